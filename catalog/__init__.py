@@ -1,0 +1,1 @@
+"""The catalog: typed tables, staging, publishing and the one door to the DuckDB warehouse."""

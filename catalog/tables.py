@@ -1,0 +1,282 @@
+"""The warehouse's tables as typed polars schemas; frames are checked against them before anything is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+
+Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "none"]
+
+SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
+    "tokenizer": ("tokenizer_id",),
+    "corpus": ("corpus_id",),
+    "model": ("model_id",),
+    "model_corpus": ("model_id", "corpus_id"),
+    "none": (),
+}
+
+
+class TableMismatch(NeurothekError):
+    """A frame does not fit the table it was made for."""
+
+    def __init__(self, table: str, problem: str) -> None:
+        super().__init__(f"rows for the table {table} {problem}; nothing was written, and this is a defect worth reporting")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the schema `store`, as a job hands it over.
+
+    Attributes:
+        name: the table's name in the schema `store`.
+        scope: which ids publishing adds in front of the columns.
+        columns: column name -> polars type, without the ids of `scope` and without `run_id`.
+        key: the columns that identify a row within the ids of `scope`.
+        order: the columns by which rows lie sorted on disk (the key, unless said otherwise).
+        is_fact: whether publishing appends the id of the run that measured the row.
+        nullable: the columns in which null is a value ("never happened", "not defined here").
+    """
+
+    name: str
+    scope: Scope
+    columns: Mapping[str, pl.DataType]
+    key: tuple[str, ...]
+    order: tuple[str, ...] = ()
+    is_fact: bool = True
+    nullable: frozenset[str] = frozenset()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id columns that publishing adds."""
+        return SCOPE_IDS[self.scope]
+
+    @property
+    def sort_key(self) -> tuple[str, ...]:
+        """The columns that rows are sorted by within one model and corpus."""
+        return self.order or self.key
+
+    def empty(self) -> pl.DataFrame:
+        """A frame without rows and with exactly the declared columns."""
+        return pl.DataFrame(schema=dict(self.columns))
+
+    def check(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return `frame` if it fits.
+
+        Raises:
+            TableMismatch: a column is missing, unexpected, of another type, null where it may not be, not a
+                finite number, or the key is not unique.
+        """
+        if dict(frame.schema) != dict(self.columns):
+            raise TableMismatch(self.name, f"have columns {dict(frame.schema)} instead of {dict(self.columns)}")
+        for name, dtype in self.columns.items():
+            column = frame.get_column(name)
+            if name not in self.nullable and column.null_count():
+                raise TableMismatch(self.name, f"have {column.null_count()} empty values in {name}")
+            if not _all_finite(column, dtype):
+                raise TableMismatch(self.name, f"hold a value in {name} that is not a finite number")
+        if frame.select(self.key).is_duplicated().any():
+            raise TableMismatch(self.name, f"repeat a key ({', '.join(self.key)})")
+        return frame
+
+
+def _all_finite(column: pl.Series, dtype: pl.DataType) -> bool:
+    if isinstance(dtype, pl.List) and dtype.inner in (pl.Float32(), pl.Float64()):
+        column = column.explode().drop_nulls()
+    elif dtype not in (pl.Float32(), pl.Float64()):
+        return True
+    return bool(column.drop_nulls().is_finite().all())
+
+
+SMALL, INTEGER, BIG = pl.Int16(), pl.Int32(), pl.Int64()
+FLOAT, DOUBLE = pl.Float32(), pl.Float64()
+TEXT, FLAG, TIME = pl.String(), pl.Boolean(), pl.Datetime("us")
+IDS, SCORES, COUNTS = pl.List(INTEGER), pl.List(FLOAT), pl.List(BIG)
+
+MODELS = Table(
+    name="models",
+    scope="model",
+    is_fact=False,
+    key=("name",),
+    columns={
+        "name": TEXT,
+        "family": TEXT,
+        "variant": TEXT,
+        "source": TEXT,
+        "revision": TEXT,
+        "weights_sha256": TEXT,
+        "architecture": TEXT,
+        "activation": TEXT,
+        "activation_rule": TEXT,
+        "has_exact_zeros": FLAG,
+        "norm_position": TEXT,
+        "position_encoding": TEXT,
+        "n_layers": SMALL,
+        "d_model": INTEGER,
+        "d_ffn": INTEGER,
+        "n_heads": INTEGER,
+        "vocab_size": INTEGER,
+        "context_length": INTEGER,
+        "n_parameters": BIG,
+        "n_parameters_embedding": BIG,
+        "n_neurons": BIG,
+        "training_tokens": BIG,
+    },
+    nullable=frozenset({"variant", "revision", "training_tokens"}),
+)
+
+TOKENIZERS = Table(
+    name="tokenizers",
+    scope="tokenizer",
+    is_fact=False,
+    key=("sha256",),
+    columns={"name": TEXT, "sha256": TEXT, "vocab_size": INTEGER, "bos_token_id": INTEGER, "eos_token_id": INTEGER},
+    nullable=frozenset({"bos_token_id", "eos_token_id"}),
+)
+
+TOKENS = Table(
+    name="tokens",
+    scope="tokenizer",
+    is_fact=False,
+    key=("token_id",),
+    columns={"token_id": INTEGER, "piece": TEXT, "text": TEXT, "word": TEXT, "is_special": FLAG},
+)
+
+CORPORA = Table(
+    name="corpora",
+    scope="corpus",
+    is_fact=False,
+    key=("sha256",),
+    columns={
+        "name": TEXT,
+        "sha256": TEXT,
+        "text_sha256": TEXT,
+        "n_tokens": BIG,
+        "n_sequences": INTEGER,
+        "sequence_length": INTEGER,
+        "recipe": TEXT,
+    },
+)
+
+SEQUENCES = Table(
+    name="sequences",
+    scope="corpus",
+    is_fact=False,
+    key=("sequence_id",),
+    columns={"sequence_id": INTEGER, "domain": TEXT, "tokens": IDS, "starts_document": FLAG},
+)
+
+TOKEN_COUNTS = Table(
+    name="token_counts",
+    scope="corpus",
+    is_fact=False,
+    key=("domain", "token_id"),
+    columns={"domain": TEXT, "token_id": INTEGER, "n_occurrences": BIG},
+)
+
+RUNS = Table(
+    name="runs",
+    scope="none",
+    is_fact=False,
+    key=("run_key",),
+    columns={
+        "run_key": TEXT,
+        "job": TEXT,
+        "job_version": INTEGER,
+        "parameters": TEXT,
+        "dtype": TEXT,
+        "started_at": TIME,
+        "finished_at": TIME,
+        "n_rows": BIG,
+        "versions": TEXT,
+    },
+)
+
+PROJECTIONS = Table(
+    name="projections",
+    scope="model",
+    key=("layer", "neuron"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "value_norm": DOUBLE,
+        "score_mean": DOUBLE,
+        "score_sd": DOUBLE,
+        "score_skewness": DOUBLE,
+        "score_kurtosis": DOUBLE,
+        "score_negative_share": DOUBLE,
+        "top_token_ids": IDS,
+        "top_scores": SCORES,
+        "bottom_token_ids": IDS,
+        "bottom_scores": SCORES,
+        "preactivation_bound": DOUBLE,
+    },
+    # Moments of a constant row of scores (a zero value vector) are undefined; the bound needs a norm before the FFN.
+    nullable=frozenset({"score_skewness", "score_kurtosis", "preactivation_bound"}),
+)
+
+POSTINGS = Table(
+    name="postings",
+    scope="model",
+    key=("token_id", "side", "layer", "neuron"),
+    order=("token_id", "side", "rank", "layer", "neuron"),
+    columns={
+        "token_id": INTEGER,
+        "side": TEXT,
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "rank": SMALL,
+        "score": FLOAT,
+        "z_score": FLOAT,
+    },
+)
+
+TOKEN_NEIGHBOURS = Table(
+    name="token_neighbours",
+    scope="model",
+    key=("token_id", "rank"),
+    columns={"token_id": INTEGER, "rank": SMALL, "neighbour_id": INTEGER, "cosine": FLOAT},
+)
+
+ACTIVITY = Table(
+    name="activity",
+    scope="model_corpus",
+    key=("layer", "neuron", "domain"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "domain": TEXT,
+        "n_positions": BIG,
+        "n_active": BIG,
+        "n_active_bos": BIG,
+        "activation_bos": DOUBLE,
+        "activation_sum": DOUBLE,
+        "activation_abs_sum": DOUBLE,
+        "activation_square_sum": DOUBLE,
+        "activation_min": FLOAT,
+        "activation_max": FLOAT,
+        "n_above": COUNTS,
+        "first_active": BIG,
+    },
+    nullable=frozenset({"activation_bos", "first_active"}),
+)
+
+CONTEXTS = Table(
+    name="contexts",
+    scope="model_corpus",
+    key=("layer", "neuron", "rank"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "rank": SMALL,
+        "activation": FLOAT,
+        "sequence_id": INTEGER,
+        "position": INTEGER,
+    },
+)
+
+FACTS: tuple[Table, ...] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, ACTIVITY, CONTEXTS)
+DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
+BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS)}
