@@ -23,7 +23,9 @@ class TableMismatch(NeurothekError):
     """A frame does not fit the table it was made for."""
 
     def __init__(self, table: str, problem: str) -> None:
-        super().__init__(f"rows for the table {table} {problem}; nothing was written, and this is a defect worth reporting")
+        super().__init__(
+            f"rows for the table {table} {problem}; nothing was written, and this is a defect worth reporting"
+        )
 
 
 @dataclass(frozen=True)

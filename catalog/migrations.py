@@ -1,0 +1,46 @@
+"""Numbered SQL files that bring a warehouse from any earlier release to this one's schema."""
+
+from importlib import resources
+
+import duckdb
+
+
+def _scripts() -> dict[int, str]:
+    folder = resources.files("catalog") / "schema"
+    return {int(file.name[:4]): file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+
+
+LATEST = max(
+    int(file.name[:4]) for file in (resources.files("catalog") / "schema").iterdir() if file.name.endswith(".sql")
+)
+"""Version of the schema that this release reads and writes."""
+
+
+def version_of(connection: duckdb.DuckDBPyConnection) -> int:
+    """Version of the schema in the open file; 0 where there is none."""
+    known = connection.execute(
+        "select 1 from duckdb_tables() where schema_name = 'store' and table_name = 'schema_versions'"
+        " and database_name = current_database()"
+    ).fetchone()
+    if known is None:
+        return 0
+    row = connection.execute("select max(version) from store.schema_versions").fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Apply the migrations that the file lacks, each in a transaction of its own; True if there were any."""
+    current = version_of(connection)
+    missing = {number: script for number, script in _scripts().items() if number > current}
+    for number in sorted(missing):
+        connection.execute("begin")
+        try:
+            connection.execute(missing[number])
+            connection.execute(
+                "insert into store.schema_versions select ?, cast(now() at time zone 'UTC' as timestamp)", [number]
+            )
+        except BaseException:
+            connection.execute("rollback")
+            raise
+        connection.execute("commit")
+    return bool(missing)

@@ -1,0 +1,236 @@
+"""The one door to DuckDB: short leases on the warehouse file, for many readers or one writer."""
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from catalog.errors import NeurothekError
+from catalog.gate import Gate
+from catalog.instances import shared_reader, sole_writer
+from catalog.migrations import LATEST, migrate, version_of
+
+WAIT_SECONDS = 60.0
+"""How long a lease waits for other processes before it gives up."""
+
+STORAGE_VERSION = "v1.5.0"
+"""Format of the file, so that DuckDB 1.5 and later open it."""
+
+_RETRY_SECONDS = 0.02
+
+
+class WarehouseMissing(NeurothekError):
+    """There is no file at the path."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"there is no warehouse at {path}; build one with `neurothek demo` or `neurothek ingest MODEL`"
+        )
+
+
+class WarehouseInvalid(NeurothekError):
+    """The file is something else."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(f"{path} cannot be used as a warehouse: {found}; name another file with --warehouse")
+
+
+class WarehouseBusy(NeurothekError):
+    """Another process held the file for too long."""
+
+    def __init__(self, path: Path, holder: str, seconds: float) -> None:
+        super().__init__(
+            f"{path} was still in use by {holder} after {seconds:.0f} s; close it there and repeat the command"
+        )
+
+
+class WarehouseUnwritable(NeurothekError):
+    """The disk refuses to take the file."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(f"{path} could not be written ({found}); choose another place with --warehouse")
+
+
+class ViewInstaller(Protocol):
+    """What keeps the views of a warehouse in step with the running release."""
+
+    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create or replace every view."""
+
+    def outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Whether the file's views differ from this release's."""
+
+
+@dataclass(frozen=True)
+class Warehouse:
+    """A path, and what to install in it; it holds no connection.
+
+    Attributes:
+        path: the DuckDB file.
+        views: installs the views that people query; None leaves the schema `main` alone.
+        wait_seconds: how long a lease waits for other processes.
+    """
+
+    path: Path
+    views: ViewInstaller | None = None
+    wait_seconds: float = WAIT_SECONDS
+
+    @property
+    def staging(self) -> Path:
+        """Folder in which unpublished measurements lie."""
+        return self.path.with_name(self.path.name + ".staging")
+
+    def exists(self) -> bool:
+        """Whether there is a file at the path."""
+        return self.path.exists()
+
+    @contextmanager
+    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease a read-only connection that cannot reach files, networks or its own settings.
+
+        Raises:
+            WarehouseMissing: there is no such file.
+            WarehouseInvalid: it is no warehouse, or one of a newer release.
+            WarehouseBusy: a writer of another program held it for too long.
+        """
+        _refuse_name(self.path)
+        if not self.path.exists():
+            raise WarehouseMissing(self.path)
+        deadline = time.monotonic() + self.wait_seconds
+        with shared_reader(self.path, lambda: self._open_reader(deadline)) as connection:
+            yield connection
+
+    @contextmanager
+    def writer(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease the only connection that may write; the file is created and brought to this release's schema.
+
+        Raises:
+            WarehouseInvalid: the file is no warehouse, or one of a newer release.
+            WarehouseBusy: readers or a writer elsewhere held it for too long.
+            WarehouseUnwritable: the folder or the disk refuses.
+        """
+        _refuse_name(self.path)
+        deadline = time.monotonic() + self.wait_seconds
+        with sole_writer(self.path), self._gate().exclusive(deadline):
+            if not self.path.exists():
+                self._create()
+            connection = self._connect_until(deadline, read_only=False)
+            try:
+                self._bring_up_to_date(connection)
+                yield connection
+            finally:
+                connection.close()
+
+    def refresh_views(self) -> None:
+        """Install this release's views where the file has others; a file that cannot be written keeps its own."""
+        if self.views is None or not self.exists():
+            return
+        with self.reader() as connection:
+            current = version_of(connection) == LATEST and not self.views.outdated(connection)
+        if not current and os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK):
+            with self.writer():
+                pass
+
+    def _gate(self) -> Gate:
+        return Gate(self.path)
+
+    def _open_reader(self, deadline: float) -> duckdb.DuckDBPyConnection:
+        with self._gate().shared(deadline):
+            connection = self._connect_until(deadline, read_only=True)
+        try:
+            _check_schema(self.path, connection)
+            _lock_down(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_until(self, deadline: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        while True:
+            try:
+                return duckdb.connect(str(self.path), read_only=read_only, config=_settings(read_only=read_only))
+            except duckdb.IOException as error:
+                self._raise_unless_locked(error, deadline)
+            time.sleep(_RETRY_SECONDS)
+
+    def _raise_unless_locked(self, error: duckdb.IOException, deadline: float) -> None:
+        text = str(error)
+        if "lock" not in text.lower():
+            if "not a valid DuckDB database" in text or "version number" in text:
+                found = "it is not a DuckDB file" if "not a valid" in text else "a newer DuckDB wrote it"
+                raise WarehouseInvalid(self.path, found) from error
+            raise WarehouseUnwritable(self.path, text.splitlines()[0].removeprefix("IO Error: ")) from error
+        if time.monotonic() > deadline:
+            raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
+
+    def _create(self) -> None:
+        """Make the empty warehouse under a temporary name and move it into place: nobody ever sees half of one."""
+        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        fresh.unlink(missing_ok=True)
+        try:
+            with duckdb.connect(str(fresh), config=_settings(read_only=False)) as connection:
+                self._bring_up_to_date(connection)
+            fresh.replace(self.path)
+        except (duckdb.IOException, OSError) as error:
+            raise WarehouseUnwritable(self.path, str(error).splitlines()[0]) from error
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection) -> None:
+        if version_of(connection) > LATEST:
+            raise WarehouseInvalid(self.path, "a newer neurothek wrote it")
+        if version_of(connection) == 0 and _holds_anything(connection):
+            raise WarehouseInvalid(self.path, "it is a DuckDB file of something else")
+        migrated = migrate(connection)
+        if self.views is not None and (migrated or self.views.outdated(connection)):
+            self.views.install(connection)
+
+
+def _refuse_name(path: Path) -> None:
+    if path.stem == "store":
+        raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
+    if path.is_dir():
+        raise WarehouseInvalid(path, "it is a folder")
+
+
+def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    version = version_of(connection)
+    if version == 0:
+        raise WarehouseInvalid(path, "it is a DuckDB file of something else")
+    if version > LATEST:
+        raise WarehouseInvalid(path, "a newer neurothek wrote it")
+
+
+def _holds_anything(connection: duckdb.DuckDBPyConnection) -> bool:
+    row = connection.execute("select count(*) from duckdb_tables() where not internal").fetchone()
+    return bool(row and row[0])
+
+
+def _settings(*, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+        # The process number keeps the spill files of two processes apart.
+        "temp_directory": str(Path(tempfile.gettempdir()) / f"neurothek-{os.getpid()}"),
+    }
+    return settings if read_only else {**settings, "storage_compatibility_version": STORAGE_VERSION}
+
+
+def _lock_down(connection: duckdb.DuckDBPyConnection) -> None:
+    # Once the configuration is locked nothing else can be set, so that comes last.
+    connection.execute("set global enable_external_access = false")
+    connection.execute("set global lock_configuration = true")
+
+
+def _holder(message: str) -> str:
+    found = re.search(r"\(PID (\d+)\)", message)
+    return f"the process {found.group(1)}" if found else "another process"
