@@ -21,11 +21,11 @@ def version_of(connection: duckdb.DuckDBPyConnection) -> int:
     known = connection.execute(
         "select 1 from duckdb_tables() where schema_name = 'store' and table_name = 'schema_versions'"
         " and database_name = current_database()"
-    ).fetchone()
-    if known is None:
+    ).fetchall()
+    if not known:
         return 0
-    row = connection.execute("select max(version) from store.schema_versions").fetchone()
-    return int(row[0]) if row and row[0] is not None else 0
+    (highest,) = connection.execute("select max(version) from store.schema_versions").fetchall()
+    return int(highest[0] or 0)
 
 
 def migrate(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -34,13 +34,9 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> bool:
     missing = {number: script for number, script in _scripts().items() if number > current}
     for number in sorted(missing):
         connection.execute("begin")
-        try:
-            connection.execute(missing[number])
-            connection.execute(
-                "insert into store.schema_versions select ?, cast(now() at time zone 'UTC' as timestamp)", [number]
-            )
-        except BaseException:
-            connection.execute("rollback")
-            raise
+        connection.execute(missing[number])
+        connection.execute(
+            "insert into store.schema_versions select ?, cast(now() at time zone 'UTC' as timestamp)", [number]
+        )
         connection.execute("commit")
     return bool(missing)

@@ -37,7 +37,7 @@ class Table:
         scope: which ids publishing adds in front of the columns.
         columns: column name -> polars type, without the ids of `scope` and without `run_id`.
         key: the columns that identify a row within the ids of `scope`.
-        order: the columns by which rows lie sorted on disk (the key, unless said otherwise).
+        order: SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers.
         is_fact: whether publishing appends the id of the run that measured the row.
         nullable: the columns in which null is a value ("never happened", "not defined here").
     """
@@ -54,11 +54,6 @@ class Table:
     def ids(self) -> tuple[str, ...]:
         """The id columns that publishing adds."""
         return SCOPE_IDS[self.scope]
-
-    @property
-    def sort_key(self) -> tuple[str, ...]:
-        """The columns that rows are sorted by within one model and corpus."""
-        return self.order or self.key
 
     def empty(self) -> pl.DataFrame:
         """A frame without rows and with exactly the declared columns."""
@@ -223,7 +218,8 @@ POSTINGS = Table(
     name="postings",
     scope="model",
     key=("token_id", "side", "layer", "neuron"),
-    order=("token_id", "side", "rank", "layer", "neuron"),
+    # By (token, side, rank, layer, neuron), packed into two integers: sorting five columns takes 2.5 times as long.
+    order=("(token_id::bigint * 2 + (side = 'suppressed')::integer) * 128 + rank", "layer::bigint * 1048576 + neuron"),
     columns={
         "token_id": INTEGER,
         "side": TEXT,

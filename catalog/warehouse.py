@@ -4,11 +4,11 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
 
@@ -24,6 +24,9 @@ STORAGE_VERSION = "v1.5.0"
 """Format of the file, so that DuckDB 1.5 and later open it."""
 
 _RETRY_SECONDS = 0.02
+
+Row = tuple[Any, ...]
+Parameters = Sequence[Any] | Mapping[str, Any]
 
 
 class WarehouseMissing(NeurothekError):
@@ -128,6 +131,21 @@ class Warehouse:
             finally:
                 connection.close()
 
+    @contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease the writer for one transaction: all of it happens, or nothing.
+
+        Raises:
+            WarehouseUnwritable: the disk is full; the warehouse is left as it was. Else as `writer`.
+        """
+        with self.writer() as connection:
+            connection.execute("begin")
+            try:
+                yield connection
+                connection.execute("commit")
+            except duckdb.IOException as error:
+                raise WarehouseUnwritable(self.path, _first_line(error)) from error
+
     def refresh_views(self) -> None:
         """Install this release's views where the file has others; a file that cannot be written keeps its own."""
         if self.views is None or not self.exists():
@@ -166,7 +184,7 @@ class Warehouse:
             if "not a valid DuckDB database" in text or "version number" in text:
                 found = "it is not a DuckDB file" if "not a valid" in text else "a newer DuckDB wrote it"
                 raise WarehouseInvalid(self.path, found) from error
-            raise WarehouseUnwritable(self.path, text.splitlines()[0].removeprefix("IO Error: ")) from error
+            raise WarehouseUnwritable(self.path, _first_line(error)) from error
         if time.monotonic() > deadline:
             raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
 
@@ -179,7 +197,7 @@ class Warehouse:
                 self._bring_up_to_date(connection)
             fresh.replace(self.path)
         except (duckdb.IOException, OSError) as error:
-            raise WarehouseUnwritable(self.path, str(error).splitlines()[0]) from error
+            raise WarehouseUnwritable(self.path, _first_line(error)) from error
         finally:
             fresh.unlink(missing_ok=True)
 
@@ -191,6 +209,16 @@ class Warehouse:
         migrated = migrate(connection)
         if self.views is not None and (migrated or self.views.outdated(connection)):
             self.views.install(connection)
+
+
+def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Parameters = ()) -> Row | None:
+    """First row of a query, or None; everything is fetched, as a half-read result would block the connection."""
+    rows: list[Row] = connection.execute(query, parameters).fetchall()
+    return rows[0] if rows else None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].removeprefix("IO Error: ")
 
 
 def _refuse_name(path: Path) -> None:
@@ -209,7 +237,7 @@ def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _holds_anything(connection: duckdb.DuckDBPyConnection) -> bool:
-    row = connection.execute("select count(*) from duckdb_tables() where not internal").fetchone()
+    row = first_row(connection, "select count(*) from duckdb_tables() where not internal")
     return bool(row and row[0])
 
 

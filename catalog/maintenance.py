@@ -1,0 +1,179 @@
+"""What people do to a warehouse besides measuring: pin the shown corpus, rename and remove models."""
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import duckdb
+
+from catalog.errors import NeurothekError
+from catalog.publish import rebuild_facts
+from catalog.tables import FACTS
+from catalog.warehouse import Warehouse, first_row
+
+JOB_TABLES: dict[str, tuple[str, ...]] = {
+    "projections": ("projections", "postings", "token_neighbours"),
+    "activity": ("activity",),
+    "contexts": ("contexts",),
+}
+"""Which tables each job fills."""
+
+_NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+
+
+class ModelUnknown(NeurothekError):
+    """The warehouse has no such model."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
+        super().__init__(f"there is no model {name} in the warehouse; {hint}")
+
+
+class CorpusNotMeasured(NeurothekError):
+    """The model was not measured on the corpus."""
+
+    def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
+        found = f"it was on {', '.join(known)}" if known else "it has not seen any text yet"
+        super().__init__(f"{model} was not measured on a corpus {corpus}; {found}")
+
+
+class JobUnknown(NeurothekError):
+    """There is no such job."""
+
+    def __init__(self, job: str) -> None:
+        near = get_close_matches(job, JOB_TABLES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
+        super().__init__(f"there is no job {job}; {hint}")
+
+
+class NameInvalid(NeurothekError):
+    """A model cannot be called so."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a model cannot be named {name!r}; use letters, digits and . _ @ + - only")
+
+
+class NameInUse(NeurothekError):
+    """Another model has the name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there already is a model {name} in the warehouse; choose another name")
+
+
+def pin(warehouse: Warehouse, model: str, corpus: str) -> None:
+    """Choose the corpus that views show for a model.
+
+    Raises:
+        ModelUnknown: there is no such model.
+        CorpusNotMeasured: the model was not measured on a corpus of that name.
+    """
+    _require(warehouse, model)
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        corpus_id = _corpus_id(connection, model_id, model, corpus)
+        connection.execute("delete from store.pins where model_id = ?", [model_id])
+        connection.execute("insert into store.pins values (?, ?)", [model_id, corpus_id])
+        rebuild_facts(connection, model_id)
+
+
+def rename(warehouse: Warehouse, model: str, name: str) -> None:
+    """Give a model another name; addresses change with it.
+
+    Raises:
+        ModelUnknown, NameInvalid, NameInUse: as they say.
+    """
+    if not _NAME.fullmatch(name):
+        raise NameInvalid(name)
+    _require(warehouse, model)
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        if first_row(connection, "select 1 from store.models where name = ?", [name]):
+            raise NameInUse(name)
+        connection.execute("update store.models set name = ? where model_id = ?", [name, model_id])
+        rebuild_facts(connection, model_id)
+
+
+def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> dict[str, int]:
+    """Delete a model, or only what one job or one corpus says of it.
+
+    Corpora and tokenizers that no model uses any more go too when a whole model is removed.
+
+    Returns:
+        Rows deleted, by table.
+
+    Raises:
+        ModelUnknown, CorpusNotMeasured, JobUnknown: as they say.
+    """
+    if job is not None and job not in JOB_TABLES:
+        raise JobUnknown(job)
+    _require(warehouse, model)
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
+        deleted = _delete_facts(connection, model_id, job, corpus_id)
+        if job is None and corpus is None:
+            _delete_model(connection, model_id)
+        else:
+            rebuild_facts(connection, model_id)
+    return deleted
+
+
+def _delete_facts(
+    connection: duckdb.DuckDBPyConnection, model_id: int, job: str | None, corpus_id: int | None
+) -> dict[str, int]:
+    names = {table.name: table for table in FACTS}
+    wanted = JOB_TABLES[job] if job else tuple(names)
+    deleted = {}
+    for name in wanted:
+        if corpus_id is not None and "corpus_id" not in names[name].ids:
+            continue
+        condition = "model_id = $model_id" + (" and corpus_id = $corpus_id" if corpus_id is not None else "")
+        values = {"model_id": model_id} | ({"corpus_id": corpus_id} if corpus_id is not None else {})
+        row = first_row(connection, f"delete from store.{name} where {condition}", values)
+        deleted[name] = int(row[0]) if row else 0
+    connection.execute(
+        "delete from store.runs where model_id = $model_id and ($job is null or job = $job)"
+        " and ($corpus_id is null or corpus_id = $corpus_id)",
+        {"model_id": model_id, "job": job, "corpus_id": corpus_id},
+    )
+    return deleted
+
+
+def _delete_model(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
+    for table in ("neuron_facts", "pins", "models"):
+        connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
+    unused = "corpus_id not in (select corpus_id from store.runs where corpus_id is not null)"
+    for table in ("sequences", "token_counts", "corpora"):
+        connection.execute(f"delete from store.{table} where {unused}")
+    for table in ("tokens", "tokenizers"):
+        connection.execute(
+            f"delete from store.{table} where tokenizer_id not in (select tokenizer_id from store.models)"
+        )
+
+
+def _require(warehouse: Warehouse, model: str) -> None:
+    """Refuse an unknown model before a writer is opened, so that nothing is created for a typing error."""
+    with warehouse.reader() as connection:
+        _model_id(connection, model)
+
+
+def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
+    row = first_row(connection, "select model_id from store.models where name = ?", [name])
+    if row is None:
+        known = connection.execute("select name from store.models order by model_id").fetchall()
+        raise ModelUnknown(name, [str(found[0]) for found in known])
+    return int(row[0])
+
+
+def _corpus_id(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, corpus: str) -> int:
+    query = """
+        select corpora.corpus_id, corpora.name from store.corpora as corpora
+        where corpora.corpus_id in (select corpus_id from store.runs where model_id = ?)
+        order by corpora.corpus_id desc
+    """
+    measured = connection.execute(query, [model_id]).fetchall()
+    for corpus_id, name in measured:
+        if name == corpus:
+            return int(corpus_id)
+    raise CorpusNotMeasured(model, corpus, [str(name) for _, name in measured])

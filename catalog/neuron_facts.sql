@@ -1,0 +1,118 @@
+-- One flat row per neuron of one model ($model_id): joins would cost a tenth of a second at each question,
+-- the flat table costs milliseconds. The shown corpus is the pinned one, else the one with most tokens, else the newest.
+insert into store.neuron_facts by name
+with model as (
+    select model_id, name, n_layers, tokenizer_id, d_ffn from store.models where model_id = $model_id
+),
+measured_corpora as (
+    select distinct runs.corpus_id from store.runs as runs where runs.model_id = $model_id and runs.corpus_id is not null
+),
+shown as (
+    select corpora.corpus_id
+    from measured_corpora
+    inner join store.corpora as corpora on corpora.corpus_id = measured_corpora.corpus_id
+    left join store.pins as pins on pins.corpus_id = corpora.corpus_id and pins.model_id = $model_id
+    order by pins.corpus_id is not null desc, corpora.n_tokens desc, corpora.corpus_id desc
+    limit 1
+),
+grid as (
+    select layers.layer::smallint as layer, neurons.neuron::integer as neuron
+    from model, unnest(range(model.n_layers)) as layers(layer), unnest(range(model.d_ffn)) as neurons(neuron)
+),
+ranked as (
+    select layer, neuron, 'top' as side, unnest(top_token_ids[1:10]) as token_id, unnest(range(1, least(len(top_token_ids), 10) + 1)) as place
+    from store.projections where model_id = $model_id
+    union all
+    select layer, neuron, 'bottom', unnest(bottom_token_ids[1:10]), unnest(range(1, least(len(bottom_token_ids), 10) + 1))
+    from store.projections where model_id = $model_id
+),
+texts as (
+    select
+        ranked.layer,
+        ranked.neuron,
+        list(tokens.text order by ranked.place) filter (ranked.side = 'top') as top_tokens,
+        list(tokens.text order by ranked.place) filter (ranked.side = 'bottom') as bottom_tokens
+    from ranked
+    inner join store.tokens as tokens on tokens.token_id = ranked.token_id
+    inner join model on model.tokenizer_id = tokens.tokenizer_id
+    group by ranked.layer, ranked.neuron
+),
+counts as (
+    select token_counts.token_id, sum(token_counts.n_occurrences) as n
+    from store.token_counts as token_counts
+    inner join shown on shown.corpus_id = token_counts.corpus_id
+    group by token_counts.token_id
+),
+frequencies as (
+    select listed.layer, listed.neuron, avg(ln(1 + coalesce(counts.n, 0))) as top_token_log_frequency
+    from (
+        select layer, neuron, unnest(top_token_ids) as token_id from store.projections where model_id = $model_id
+    ) as listed
+    left join counts on counts.token_id = listed.token_id
+    where exists (select 1 from shown)
+    group by listed.layer, listed.neuron
+),
+domains as (
+    -- Domains lie one after another in a corpus: what came before a domain is counted before its first activation.
+    select
+        sequences.domain,
+        coalesce(
+            sum(sum(len(sequences.tokens) - case when tokenizers.bos_token_id is null then 0 else 1 end))
+                over (order by min(sequences.sequence_id) rows between unbounded preceding and 1 preceding),
+            0
+        ) as n_before
+    from store.sequences as sequences
+    inner join shown on shown.corpus_id = sequences.corpus_id
+    cross join model
+    inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = model.tokenizer_id
+    group by sequences.domain
+),
+activities as (
+    select
+        activity.layer,
+        activity.neuron,
+        sum(activity.n_positions)::bigint as n_positions,
+        sum(activity.n_active)::bigint as n_active,
+        sum(activity.n_active_bos)::bigint as n_active_bos,
+        sum(activity.activation_sum) as activation_sum,
+        min(activity.activation_min)::double as activation_min,
+        max(activity.activation_max)::double as activation_max,
+        min(domains.n_before + activity.first_active)::bigint as first_active
+    from store.activity as activity
+    inner join shown on shown.corpus_id = activity.corpus_id
+    inner join domains on domains.domain = activity.domain
+    where activity.model_id = $model_id
+    group by activity.layer, activity.neuron
+)
+select
+    model.model_id,
+    grid.layer,
+    grid.neuron,
+    (select corpus_id from shown) as corpus_id,
+    model.name || '/L' || grid.layer || 'N' || grid.neuron as address,
+    (grid.layer + 0.5::double) / model.n_layers as depth,
+    projections.value_norm,
+    projections.score_mean,
+    projections.score_sd,
+    projections.score_skewness,
+    projections.score_kurtosis,
+    projections.score_negative_share,
+    projections.preactivation_bound,
+    texts.top_tokens,
+    texts.bottom_tokens,
+    frequencies.top_token_log_frequency,
+    activities.n_positions,
+    activities.n_active,
+    activities.n_active_bos,
+    activities.activation_sum,
+    activities.activation_min,
+    activities.activation_max,
+    activities.first_active
+from grid
+cross join model
+left join store.projections as projections
+    on projections.model_id = $model_id and projections.layer = grid.layer and projections.neuron = grid.neuron
+left join texts on texts.layer = grid.layer and texts.neuron = grid.neuron
+left join frequencies on frequencies.layer = grid.layer and frequencies.neuron = grid.neuron
+left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
+order by grid.layer, grid.neuron;

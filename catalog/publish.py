@@ -1,0 +1,221 @@
+"""Staged shards become rows of the warehouse, all of them or none, in one short transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.tables import BY_NAME, CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS, Table
+from catalog.warehouse import Warehouse, first_row
+
+
+class NameTaken(NeurothekError):
+    """A model's name already stands for other weights."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the warehouse already has a model {name} with other weights;"
+            f" give this one another name (`neurothek ingest OTHER=...`) or remove that one (`neurothek remove {name}`)"
+        )
+
+
+class TokenizerChanged(NeurothekError):
+    """A known model comes with another tokenizer."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the model {name} was measured with another tokenizer than the one found now;"
+            " give it another name with NAME="
+        )
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """A model as the warehouse keeps it.
+
+    Attributes:
+        row: one row of MODELS.
+        tokenizer: one row of TOKENIZERS.
+        tokens: the tokenizer's TOKENS.
+    """
+
+    row: pl.DataFrame
+    tokenizer: pl.DataFrame
+    tokens: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return str(self.row.item(0, "name"))
+
+
+@dataclass(frozen=True)
+class CorpusRecord:
+    """A corpus as the warehouse keeps it.
+
+    Attributes:
+        row: one row of CORPORA.
+        sequences: its SEQUENCES.
+        token_counts: its TOKEN_COUNTS.
+    """
+
+    row: pl.DataFrame
+    sequences: pl.DataFrame
+    token_counts: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run whose every shard is measured.
+
+    Attributes:
+        row: one row of RUNS; `n_rows` is counted while publishing.
+        files: table name -> Parquet files, in the order in which their rows are to lie.
+        needs_corpus: whether its rows belong to the corpus of the publication.
+    """
+
+    row: pl.DataFrame
+    files: Mapping[str, Sequence[Path]]
+    needs_corpus: bool
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What one transaction publishes: runs of one model, and of one corpus where they read text."""
+
+    model: ModelRecord
+    corpus: CorpusRecord | None
+    runs: Sequence[FinishedRun]
+
+
+def publish(warehouse: Warehouse, publication: Publication) -> dict[str, int]:
+    """Publish in one transaction; earlier rows of the same model, corpus and job are replaced.
+
+    Returns:
+        Rows written, by table.
+
+    Raises:
+        NameTaken: the model's name stands for other weights.
+        TokenizerChanged: the model is known with another tokenizer.
+        WarehouseUnwritable: the disk is full; the warehouse is left as it was.
+    """
+    with warehouse.transaction() as connection:
+        return _publish(connection, publication)
+
+
+def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
+    """Rebuild the flat rows of one model: after a publish, a pin, a rename or a removal."""
+    connection.execute("delete from store.neuron_facts where model_id = ?", [model_id])
+    script = resources.files("catalog").joinpath("neuron_facts.sql").read_text("utf-8")
+    connection.execute(script, {"model_id": model_id})
+
+
+def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) -> dict[str, int]:
+    model_id = _ensure_model(connection, publication.model)
+    corpus_id = None
+    if publication.corpus is not None:
+        corpus_id = _ensure_corpus(connection, publication.corpus, model_id)
+    written: dict[str, int] = {}
+    for run in publication.runs:
+        run_corpus = corpus_id if run.needs_corpus else None
+        rows = _replace_run(connection, run, model_id, run_corpus)
+        written.update(rows)
+    rebuild_facts(connection, model_id)
+    return written
+
+
+def _ensure_model(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> int:
+    tokenizer_id = _ensure_tokenizer(connection, model)
+    MODELS.check(model.row)
+    query = "select model_id, weights_sha256, tokenizer_id from store.models where name = ?"
+    known = first_row(connection, query, [model.name])
+    if known is None:
+        model_id = _next_id(connection, "models", "model_id")
+        _insert_frame(connection, MODELS, model.row, {"model_id": model_id, "tokenizer_id": tokenizer_id})
+        return model_id
+    if known[1] != model.row.item(0, "weights_sha256"):
+        raise NameTaken(model.name)
+    if known[2] != tokenizer_id:
+        raise TokenizerChanged(model.name)
+    return int(known[0])
+
+
+def _ensure_tokenizer(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> int:
+    TOKENIZERS.check(model.tokenizer)
+    sha256 = model.tokenizer.item(0, "sha256")
+    known = first_row(connection, "select tokenizer_id from store.tokenizers where sha256 = ?", [sha256])
+    if known is not None:
+        return int(known[0])
+    tokenizer_id = _next_id(connection, "tokenizers", "tokenizer_id")
+    _insert_frame(connection, TOKENIZERS, model.tokenizer, {"tokenizer_id": tokenizer_id})
+    _insert_frame(connection, TOKENS, TOKENS.check(model.tokens), {"tokenizer_id": tokenizer_id})
+    return tokenizer_id
+
+
+def _ensure_corpus(connection: duckdb.DuckDBPyConnection, corpus: CorpusRecord, model_id: int) -> int:
+    CORPORA.check(corpus.row)
+    row = first_row(connection, "select tokenizer_id from store.models where model_id = ?", [model_id])
+    tokenizer_id = row[0] if row else None
+    sha256, length = corpus.row.item(0, "sha256"), corpus.row.item(0, "sequence_length")
+    query = "select corpus_id from store.corpora where sha256 = ? and sequence_length = ? and tokenizer_id = ?"
+    known = first_row(connection, query, [sha256, length, tokenizer_id])
+    if known is not None:
+        return int(known[0])
+    corpus_id = _next_id(connection, "corpora", "corpus_id")
+    _insert_frame(connection, CORPORA, corpus.row, {"corpus_id": corpus_id, "tokenizer_id": tokenizer_id})
+    _insert_frame(connection, SEQUENCES, SEQUENCES.check(corpus.sequences), {"corpus_id": corpus_id})
+    _insert_frame(connection, TOKEN_COUNTS, TOKEN_COUNTS.check(corpus.token_counts), {"corpus_id": corpus_id})
+    return corpus_id
+
+
+def _replace_run(
+    connection: duckdb.DuckDBPyConnection, run: FinishedRun, model_id: int, corpus_id: int | None
+) -> dict[str, int]:
+    RUNS.check(run.row)
+    run_id = _next_id(connection, "runs", "run_id")
+    connection.execute(
+        "delete from store.runs where job = ? and model_id = ? and corpus_id is not distinct from ?",
+        [run.row.item(0, "job"), model_id, corpus_id],
+    )
+    ids = {"model_id": model_id, "corpus_id": corpus_id, "run_id": run_id}
+    written = {}
+    for name, files in run.files.items():
+        table = BY_NAME[name]
+        scope = {column: ids[column] for column in table.ids}
+        condition = " and ".join(f"{column} = {value}" for column, value in scope.items())
+        connection.execute(f"delete from store.{name} where {condition}")
+        written[name] = _insert_files(connection, table, files, {**scope, "run_id": run_id})
+    row = run.row.with_columns(pl.lit(sum(written.values()), dtype=pl.Int64).alias("n_rows"))
+    _insert_frame(connection, RUNS, row, {"run_id": run_id, "model_id": model_id, "corpus_id": corpus_id})
+    return written
+
+
+def _insert_files(
+    connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path], ids: Mapping[str, int | None]
+) -> int:
+    columns = ", ".join([*table.columns, *ids])
+    values = ", ".join([*table.columns, *(f"${column}" for column in ids)])
+    query = f"insert into store.{table.name} ({columns}) select {values} from read_parquet($files)"
+    inserted = first_row(connection, query, {"files": [str(file) for file in files], **ids})
+    return int(inserted[0]) if inserted else 0
+
+
+def _insert_frame(
+    connection: duckdb.DuckDBPyConnection, table: Table, frame: pl.DataFrame, ids: Mapping[str, int | None]
+) -> None:
+    columns = ", ".join([*table.columns, *ids])
+    values = ", ".join([*table.columns, *(f"${column}" for column in ids)])
+    connection.register("handed_over", frame.to_arrow())
+    try:
+        connection.execute(f"insert into store.{table.name} ({columns}) select {values} from handed_over", dict(ids))
+    finally:
+        connection.unregister("handed_over")
+
+
+def _next_id(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
+    row = first_row(connection, f"select coalesce(max({column}), -1) + 1 from store.{table}")
+    return int(row[0]) if row else 0

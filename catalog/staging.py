@@ -1,0 +1,225 @@
+"""Measurements before they are published: checked shards as Parquet files, one folder a run, safe against kills."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import filelock
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.tables import Table
+
+MANIFEST = "manifest.json"
+
+State = Literal["running", "failed", "interrupted", "measured"]
+
+
+class RunBusy(NeurothekError):
+    """Two processes want to measure the same run."""
+
+    def __init__(self, job: str, model: str) -> None:
+        super().__init__(f"{job} of {model} is being measured by another process; wait for it, then repeat the command")
+
+
+class StagingFull(NeurothekError):
+    """The disk does not take a shard."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        super().__init__(
+            f"a measurement could not be written to {folder} ({error.strerror or error});"
+            " what was finished is kept: free some space or name another disk with --staging, then repeat the command"
+        )
+
+
+@dataclass(frozen=True)
+class RunManifest:
+    """Who a staged run is: what the `runs` command shows of it before it is published.
+
+    Attributes:
+        run_key: sha256 of everything that changes the run's numbers; the folder's name.
+        job: name of the job.
+        job_version: its version.
+        model: name of the model.
+        corpus: name of the corpus, None for jobs that read only weights.
+        parameters: what changes numbers, as JSON values.
+        dtype: number format of the model.
+        started_at: when the first part began (UTC).
+    """
+
+    run_key: str
+    job: str
+    job_version: int
+    model: str
+    corpus: str | None
+    parameters: Mapping[str, Any]
+    dtype: str
+    started_at: datetime
+
+
+class StagedRun:
+    """One run's folder: what is measured and not yet published. A shard that exists is done."""
+
+    def __init__(self, folder: Path, manifest: RunManifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    def has(self, shard: str, tables: Sequence[str]) -> bool:
+        """Whether every table of the shard is written."""
+        return all(self.path(shard, table).exists() for table in tables)
+
+    def path(self, shard: str, table: str) -> Path:
+        """Where the rows of one table of one shard lie."""
+        return self.folder / f"{shard}.{table}.parquet"
+
+    def write(self, shard: str, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Write a shard's frames, each under a temporary name that is then renamed.
+
+        Raises:
+            StagingFull: the disk refuses.
+        """
+        for table, frame in frames.items():
+            target = self.path(shard, table)
+            temporary = target.with_name(f".{target.name}.{os.getpid()}")
+            try:
+                frame.write_parquet(temporary, compression="zstd", compression_level=1, statistics=False)
+                temporary.replace(target)
+            except OSError as error:
+                temporary.unlink(missing_ok=True)
+                raise StagingFull(self.folder, error) from error
+
+    def read(self, shard: str, table: str) -> pl.DataFrame:
+        """The rows of one table of a finished shard."""
+        return pl.read_parquet(self.path(shard, table))
+
+    def sort(self, shard: str, table: Table, shards: Sequence[str], *, memory_bytes: int) -> Path:
+        """Merge shards into one file sorted as the table lies on disk, spilling beyond the memory budget."""
+        target = self.path(shard, table.name)
+        if target.exists():
+            return target
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": f"{max(memory_bytes, 256 << 20)}B",
+            "temp_directory": str(self.folder / "spill"),
+        }
+        with duckdb.connect(config=settings) as connection:
+            files = [str(self.path(name, table.name)) for name in shards]
+            order = ", ".join(table.sort_key)
+            query = (
+                f"copy (select * from read_parquet($files) order by {order}) to '{_quoted(temporary)}' (format parquet)"
+            )
+            try:
+                connection.execute(query, {"files": files})
+                temporary.replace(target)
+            except (duckdb.IOException, OSError) as error:
+                temporary.unlink(missing_ok=True)
+                raise StagingFull(self.folder, OSError(str(error).splitlines()[0])) from error
+        return target
+
+    def mark(self, state: State, problem: str | None = None) -> None:
+        """Record how the run stands, for the `runs` command."""
+        _write_manifest(self.folder, self.manifest, state, problem)
+
+    def discard(self) -> None:
+        """Delete the folder: its rows are published or no longer wanted."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def staged_run(staging: Path, manifest: RunManifest) -> Iterator[StagedRun]:
+    """Open the run's folder under its lock, taking up what an earlier process left there.
+
+    Raises:
+        RunBusy: another process is measuring the same run.
+        StagingFull: the folder cannot be made.
+    """
+    folder = staging / manifest.run_key
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(staging / f"{manifest.run_key}.lock")
+        lock.acquire(timeout=0)
+    except filelock.Timeout as error:
+        raise RunBusy(manifest.job, manifest.model) from error
+    except OSError as error:
+        raise StagingFull(staging, error) from error
+    try:
+        yield _take_up(folder, manifest)
+    finally:
+        lock.release()
+        _tidy(staging)
+
+
+def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
+    folder.mkdir(exist_ok=True)
+    for stray in folder.glob(".*.parquet.*"):
+        stray.unlink(missing_ok=True)
+    earlier = _read_manifest(folder)
+    if earlier is not None:
+        manifest = RunManifest(**{**vars(manifest), "started_at": datetime.fromisoformat(earlier["started_at"])})
+    run = StagedRun(folder, manifest)
+    run.mark("running")
+    return run
+
+
+def _tidy(staging: Path) -> None:
+    """Remove the lock files of runs that are gone, and the staging folder when it is empty."""
+    for lock in staging.glob("*.lock"):
+        if not lock.with_suffix("").exists():
+            lock.unlink(missing_ok=True)
+    if staging.exists() and not any(staging.iterdir()):
+        staging.rmdir()
+
+
+def staged_manifests(staging: Path) -> list[dict[str, Any]]:
+    """What lies in staging, as the manifests say it; a run marked as running whose process is gone is 'interrupted'."""
+    found = []
+    for folder in sorted(path for path in staging.glob("*") if path.is_dir()):
+        manifest = _read_manifest(folder)
+        if manifest is None:
+            continue
+        if manifest["state"] == "running" and not _is_held(staging / f"{folder.name}.lock"):
+            manifest["state"] = "interrupted"
+        found.append(manifest)
+    return found
+
+
+def _is_held(path: Path) -> bool:
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def _write_manifest(folder: Path, manifest: RunManifest, state: State, problem: str | None) -> None:
+    content = {**vars(manifest), "started_at": manifest.started_at.isoformat(), "state": state, "problem": problem}
+    content["parameters"] = dict(manifest.parameters)
+    temporary = folder / f".{MANIFEST}.{os.getpid()}"
+    temporary.write_text(json.dumps(content, indent=2), "utf-8")
+    temporary.replace(folder / MANIFEST)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return content
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+def now() -> datetime:
+    """The present time in UTC, without a zone, as the warehouse keeps times."""
+    return datetime.now(UTC).replace(tzinfo=None)
