@@ -8,15 +8,8 @@ import duckdb
 
 from catalog.errors import NeurothekError
 from catalog.publish import rebuild_facts
-from catalog.tables import FACTS
+from catalog.tables import FACTS, JOB_TABLES
 from catalog.warehouse import Warehouse, first_row
-
-JOB_TABLES: dict[str, tuple[str, ...]] = {
-    "projections": ("projections", "postings", "token_neighbours"),
-    "activity": ("activity",),
-    "contexts": ("contexts",),
-}
-"""Which tables each job fills."""
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]+")
 
@@ -123,7 +116,7 @@ def _delete_facts(
     connection: duckdb.DuckDBPyConnection, model_id: int, job: str | None, corpus_id: int | None
 ) -> dict[str, int]:
     names = {table.name: table for table in FACTS}
-    wanted = JOB_TABLES[job] if job else tuple(names)
+    wanted = [table.name for table in JOB_TABLES[job]] if job else list(names)
     deleted = {}
     for name in wanted:
         if corpus_id is not None and "corpus_id" not in names[name].ids:

@@ -111,10 +111,8 @@ class StagedRun:
         }
         with duckdb.connect(config=settings) as connection:
             files = [str(self.path(name, table.name)) for name in shards]
-            order = ", ".join(table.sort_key)
-            query = (
-                f"copy (select * from read_parquet($files) order by {order}) to '{_quoted(temporary)}' (format parquet)"
-            )
+            rows = f"select * from read_parquet($files) order by {', '.join(table.order)}"
+            query = f"copy ({rows}) to '{_quoted(temporary)}' (format parquet)"
             try:
                 connection.execute(query, {"files": files})
                 temporary.replace(target)

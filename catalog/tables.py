@@ -276,5 +276,12 @@ CONTEXTS = Table(
 )
 
 FACTS: tuple[Table, ...] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, ACTIVITY, CONTEXTS)
+JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
+    "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
+    "activity": (ACTIVITY,),
+    "contexts": (CONTEXTS,),
+}
+"""The tables that each job fills."""
+
 DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
 BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS)}

@@ -1,0 +1,82 @@
+"""What a person asks to have measured, as the command line and Python hand it over."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+DEFAULT_JOBS = ("projections", "activity", "contexts")
+DEFAULT_TOKENS = 200_000
+DEFAULT_BATCH_TOKENS = 16_384
+LONGEST_SEQUENCE = 2_048
+
+Device = Literal["auto", "cpu", "cuda"]
+Dtype = Literal["float32", "float16", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """One model as it was asked for.
+
+    Attributes:
+        source: hub id, folder, or name of a shipped model.
+        name: the name it gets in the warehouse; None: taken from the source.
+    """
+
+    source: str
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class TextRequest:
+    """Which text the models read.
+
+    Attributes:
+        corpora: `builtin`, `NAME=SOURCE`, or the name of a corpus of the warehouse.
+        name: name of the corpus; None: made from its domains.
+        tokens_per_domain: ids without BOS after which a domain stops, at a sequence boundary.
+        sequence_length: ids a sequence holds at most; None: the model's context, at most 2048.
+        packing: whether short documents are joined.
+    """
+
+    corpora: tuple[str, ...] = ("builtin",)
+    name: str | None = None
+    tokens_per_domain: int = DEFAULT_TOKENS
+    sequence_length: int | None = None
+    packing: bool = True
+
+
+@dataclass(frozen=True)
+class IngestRequest:
+    """Everything that one `ingest` does, whatever started it.
+
+    Attributes:
+        jobs: names of the jobs.
+        text: the text to read, for the jobs that read any.
+        revision: revision of hub repositories.
+        allow_pickle: whether pickled weights may be read.
+        device: where to compute.
+        dtype: number format to compute in; float32 unless asked.
+        active_above: a coefficient counts as active above this; None: the architecture's own rule.
+        memory_bytes: what the process may add to its memory.
+        batch_tokens: padded ids a batch holds at most.
+        staging: folder for unpublished measurements; None: beside the warehouse.
+        force: whether to replace what was measured with other parameters.
+    """
+
+    jobs: tuple[str, ...] = DEFAULT_JOBS
+    text: TextRequest = field(default_factory=TextRequest)
+    revision: str | None = None
+    allow_pickle: bool = False
+    device: Device = "auto"
+    dtype: Dtype = "float32"
+    active_above: float | None = None
+    memory_bytes: int = field(default_factory=lambda: default_memory())
+    batch_tokens: int = DEFAULT_BATCH_TOKENS
+    staging: Path | None = None
+    force: bool = False
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

@@ -1,0 +1,110 @@
+"""Which runs are finished, which are to be measured, and which contradict what the warehouse holds."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from catalog.errors import NeurothekError
+from catalog.warehouse import Warehouse
+
+_LIBRARIES = ("neurothek", "torch", "transformers", "tokenizers", "duckdb", "polars", "numpy")
+
+
+class ParametersDiffer(NeurothekError):
+    """The warehouse holds the same job of the same model and corpus, measured otherwise."""
+
+    def __init__(self, job: str, model: str, differences: Sequence[str]) -> None:
+        super().__init__(
+            f"{job} of {model} is in the warehouse with other settings ({'; '.join(differences)});"
+            " repeat those settings, or add --force to replace it"
+        )
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """Everything that changes the numbers of one run of one job.
+
+    Attributes:
+        job: name of the job.
+        version: its version; raised when a number's meaning changes.
+        model: name of the model.
+        weights_sha256: hash of the model's weights.
+        corpus_sha256: fingerprint of the corpus; None for jobs that read only weights.
+        dtype: number format of the model.
+        parameters: the job's own parameters, as JSON values.
+    """
+
+    job: str
+    version: int
+    model: str
+    weights_sha256: str
+    corpus_sha256: str | None
+    dtype: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The run key; the model's name is no part of it, since it changes no number."""
+        content = {**vars(self), "parameters": dict(self.parameters)}
+        del content["model"]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def parameters_json(self) -> str:
+        """The parameters as the warehouse keeps them."""
+        return json.dumps(dict(self.parameters), sort_keys=True)
+
+
+def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force: bool) -> list[RunIdentity]:
+    """The runs that are not finished.
+
+    A finished run of an older version of its job is measured anew without being asked.
+
+    Raises:
+        ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
+    """
+    missing = []
+    for identity in identities:
+        earlier = _finished(warehouse, identity)
+        if earlier is None or earlier["job_version"] < identity.version:
+            missing.append(identity)
+        elif earlier["run_key"] != identity.key:
+            if not force:
+                raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
+            missing.append(identity)
+    return missing
+
+
+def versions() -> str:
+    """Versions of this package and of the libraries that numbers may depend on, as JSON."""
+    return json.dumps({name: metadata.version(name) for name in _LIBRARIES})
+
+
+def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | None:
+    if not warehouse.exists():
+        return None
+    query = """
+        select runs.run_key, runs.job_version, runs.parameters, runs.dtype
+        from store.runs as runs
+        inner join store.models as models on models.model_id = runs.model_id
+        left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+        where models.name = ? and models.weights_sha256 = ? and runs.job = ?
+            and corpora.sha256 is not distinct from ?
+    """
+    with warehouse.reader() as connection:
+        rows = connection.execute(
+            query, [identity.model, identity.weights_sha256, identity.job, identity.corpus_sha256]
+        ).fetchall()
+    if not rows:
+        return None
+    return dict(zip(("run_key", "job_version", "parameters", "dtype"), rows[0], strict=True))
+
+
+def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:
+    before = {"dtype": earlier["dtype"], **json.loads(earlier["parameters"])}
+    asked = {"dtype": identity.dtype, **json.loads(identity.parameters_json)}
+    names = [name for name in sorted(before | asked) if before.get(name) != asked.get(name)]
+    return [f"{name}: {before.get(name)} there, {asked.get(name)} asked for" for name in names]
