@@ -8,7 +8,7 @@ import duckdb
 
 from catalog.errors import NeurothekError
 from catalog.publish import rebuild_facts
-from catalog.tables import FACTS, JOB_TABLES
+from catalog.tables import FACTS, JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, first_row
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]+")
@@ -29,15 +29,6 @@ class CorpusNotMeasured(NeurothekError):
     def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
         found = f"it was on {', '.join(known)}" if known else "it has not seen any text yet"
         super().__init__(f"{model} was not measured on a corpus {corpus}; {found}")
-
-
-class JobUnknown(NeurothekError):
-    """There is no such job."""
-
-    def __init__(self, job: str) -> None:
-        near = get_close_matches(job, JOB_TABLES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
-        super().__init__(f"there is no job {job}; {hint}")
 
 
 class NameInvalid(NeurothekError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 import polars as pl
@@ -26,6 +27,15 @@ class TableMismatch(NeurothekError):
         super().__init__(
             f"rows for the table {table} {problem}; nothing was written, and this is a defect worth reporting"
         )
+
+
+class JobUnknown(NeurothekError):
+    """There is no such job."""
+
+    def __init__(self, job: str) -> None:
+        near = get_close_matches(job, JOB_TABLES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
+        super().__init__(f"there is no job {job}; {hint}")
 
 
 @dataclass(frozen=True)

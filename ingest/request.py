@@ -14,6 +14,10 @@ Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "float16", "bfloat16"]
 
 
+def _half_of_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
 @dataclass(frozen=True)
 class ModelSource:
     """One model as it was asked for.
@@ -58,7 +62,7 @@ class IngestRequest:
         device: where to compute.
         dtype: number format to compute in; float32 unless asked.
         active_above: a coefficient counts as active above this; None: the architecture's own rule.
-        memory_bytes: what the process may add to its memory.
+        memory_bytes: what the process may add to its memory; half of the machine's unless asked.
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
         force: whether to replace what was measured with other parameters.
@@ -71,12 +75,7 @@ class IngestRequest:
     device: Device = "auto"
     dtype: Dtype = "float32"
     active_above: float | None = None
-    memory_bytes: int = field(default_factory=lambda: default_memory())
+    memory_bytes: int = field(default_factory=_half_of_memory)
     batch_tokens: int = DEFAULT_BATCH_TOKENS
     staging: Path | None = None
     force: bool = False
-
-
-def default_memory() -> int:
-    """Half of the machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

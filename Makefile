@@ -1,0 +1,45 @@
+# Everything a person needs: `make demo` and `make test`. TORCH_INDEX adds a wheel index for PyTorch, for machines
+# without a GPU: make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+TORCH_INDEX ?=
+INSTALLED := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest -n 2 -q
+
+.PHONY: demo test test-crash check format bench docs clean
+
+demo: $(INSTALLED)
+	$(BIN)/neurothek demo
+
+test: $(INSTALLED)
+	$(PYTEST)
+
+test-crash: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m crash
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m docs.generate --check
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(INSTALLED)
+	$(BIN)/python -m docs.generate
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(INSTALLED): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev]'
+	touch $@
