@@ -1,0 +1,258 @@
+"""One view of every supported language model: its embedding, its blocks and their feed-forward neurons.
+
+A neuron is one row of the hidden layer of a block's feed-forward network (FFN). Its coefficient m is the activation
+after the non-linearity, and m times its value vector v is what it adds to the residual stream, so that a block's FFN
+output is the sum of m * v over its neurons, plus a bias that belongs to no neuron ([G] 3).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers.pytorch_utils import Conv1D
+
+from ingest.errors import DeviceMissing, SequenceTooLong
+from ingest.families.blocks import Block, BlockOutput
+from ingest.families.parameters import Parameters
+from ingest.families.shapes import EXACT_ZEROS, Norm, Shape
+from ingest.families.table import Skeleton, family_of, skeleton
+from ingest.weights import Checkpoint
+
+__all__ = ["Block", "BlockOutput", "Norm", "Shape", "Transformer", "check", "open_transformer", "require_supported"]
+
+
+def require_supported(config: Mapping[str, Any], *, where: str) -> None:
+    """Check that a config.json names a family that is known here, before anything else of the model is fetched.
+
+    Raises:
+        ArchitectureUnsupported: it does not.
+    """
+    family_of(config, where=where)
+
+
+def check(checkpoint: Checkpoint) -> None:
+    """Check that a checkpoint can be opened: its architecture, its configuration, its tensors' names and shapes.
+
+    Raises:
+        ArchitectureUnsupported, ConfigInvalid: config.json describes nothing that is known here.
+        WeightsMismatch, WeightsUnreadable: the weights are not those it describes.
+    """
+    Parameters(checkpoint, skeleton(checkpoint))
+
+
+def open_transformer(
+    checkpoint: Checkpoint,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    resident: bool = True,
+) -> "Transformer":
+    """Open a model for measuring: no dropout, no gradients, float32 products in full precision (no TF32).
+
+    Args:
+        checkpoint: the model.
+        device: where its blocks run.
+        dtype: the number format they run in.
+        resident: keep a block's weights after their first use; otherwise they are read anew each time, so that the
+            device holds one block at a time.
+
+    Raises:
+        DeviceMissing: this machine has no such device.
+        ArchitectureUnsupported, ConfigInvalid, WeightsMismatch, WeightsUnreadable: as `check`.
+    """
+    torch.set_float32_matmul_precision("highest")
+    built = skeleton(checkpoint)
+    return Transformer(built, Parameters(checkpoint, built), device=_device(device), dtype=dtype, resident=resident)
+
+
+def _device(named: str | torch.device) -> torch.device:
+    try:
+        device = torch.device(named)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise DeviceMissing(str(named)) from error
+    return device
+
+
+class Transformer:
+    """A model whose blocks run one after the other, and whose neurons' weights are read by layer.
+
+    Weights are returned as stored, in float32, whatever number format the blocks run in.
+
+    Attributes:
+        shape: what the model is like.
+        device: where it runs, and where all tensors it returns lie.
+        dtype: the number format of the streams.
+    """
+
+    def __init__(
+        self, built: Skeleton, parameters: Parameters, *, device: torch.device, dtype: torch.dtype, resident: bool
+    ) -> None:
+        self.device, self.dtype = device, dtype
+        self._family, self._built, self._parameters, self._resident = built.family, built, parameters, resident
+        self._is_post_norm = built.family.is_post_norm(built.config)
+        self._layers = list(built.model.get_submodule(built.family.layers).children())
+        self._loaded: set[int] = set()
+        self._project_in = self._filled(built.family.project_in)
+        self._project_out = self._filled(built.family.project_out)
+        self._final_norm = self._filled(built.family.final_norm)
+        self._tokens = self._table(built.family.tokens)
+        self._positions = self._table(built.family.positions)
+        self.shape = self._described()
+
+    def embed(self, ids: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time d_model"]:
+        """[batch time d_model] the stream that enters block 0, for right-padded sequences that begin at position 0.
+
+        Raises:
+            SequenceTooLong: the model has no position for the last ids.
+        """
+        length = ids.shape[1]
+        if length > self.shape.context_length:
+            raise SequenceTooLong(length, self.shape.context_length)
+        first = self._family.position_offset
+        with torch.inference_mode():
+            tokens = self._here(functional.embedding(ids.to(self._tokens.device), self._tokens))
+            if self._project_in is not None:
+                tokens = self._project_in(tokens)
+            return tokens + self._here(self._positions[first : first + length])
+
+    @contextmanager
+    def block(self, layer: int) -> Iterator[Block]:
+        """The block `layer`, its weights there for the duration of the context."""
+        module = self._layers[layer]
+        if layer not in self._loaded:
+            self._fill(module, f"{self._family.layers}.{layer}")
+            self._loaded.add(layer)
+        try:
+            yield Block(module, self._family, is_post_norm=self._is_post_norm)
+        finally:
+            if not self._resident:
+                module.to("meta")
+                self._loaded.discard(layer)
+
+    def logits(self, stream: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time vocab"]:
+        """[batch time vocab] the logits of a stream that left the last block."""
+        with torch.inference_mode():
+            if self._final_norm is not None:
+                stream = self._final_norm(stream)
+            if self._project_out is not None:
+                stream = self._project_out(stream)
+            return functional.linear(stream, self._here(self._parameters.read(f"{self._family.head}.weight")))
+
+    def unembedding(self) -> Float[Tensor, "vocab d_model"]:
+        """[vocab d_model] E, whose row w gives the score e_w . v; OPT-350m's output projection is folded in."""
+        table = self._float32(f"{self._family.head}.weight")
+        if self._project_out is None:
+            return table
+        return table @ self._float32(f"{self._family.project_out}.weight")
+
+    def value_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
+        """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3)."""
+        return self._rows(layer, self._family.values, of="inputs")
+
+    def key_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
+        """[d_ffn d_model] row i is what neuron i compares its input with ([G] 3)."""
+        return self._rows(layer, self._family.keys, of="outputs")
+
+    def key_bias(self, layer: int) -> Float[Tensor, " d_ffn"]:
+        """[d_ffn] what is added to a neuron's pre-activation; 0 where the model has no biases."""
+        module = self._layers[layer].get_submodule(self._family.keys)
+        if not isinstance(module.bias, Tensor):
+            return torch.zeros(self.shape.d_ffn, device=self.device)
+        return self._float32(self._name(layer, f"{self._family.keys}.bias"))
+
+    def ffn_norm(self, layer: int) -> tuple[Float[Tensor, " d_model"], Float[Tensor, " d_model"]] | None:
+        """([d_model], [d_model]) gamma and beta of the norm before the FFN; None for post-norm blocks."""
+        if self._is_post_norm:
+            return None
+        path = self._family.ffn_norm
+        norm = self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
+        return norm.gamma, norm.beta
+
+    def final_norm(self) -> Norm | None:
+        """The norm before the unembedding; None where the model has none."""
+        if self._final_norm is None:
+            return None
+        return self._norm(self._final_norm, self._family.final_norm)
+
+    def block_bytes(self, layer: int) -> int:
+        """How much memory the weights of block `layer` take while they are there."""
+        return sum(tensor.numel() for tensor in self._layers[layer].parameters()) * self.dtype.itemsize
+
+    @property
+    def embedding_bytes(self) -> int:
+        """How much memory the embeddings and the unembedding take, whole and in the run's number format."""
+        return self.shape.n_parameters_embedding * self.dtype.itemsize
+
+    def _described(self) -> Shape:
+        config, family = self._built.config, self._family
+        head = [] if self._parameters.is_tied else [f"{family.head}.weight"]
+        embeddings = [f"{family.tokens}.weight", f"{family.positions}.weight", *head]
+        return Shape(
+            architecture=family.architecture,
+            activation=config.activation_function,
+            norm_position="post" if self._is_post_norm else "pre",
+            position_encoding=self._position_encoding(),
+            n_layers=len(self._layers),
+            d_model=config.hidden_size,
+            d_ffn=self._width(),
+            n_heads=config.num_attention_heads,
+            vocab_size=config.vocab_size,
+            context_length=config.max_position_embeddings,
+            n_parameters=self._parameters.count(),
+            n_parameters_embedding=self._parameters.count(embeddings),
+            has_exact_zeros=config.activation_function in EXACT_ZEROS,
+        )
+
+    def _width(self) -> int:
+        values = self._layers[0].get_submodule(self._family.values)
+        assert isinstance(values.weight, Tensor)
+        return values.weight.shape[0 if isinstance(values, Conv1D) else 1]
+
+    def _position_encoding(self) -> Literal["learned", "none"]:
+        return "learned" if bool(self._positions.any()) else "none"
+
+    def _rows(self, layer: int, path: str, *, of: Literal["inputs", "outputs"]) -> Float[Tensor, "d_ffn d_model"]:
+        """The weight of a linear map with one row an input, or one an output, whichever way it is stored."""
+        weight = self._float32(self._name(layer, f"{path}.weight"))
+        # GPT-2's Conv1D stores one row an input, a linear layer one row an output.
+        stored = "inputs" if isinstance(self._layers[layer].get_submodule(path), Conv1D) else "outputs"
+        return (weight if stored == of else weight.T).contiguous()
+
+    def _norm(self, module: nn.Module, path: str) -> Norm:
+        assert isinstance(module, nn.LayerNorm)
+        if not module.elementwise_affine:
+            width = self.shape.d_model
+            return Norm(torch.ones(width, device=self.device), torch.zeros(width, device=self.device), module.eps)
+        return Norm(self._float32(f"{path}.weight"), self._float32(f"{path}.bias"), module.eps)
+
+    def _name(self, layer: int, path: str) -> str:
+        return f"{self._family.layers}.{layer}.{path}"
+
+    def _float32(self, name: str) -> Tensor:
+        return self._parameters.read(name).to(self.device, torch.float32)
+
+    def _here(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self.device, self.dtype)
+
+    def _table(self, path: str) -> Tensor:
+        """An embedding table: whole on the device if it may stay there, else mapped from disk and read by rows."""
+        table = self._parameters.read(f"{path}.weight")
+        return self._here(table) if self._resident and self.device.type != "cpu" else table
+
+    def _filled(self, path: str | None) -> nn.Module | None:
+        if path is None:
+            return None
+        module = self._built.module(path)
+        if module is not None:
+            self._fill(module, path)
+        return module
+
+    def _fill(self, module: nn.Module, path: str) -> None:
+        tensors = {name: self._here(self._parameters.read(f"{path}.{name}")) for name in module.state_dict()}
+        # Assigned, not copied: weights that are stored as they are used stay mapped pages of the file.
+        module.load_state_dict(tensors, assign=True)

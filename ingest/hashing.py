@@ -1,0 +1,119 @@
+"""The fingerprint of weight files, remembered between runs so that 100 GB are read once and not each time."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from catalog.progress import Progress
+
+CHUNK_BYTES = 1 << 24
+
+# File systems stamp times in steps of up to 2 seconds: a younger file may change without a new time or size.
+SETTLED_NANOSECONDS = 2_000_000_000
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None], progress: Progress) -> str:
+    """sha256 over the sorted (file name, file sha256) of `files`.
+
+    Args:
+        files: the weight files.
+        inspect: looks into a file and raises if it is unfit. It is called once for each content of a file: a
+            remembered hash says that the file was found fit.
+        progress: is told the bytes read.
+    """
+    known = KnownFiles()
+    digests = {file: known.sha256(file) for file in files}
+    unknown = [file for file, digest in digests.items() if digest is None]
+    if unknown:
+        progress.start("Reading weights", sum(file.stat().st_size for file in unknown))
+        for file in unknown:
+            digests[file] = _learn(known, file, inspect, progress)
+        progress.finish()
+        known.save()
+    total = hashlib.sha256()
+    for file in sorted(files, key=lambda file: file.name):
+        total.update(f"{file.name}\0{digests[file]}\n".encode())
+    return total.hexdigest()
+
+
+def _learn(known: "KnownFiles", file: Path, inspect: Callable[[Path], None], progress: Progress) -> str:
+    before = file.stat()
+    digest = _blob_name(file)
+    if digest is None:
+        digest = sha256(file, progress)
+    else:
+        progress.advance(before.st_size)
+    inspect(file)
+    known.add(file, before, digest)
+    return digest
+
+
+def sha256(file: Path, progress: Progress) -> str:
+    """The sha256 of a file's bytes."""
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES))
+    with file.open("rb", buffering=0) as opened:
+        while size := opened.readinto(buffer):
+            digest.update(buffer[:size])
+            progress.advance(size)
+    return digest.hexdigest()
+
+
+def _blob_name(file: Path) -> str | None:
+    """The hash that the hub's cache gave the file as its name, None for any other file."""
+    blob = file.resolve()
+    is_blob = file.is_symlink() and blob.parent.name == "blobs" and blob.parent.parent.name.startswith("models--")
+    return blob.name if is_blob and SHA256.fullmatch(blob.name) else None
+
+
+class KnownFiles:
+    """Hashes of files by (path, size, modification time), kept in the user's cache folder.
+
+    A cache that cannot be read or written is no cache: hashing again is slower and never wrong.
+    """
+
+    def __init__(self) -> None:
+        self._path = user_cache_path("neurothek", appauthor=False) / "weights.json"
+        self._remembered = _read(self._path)
+        self._fresh: dict[str, list[object]] = {}
+
+    def sha256(self, file: Path) -> str | None:
+        """The hash of `file` as it lies there now, None if unknown."""
+        stat = file.stat()
+        match self._remembered.get(str(file.resolve())):
+            case [size, time_ns, str(digest)] if (size, time_ns) == (stat.st_size, stat.st_mtime_ns):
+                return digest
+        return None
+
+    def add(self, file: Path, stat: os.stat_result, digest: str) -> None:
+        """Note the hash of `file`, whose `stat` was taken before it was read, if the file has settled."""
+        if stat.st_mtime_ns + SETTLED_NANOSECONDS < time.time_ns():
+            self._fresh[str(file.resolve())] = [stat.st_size, stat.st_mtime_ns, digest]
+
+    def save(self) -> None:
+        """Write what was noted beside what other processes wrote meanwhile, and forget files that are gone."""
+        merged = {path: entry for path, entry in (_read(self._path) | self._fresh).items() if Path(path).is_file()}
+        written = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            written.write_text(json.dumps(merged))
+            written.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                written.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

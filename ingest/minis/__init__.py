@@ -1,0 +1,9 @@
+"""The trained models that ship with the package, each a folder of this one."""
+
+from pathlib import Path
+
+
+def folder(name: str) -> Path | None:
+    """The folder of the shipped model `name`, None if none of that name ships."""
+    here = Path(__file__).parent
+    return next((found for found in here.iterdir() if found.name == name and (found / "config.json").is_file()), None)
