@@ -1,0 +1,130 @@
+"""The views people query: one SQL file each, read with their headers, installed in the order of their dependencies."""
+
+import graphlib
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import duckdb
+
+from queries.errors import UnknownView
+
+_SECTION = re.compile(r"^(key|columns):\s*(.*)$")
+_COLUMN = re.compile(r"^  (\w+): (.+)$")
+_MENTION = re.compile(r"\b(?:from|join)\s+([a-z_]+)\b(?!\.)")
+
+
+@dataclass(frozen=True)
+class View:
+    """A view as its file describes it.
+
+    Attributes:
+        name: name of the view and of its file.
+        text: the whole file, header included: what one edits and runs.
+        purpose: the header's prose: what one row is, why, from what, and the sources.
+        key: the columns that identify a row.
+        columns: column name -> description, in order.
+    """
+
+    name: str
+    text: str
+    purpose: str
+    key: tuple[str, ...]
+    columns: Mapping[str, str]
+
+    @property
+    def sha256(self) -> str:
+        """Fingerprint of the file's text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def grain(self) -> str:
+        """First sentence of the header: what one row is."""
+        return self.purpose.split(". ", 1)[0].rstrip(".") + "."
+
+
+def parse_view(name: str, text: str) -> View:
+    """Read a view's file: a header of comment lines with prose, `key:` and `columns:`, then one query."""
+    prose: list[str] = []
+    key: tuple[str, ...] = ()
+    columns: dict[str, str] = {}
+    in_columns = False
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        content = line[3:]
+        section = _SECTION.match(content)
+        column = _COLUMN.match(content) if in_columns else None
+        if section:
+            in_columns = section[1] == "columns"
+            key = tuple(section[2].split(", ")) if section[1] == "key" else key
+        elif column:
+            columns[column[1]] = column[2]
+        else:
+            prose.append(content.strip())
+    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns)
+
+
+@cache
+def all_views() -> Mapping[str, View]:
+    """Every view of this release, by name, each after the views it reads."""
+    folder = resources.files("queries") / "views"
+    files = {file.name.removesuffix(".sql"): file for file in folder.iterdir() if file.name.endswith(".sql")}
+    views = {name: parse_view(name, file.read_text("utf-8")) for name, file in files.items()}
+    reads = {name: sorted(set(_MENTION.findall(view.text)) & (set(views) - {name})) for name, view in views.items()}
+    # Sorted first, so that the order does not hang on the order of files in a folder.
+    order = graphlib.TopologicalSorter(dict(sorted(reads.items()))).static_order()
+    return {name: views[name] for name in order}
+
+
+def view(name: str) -> View:
+    """The view called `name`.
+
+    Raises:
+        UnknownView: there is none; the nearest names are given.
+    """
+    views = all_views()
+    if name not in views:
+        raise UnknownView(name, sorted(views))
+    return views[name]
+
+
+def install(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create or replace every view with its comments, and drop those that an earlier release installed and this lacks.
+
+    It runs in a transaction of its own: all views change, or none.
+    """
+    views = all_views()
+    connection.execute("begin")
+    for name in sorted(_installed(connection).keys() - views.keys()):
+        connection.execute(f"drop view if exists main.{name}")
+    for one in views.values():
+        _install_one(connection, one)
+    connection.execute("delete from store.installed_views")
+    rows = [value for one in views.values() for value in (one.name, one.sha256)]
+    places = ", ".join(["(?, ?)"] * len(views))
+    connection.execute(f"insert into store.installed_views values {places}", rows)
+    connection.execute("commit")
+
+
+def _install_one(connection: duckdb.DuckDBPyConnection, one: View) -> None:
+    connection.execute(f"create or replace view main.{one.name} as\n{one.text}")
+    connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
+    for column, description in one.columns.items():
+        connection.execute(f"comment on column main.{one.name}.{column} is {_literal(description)}")
+
+
+def outdated(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the file's views differ from this release's."""
+    return _installed(connection) != {name: one.sha256 for name, one in all_views().items()}
+
+
+def _installed(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    return dict(connection.execute("select name, sha256 from store.installed_views").fetchall())
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,209 @@
+-- One row per model: the headline numbers of all, and whether they may be compared.
+-- Why: what changes with size. From: store.models, store.neuron_facts and measured_corpora. Sources: dead neurons and
+-- frequency Voita et al. 2023, section 3; comparability ours: the reference is the text, sequence length, activation
+-- rule and number format that most models share, ties by most tokens; a model measured otherwise, or on less than half
+-- of the reference's tokens, is not comparable. Variants are shown but are no sizes.
+-- key: model
+-- columns:
+--   model: Name of the model.
+--   family: Models of one family differ in size or variant only.
+--   variant: Null for a plain size; else what sets the model apart: a variant is no size.
+--   size: Parameters without embeddings.
+--   n_layers: Number of blocks.
+--   d_model: Width of the residual stream.
+--   n_neurons: n_layers x d_ffn.
+--   training_tokens: Tokens seen in training, where the checkpoint says so.
+--   tokens_per_parameter: Training tokens over all parameters.
+--   corpus: The shown corpus; null before any text was measured.
+--   n_tokens_seen: Counted positions of the shown corpus.
+--   comparable: Whether the model was measured as the reference was.
+--   why_not: Why it is not comparable; null where it is.
+--   n_dead: Neurons that never fired on the shown corpus; null for models without exact zeros.
+--   dead_share: n_dead / n_neurons.
+--   first_half_dead_share: The same over the layers of the first half: 2 * layer + 1 <= n_layers.
+--   never_active_share: Share of the neurons that never fired, whatever the non-linearity.
+--   n_provably_dead: Neurons that no input can activate; null for post-norm blocks and models without exact zeros.
+--   provably_dead_share: n_provably_dead / n_neurons.
+--   n_alive: Neurons that fired.
+--   mean_frequency: Mean frequency of the neurons that fired.
+--   frequency_sd: Standard deviation of their frequencies (sample).
+--   median_frequency: Half of them have at most this frequency.
+--   median_kurtosis: Median excess kurtosis of the neurons' raw scores: how far their lists stick out.
+--   median_top_token_log_frequency: Median over neurons of the mean ln(1 + corpus count) of their top tokens.
+--   text_sha256: sha256 of the documents of the shown corpus.
+--   sequence_length: Longest sequence of the shown corpus, in ids.
+--   activation_rule: When a coefficient m counted as active.
+--   dtype: Number format the model computed in.
+with thresholds as (
+    select
+        cast(0 as bigint) as dead_active_positions,
+        cast(0 as double) as dead_bound,
+        cast(0.5 as double) as least_token_ratio,
+),
+shown as (
+    select
+        model_id,
+        corpus,
+        n_tokens,
+        text_sha256,
+        sequence_length,
+        activation_rule,
+        dtype,
+    from measured_corpora
+    where is_shown and dtype is not null
+),
+ways as (
+    select
+        text_sha256,
+        sequence_length,
+        activation_rule,
+        dtype,
+        count(*) as n_models,
+        max(n_tokens) as n_tokens,
+    from shown
+    group by text_sha256, sequence_length, activation_rule, dtype
+),
+ranked_ways as (
+    select
+        text_sha256,
+        sequence_length,
+        activation_rule,
+        dtype,
+        n_tokens,
+        row_number() over (
+            order by n_models desc, n_tokens desc, sequence_length desc, activation_rule, dtype, text_sha256
+        ) as place,
+    from ways
+),
+reference as (
+    select
+        ranked_ways.text_sha256,
+        ranked_ways.sequence_length,
+        ranked_ways.activation_rule,
+        ranked_ways.dtype,
+        ranked_ways.n_tokens,
+        thresholds.least_token_ratio,
+    from ranked_ways
+    cross join thresholds
+    where ranked_ways.place = 1
+),
+reasons as (
+    select
+        shown.model_id,
+        nullif(
+            concat_ws(
+                '; ',
+                case when shown.text_sha256 <> reference.text_sha256 then 'another text' end,
+                case
+                    when shown.sequence_length <> reference.sequence_length
+                        then concat_ws(
+                            ' ',
+                            'sequences of',
+                            cast(shown.sequence_length as varchar),
+                            'ids instead of',
+                            cast(reference.sequence_length as varchar)
+                        )
+                end,
+                case
+                    when shown.activation_rule <> reference.activation_rule
+                        then concat_ws(
+                            ' ', 'active means', shown.activation_rule, 'instead of', reference.activation_rule
+                        )
+                end,
+                case
+                    when shown.dtype <> reference.dtype
+                        then concat_ws(' ', 'computed in', shown.dtype, 'instead of', reference.dtype)
+                end,
+                case
+                    when
+                        shown.text_sha256 = reference.text_sha256
+                        and cast(shown.n_tokens as double) < reference.least_token_ratio * reference.n_tokens
+                        then concat_ws(
+                            ' ',
+                            cast(shown.n_tokens as varchar),
+                            'tokens of the text instead of',
+                            cast(reference.n_tokens as varchar)
+                        )
+                end
+            ),
+            ''
+        ) as why_not,
+    from shown
+    cross join reference
+),
+watched as (
+    select
+        facts.model_id,
+        facts.n_positions,
+        2 * facts.layer + 1 <= models.n_layers as in_first_half,
+        facts.n_active = thresholds.dead_active_positions as never_active,
+        facts.preactivation_bound < thresholds.dead_bound as bound_below,
+        case
+            when facts.n_active > thresholds.dead_active_positions
+                then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
+        end as frequency,
+        facts.score_kurtosis,
+        facts.top_token_log_frequency,
+    from store.neuron_facts as facts
+    inner join store.models as models on models.model_id = facts.model_id
+    cross join thresholds
+),
+sums as (
+    select
+        model_id,
+        max(n_positions) as n_tokens_seen,
+        count(frequency) as n_alive,
+        cast(sum(case when never_active then 1 when not never_active then 0 end) as bigint) as n_never_active,
+        avg(case when never_active then cast(1 as double) when not never_active then cast(0 as double) end)
+            as never_active_share,
+        avg(
+            case
+                when in_first_half and never_active then cast(1 as double)
+                when in_first_half and not never_active then cast(0 as double)
+            end
+        ) as first_half_never_active_share,
+        cast(sum(case when bound_below then 1 when not bound_below then 0 end) as bigint) as n_provably_dead,
+        avg(case when bound_below then cast(1 as double) when not bound_below then cast(0 as double) end)
+            as provably_dead_share,
+        avg(frequency) as mean_frequency,
+        stddev_samp(frequency) as frequency_sd,
+        median(frequency) as median_frequency,
+        median(score_kurtosis) as median_kurtosis,
+        median(top_token_log_frequency) as median_top_token_log_frequency,
+    from watched
+    group by model_id
+)
+select
+    models.name as model,
+    models.family,
+    models.variant,
+    models.n_parameters - models.n_parameters_embedding as size,
+    models.n_layers,
+    models.d_model,
+    models.n_neurons,
+    models.training_tokens,
+    cast(models.training_tokens as double) / nullif(models.n_parameters, 0) as tokens_per_parameter,
+    shown.corpus,
+    sums.n_tokens_seen,
+    shown.model_id is not null and reasons.why_not is null as comparable,
+    case when shown.model_id is null then 'its activity was not measured' else reasons.why_not end as why_not,
+    case when models.has_exact_zeros then sums.n_never_active end as n_dead,
+    case when models.has_exact_zeros then sums.never_active_share end as dead_share,
+    case when models.has_exact_zeros then sums.first_half_never_active_share end as first_half_dead_share,
+    sums.never_active_share,
+    case when models.has_exact_zeros then sums.n_provably_dead end as n_provably_dead,
+    case when models.has_exact_zeros then sums.provably_dead_share end as provably_dead_share,
+    case when sums.n_tokens_seen is not null then sums.n_alive end as n_alive,
+    sums.mean_frequency,
+    sums.frequency_sd,
+    sums.median_frequency,
+    sums.median_kurtosis,
+    sums.median_top_token_log_frequency,
+    shown.text_sha256,
+    shown.sequence_length,
+    shown.activation_rule,
+    shown.dtype,
+from store.models as models
+left join sums on sums.model_id = models.model_id
+left join shown on shown.model_id = models.model_id
+left join reasons on reasons.model_id = models.model_id
