@@ -1,8 +1,9 @@
 """How long work reports its progress, without knowing who watches."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Progress(Protocol):
     """Receives the steps of one task at a time; a new `start` ends the task before it."""
 

@@ -1,10 +1,13 @@
 """Tiny random models with a tokenizer, saved as transformers saves them, in every shape that tests need."""
 
+import json
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     GPT2Config,
@@ -178,3 +181,29 @@ def make_tokenizer(kind: Kind, size: int) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(
         tokenizer_object=bpe, bos_token="</s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
+
+
+def edit_config(folder: Path, **fields: object) -> Path:
+    """Set fields of config.json, or remove those set to None, and return the folder."""
+    path = folder / "config.json"
+    changed = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps({name: value for name, value in changed.items() if value is not None}))
+    return folder
+
+
+def edit_tensors(folder: Path, edit: Callable[[dict[str, torch.Tensor]], object]) -> Path:
+    """Let `edit` change the tensors of model.safetensors in place, and return the folder."""
+    path = folder / "model.safetensors"
+    tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}
+    edit(tensors)
+    save_file(tensors, path, metadata={"format": "pt"})
+    return folder
+
+
+def to_pickle(folder: Path, *, zipped: bool = True) -> Path:
+    """Turn model.safetensors into pytorch_model.bin, as older libraries wrote it, and return the folder."""
+    path = folder / "model.safetensors"
+    tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}
+    torch.save(tensors, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
+    path.unlink()
+    return folder
