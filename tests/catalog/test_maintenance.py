@@ -1,0 +1,92 @@
+"""Pin, rename, remove: what changes, what stays, and what wrong names are told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.maintenance import CorpusNotMeasured, ModelUnknown, NameInUse, NameInvalid, pin, remove, rename
+from catalog.tables import BY_NAME, JobUnknown
+from catalog.warehouse import Warehouse, WarehouseMissing
+from tests.support import publications as made
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    made_here = Warehouse(tmp_path / "w.duckdb")
+    made.publish_everything(made_here)
+    return made_here
+
+
+def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:
+    with warehouse.reader() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return found
+
+
+def test_a_pin_decides_which_corpus_is_shown(warehouse: Warehouse) -> None:
+    made.publish_job(
+        warehouse, "activity", made.activity_frames(3), text=made.corpus("short", sha256="c1", n_sequences=2)
+    )
+    assert rows(warehouse, "select distinct corpus_id from store.neuron_facts") == [(0,)]
+    pin(warehouse, "tiny", "short")
+    assert rows(warehouse, "select distinct corpus_id from store.neuron_facts") == [(1,)]
+    pin(warehouse, "tiny", "text")
+    assert rows(warehouse, "select distinct corpus_id from store.neuron_facts") == [(0,)]
+    assert rows(warehouse, "select count(*) from store.pins") == [(1,)]
+
+
+def test_a_rename_changes_addresses_and_no_number(warehouse: Warehouse) -> None:
+    before = rows(warehouse, "select * exclude (address) from store.neuron_facts")
+    rename(warehouse, "tiny", "renamed-1")
+    assert rows(warehouse, "select * exclude (address) from store.neuron_facts") == before
+    assert rows(warehouse, "select address from store.neuron_facts limit 1") == [("renamed-1/L0N0",)]
+    with pytest.raises(ModelUnknown, match="did you mean renamed-1"):
+        rename(warehouse, "renamed", "x")
+
+
+def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: Warehouse) -> None:
+    other = made.model("other", weights="w1", tokenizer="t1")
+    made.publish_job(warehouse, "projections", made.weights_frames(4), record=other)
+    before = rows(warehouse, "select * from store.postings where model_id = 1")
+    deleted = remove(warehouse, "tiny")
+    assert deleted == {"projections": 12, "postings": 96, "token_neighbours": 20, "activity": 24, "contexts": 10}
+    for table in ("corpora", "sequences", "token_counts", "activity", "contexts"):
+        assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
+    assert rows(warehouse, "select * from store.postings") == before
+    assert rows(warehouse, "select sha256 from store.tokenizers") == [("t1",)]
+    assert rows(warehouse, "select distinct model_id from store.neuron_facts") == [(1,)]
+
+
+def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
+    assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10}
+    assert rows(warehouse, "select job from store.runs order by job") == [("activity",), ("projections",)]
+    assert remove(warehouse, "tiny", corpus="text") == {"activity": 24, "contexts": 0}
+    assert rows(warehouse, "select count(*), count(n_active) from store.neuron_facts") == [(12, 0)]
+    assert rows(warehouse, "select count(*) from store.projections") == [(12,)]
+
+
+def test_after_removing_all_a_model_can_come_back(warehouse: Warehouse) -> None:
+    remove(warehouse, "tiny")
+    made.publish_everything(warehouse)
+    assert all(rows(warehouse, f"select count(*) > 0 from store.{table}") == [(True,)] for table in BY_NAME)
+
+
+def test_wrong_names_are_told(warehouse: Warehouse) -> None:
+    with pytest.raises(ModelUnknown, match="there is no model huge in the warehouse; it has tiny"):
+        pin(warehouse, "huge", "text")
+    with pytest.raises(CorpusNotMeasured, match="was not measured on a corpus txt; it was on text"):
+        pin(warehouse, "tiny", "txt")
+    with pytest.raises(NameInvalid, match="use letters"):
+        rename(warehouse, "tiny", "my model")
+    with pytest.raises(NameInUse):
+        rename(warehouse, "tiny", "tiny")
+    with pytest.raises(JobUnknown, match="did you mean contexts"):
+        remove(warehouse, "tiny", job="context")
+
+
+def test_nothing_is_created_for_a_warehouse_that_is_not_there(tmp_path: Path) -> None:
+    for act in (lambda w: pin(w, "a", "b"), lambda w: rename(w, "a", "b"), lambda w: remove(w, "a")):
+        with pytest.raises(WarehouseMissing):
+            act(Warehouse(tmp_path / "none.duckdb"))
+    assert list(tmp_path.iterdir()) == []

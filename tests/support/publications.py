@@ -1,0 +1,189 @@
+"""Small made-up publications with known numbers, for tests that need rows in a warehouse but no model."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from catalog.publish import CorpusRecord, FinishedRun, ModelRecord, Publication, publish
+from catalog.staging import RunManifest, now, staged_run
+from catalog.tables import (
+    ACTIVITY,
+    CONTEXTS,
+    CORPORA,
+    MODELS,
+    POSTINGS,
+    PROJECTIONS,
+    RUNS,
+    SEQUENCES,
+    TOKEN_COUNTS,
+    TOKEN_NEIGHBOURS,
+    TOKENIZERS,
+    TOKENS,
+    Table,
+)
+from catalog.warehouse import Warehouse
+
+N_LAYERS, D_FFN, VOCAB, K = 2, 6, 20, 4
+WHEN = datetime(2026, 1, 2, 3, 4, 5)
+
+
+def frame(table: Table, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows as a frame of the table's exact types."""
+    return pl.DataFrame([dict(row) for row in rows], schema=dict(table.columns))
+
+
+def model(name: str = "tiny", *, weights: str = "w0", tokenizer: str = "t0") -> ModelRecord:
+    """A model of two layers of six neurons over twenty tokens."""
+    row = dict.fromkeys(MODELS.columns, 1) | {
+        "name": name,
+        "family": "tiny",
+        "variant": None,
+        "source": f"/models/{name}",
+        "revision": None,
+        "weights_sha256": weights,
+        "architecture": "opt",
+        "activation": "relu",
+        "activation_rule": "m != 0",
+        "has_exact_zeros": True,
+        "norm_position": "pre",
+        "position_encoding": "learned",
+        "n_layers": N_LAYERS,
+        "d_ffn": D_FFN,
+        "vocab_size": VOCAB,
+        "n_neurons": N_LAYERS * D_FFN,
+        "training_tokens": None,
+    }
+    known = {"name": "tok", "sha256": tokenizer, "vocab_size": VOCAB, "bos_token_id": 0, "eos_token_id": 0}
+    words = [f" w{i}" for i in range(VOCAB)]
+    tokens = [
+        {"token_id": i, "piece": word, "text": word, "word": word.strip(), "is_special": i == 0}
+        for i, word in enumerate(words)
+    ]
+    return ModelRecord(frame(MODELS, [row]), frame(TOKENIZERS, [known]), frame(TOKENS, tokens))
+
+
+def corpus(name: str = "text", *, sha256: str = "c0", n_sequences: int = 3) -> CorpusRecord:
+    """Sequences of a BOS and four ids; the first is of the domain prose, the others are code."""
+    sequences: list[dict[str, Any]] = [
+        {
+            "sequence_id": i,
+            "domain": "prose" if i == 0 else "code",
+            "tokens": [0, *((i + j) % VOCAB for j in range(1, 5))],
+            "starts_document": True,
+        }
+        for i in range(n_sequences)
+    ]
+    counts: dict[tuple[str, int], int] = {}
+    for sequence in sequences:
+        for token in sequence["tokens"][1:]:
+            counts[sequence["domain"], token] = counts.get((sequence["domain"], token), 0) + 1
+    row = {
+        "name": name,
+        "sha256": sha256,
+        "text_sha256": f"text of {sha256}",
+        "n_tokens": 4 * n_sequences,
+        "n_sequences": n_sequences,
+        "sequence_length": 5,
+        "recipe": "{}",
+    }
+    counted = [{"domain": domain, "token_id": token, "n_occurrences": n} for (domain, token), n in counts.items()]
+    return CorpusRecord(frame(CORPORA, [row]), frame(SEQUENCES, sequences), frame(TOKEN_COUNTS, counted))
+
+
+def weights_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
+    """Projections, postings and token neighbours of the two layers, seeded."""
+    random = np.random.default_rng(seed)
+    projections, postings = [], []
+    for layer in range(N_LAYERS):
+        for neuron in range(D_FFN):
+            scores = random.standard_normal(VOCAB).astype(np.float32)
+            order = np.argsort(-scores, kind="stable")
+            top, bottom = order[:K], order[::-1][:K]
+            mean, sd = float(scores.mean()), float(scores.std())
+            projections.append(
+                {"layer": layer, "neuron": neuron}
+                | dict.fromkeys(("score_skewness", "score_kurtosis", "preactivation_bound"), 0.5)
+                | {"value_norm": 1.0, "score_mean": mean, "score_sd": sd, "score_negative_share": 0.5}
+                | {"top_token_ids": top.tolist(), "top_scores": scores[top].tolist()}
+                | {"bottom_token_ids": bottom.tolist(), "bottom_scores": scores[bottom].tolist()}
+            )
+            for side, listed in (("promoted", top), ("suppressed", bottom)):
+                postings += [
+                    {"token_id": token, "side": side, "layer": layer, "neuron": neuron, "rank": rank}
+                    | {"score": float(scores[token]), "z_score": (float(scores[token]) - mean) / sd}
+                    for rank, token in enumerate(listed.tolist(), start=1)
+                ]
+    neighbours = [{"token_id": i, "rank": 1, "neighbour_id": (i + 1) % VOCAB, "cosine": 0.5} for i in range(VOCAB)]
+    postings.sort(key=lambda row: (row["token_id"], row["side"], row["rank"], row["layer"], row["neuron"]))
+    return {
+        "projections": frame(PROJECTIONS, projections),
+        "postings": frame(POSTINGS, postings),
+        "token_neighbours": frame(TOKEN_NEIGHBOURS, neighbours),
+    }
+
+
+def activity_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
+    """Activity of every neuron on prose (4 positions) and code (8); neuron 0 of each layer is dead."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for layer in range(N_LAYERS):
+        for neuron in range(D_FFN):
+            for domain, n in (("code", 8), ("prose", 4)):
+                n_active = 0 if neuron == 0 else int(random.integers(1, n + 1))
+                rows.append(
+                    {"layer": layer, "neuron": neuron, "domain": domain, "n_positions": n, "n_active": n_active}
+                    | {"n_active_bos": 0, "activation_bos": 0.0, "activation_sum": float(n_active)}
+                    | {"activation_abs_sum": float(n_active), "activation_square_sum": float(n_active)}
+                    | {"activation_min": 0.0, "activation_max": float(n_active > 0)}
+                    | {"n_above": [n_active] * 4, "first_active": None if neuron == 0 else 1}
+                )
+    return {"activity": frame(ACTIVITY, rows)}
+
+
+def contexts_frames() -> dict[str, pl.DataFrame]:
+    """One context for every neuron but the dead ones."""
+    rows = [
+        {"layer": layer, "neuron": neuron, "rank": 1, "activation": 1.0, "sequence_id": 1, "position": 2}
+        for layer in range(N_LAYERS)
+        for neuron in range(1, D_FFN)
+    ]
+    return {"contexts": frame(CONTEXTS, rows)}
+
+
+def run_row(job: str, *, key: str, version: int = 1) -> pl.DataFrame:
+    """A finished run."""
+    row = {"run_key": key, "job": job, "job_version": version, "parameters": "{}", "dtype": "float32"}
+    return frame(RUNS, [row | {"started_at": WHEN, "finished_at": WHEN, "n_rows": 0, "versions": "{}"}])
+
+
+def publish_job(
+    warehouse: Warehouse,
+    job: str,
+    frames: Mapping[str, pl.DataFrame],
+    *,
+    record: ModelRecord | None = None,
+    text: CorpusRecord | None = None,
+    key: str | None = None,
+) -> dict[str, int]:
+    """Stage the frames as one shard and publish them, as the pipeline does."""
+    record = record or model()
+    run_key = key or f"{job}-{record.name}"
+    manifest = RunManifest(run_key, job, 1, record.name, None, {}, "float32", now())
+    with staged_run(warehouse.staging, manifest) as staged:
+        staged.write("all", frames)
+        files: dict[str, list[Path]] = {name: [staged.path("all", name)] for name in frames}
+        run = FinishedRun(run_row(job, key=run_key), files, needs_corpus=text is not None)
+        written = publish(warehouse, Publication(record, text, [run]))
+        staged.discard()
+    return written
+
+
+def publish_everything(warehouse: Warehouse, *, seed: int = 0) -> None:
+    """One model with projections, activity and contexts on one corpus."""
+    publish_job(warehouse, "projections", weights_frames(seed))
+    publish_job(warehouse, "activity", activity_frames(seed), text=corpus())
+    publish_job(warehouse, "contexts", contexts_frames(), text=corpus())
