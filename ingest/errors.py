@@ -167,7 +167,9 @@ class TokenizerMissing(NeurothekError):
     """A folder without any tokenizer file."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"no tokenizer lies in {folder}: put its tokenizer.json (or vocab.json and merges.txt) beside the weights")
+        super().__init__(
+            f"no tokenizer lies in {folder}: put its tokenizer.json (or vocab.json and merges.txt) beside the weights"
+        )
 
 
 class TokenizerUnreadable(NeurothekError):
@@ -182,7 +184,9 @@ class TokenizerEmpty(NeurothekError):
     """A tokenizer without a single ordinary token."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the tokenizer of {name} holds no token but special ones: check that its vocabulary was saved")
+        super().__init__(
+            f"the tokenizer of {name} holds no token but special ones: check that its vocabulary was saved"
+        )
 
 
 # Text
@@ -222,7 +226,9 @@ class ColumnUnknown(NeurothekError):
 
     def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
         found = ", ".join(columns) or "none"
-        super().__init__(f"the column {column!r} of {path} was asked for, but its text columns are {found}: write {path}:COLUMN")
+        super().__init__(
+            f"the column {column!r} of {path} was asked for, but its columns of text are {found}: write {path}:COLUMN"
+        )
 
 
 class SourceMisnamed(NeurothekError):
@@ -243,7 +249,10 @@ class SequenceLengthInvalid(NeurothekError):
     """Sequences that cannot hold an id, or a token limit below one."""
 
     def __init__(self, asked: str) -> None:
-        super().__init__(f"{asked} was asked for, but a corpus needs sequences of at least 2 ids and at least 1 token a domain: ask for more")
+        super().__init__(
+            f"{asked} was asked for, but a corpus needs sequences of at least 2 ids and at least 1 token a domain:"
+            " ask for more"
+        )
 
 
 # Training
@@ -253,21 +262,37 @@ class SizeUnknown(NeurothekError):
     """A model size that is not in the table."""
 
     def __init__(self, size: str, sizes: Sequence[str]) -> None:
-        super().__init__(f"a model of size {size!r} was asked for, but the sizes are {', '.join(sizes)}: choose one of them")
+        super().__init__(
+            f"a model of size {size!r} was asked for, but the sizes are {', '.join(sizes)}: choose one of them"
+        )
 
 
 class OutputExists(NeurothekError):
     """A training output that would overwrite something."""
 
     def __init__(self, folder: Path, problem: str) -> None:
-        super().__init__(f"the model was to be written to {folder}, which {problem}: name another folder or remove this one")
+        super().__init__(
+            f"the model was to be written to {folder}, which {problem}: name another folder or remove this one"
+        )
 
 
 class VocabularyTooLarge(NeurothekError):
     """A vocabulary that the training text cannot fill."""
 
     def __init__(self, asked: int, found: int) -> None:
-        super().__init__(f"a vocabulary of {asked} tokens was asked for, but the text supports only {found}: give more text or ask for fewer")
+        super().__init__(
+            f"a vocabulary of {asked} tokens was asked for, but the text supports only {found}:"
+            " give more text or ask for fewer"
+        )
+
+
+class VocabularyTooSmall(NeurothekError):
+    """A vocabulary without room for the bytes."""
+
+    def __init__(self, asked: int, needed: int) -> None:
+        super().__init__(
+            f"a vocabulary of {asked} tokens was asked for, but bytes and special tokens need {needed}: ask for more"
+        )
 
 
 class TooLittleText(NeurothekError):
@@ -281,21 +306,29 @@ class DeviceMissing(NeurothekError):
     """A device that this machine, or this PyTorch, does not have."""
 
     def __init__(self, device: str) -> None:
-        super().__init__(f"the device {device!r} was asked for, but it is not there: use --device cpu or install a PyTorch that knows it")
+        super().__init__(
+            f"the device {device!r} was asked for, but it is not there:"
+            " use --device cpu, or install a PyTorch that knows it"
+        )
 
 
 class StepsInvalid(NeurothekError):
     """Steps or checkpoints that no run can have."""
 
     def __init__(self, asked: str) -> None:
-        super().__init__(f"{asked} was asked for, but training needs at least 1 step and checkpoints between 1 and the last step: change it")
+        super().__init__(
+            f"{asked} was asked for, but training needs at least 1 step, and checkpoints before the last step:"
+            " change it"
+        )
 
 
 class TokenizerUnfit(NeurothekError):
     """A tokenizer to be reused that these models cannot be trained with."""
 
     def __init__(self, folder: Path, problem: str) -> None:
-        super().__init__(f"the tokenizer of {folder} was to be reused, but {problem}: leave --tokenizer out to have one trained")
+        super().__init__(
+            f"the tokenizer of {folder} was to be reused, but {problem}: leave --tokenizer out to have one trained"
+        )
 
 
 # What is to be measured

@@ -1,0 +1,165 @@
+"""The text that every Python carries: its own source, its own documentation, and arithmetic made from a seed."""
+
+import ast
+import hashlib
+import io
+import itertools
+import sysconfig
+import tokenize
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from inspect import cleandoc
+from pathlib import Path
+from typing import Literal
+
+from ingest.arithmetic import arithmetic_documents
+
+Domain = Literal["code", "math", "prose"]
+Split = Literal["measure", "train"]
+
+# Raised when the extraction below changes what a document is.
+VERSION = 1
+
+NOT_LIBRARY = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+TOPICS = "pydoc_data/topics.py"
+
+# Shorter docstrings ("Return self.") repeat all over the library and say little.
+SHORTEST_PROSE = 80
+SHORTEST_CODE = 80
+
+# One document in ten is kept for measuring.
+KEPT = 10
+
+
+def documents(domain: Domain, split: Split) -> Iterator[str]:
+    """The documents of one domain, each once, in the order of their hashes: any beginning is a fair sample.
+
+    A document whose sha256, read as an integer, is 0 modulo 10 belongs to the split 'measure', any other to 'train'.
+    """
+    for digest, text in _hashed(domain):
+        if kept_for_measuring(digest) == (split == "measure"):
+            yield text
+
+
+def kept_for_measuring(digest: bytes) -> bool:
+    """Whether the document with this sha256 is measured on and never trained on."""
+    return int.from_bytes(digest, "big") % KEPT == 0
+
+
+@cache
+def library_sha256() -> str:
+    """A hash of everything that the three domains are made from: the library's files and this extraction."""
+    digest = hashlib.sha256(f"neurothek builtin {VERSION}\n".encode())
+    for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+@cache
+def _hashed(domain: Domain) -> tuple[tuple[bytes, str], ...]:
+    texts = dict.fromkeys(MAKERS[domain]())
+    return tuple(sorted((hashlib.sha256(text.encode()).digest(), text) for text in texts))
+
+
+def _code() -> Iterator[str]:
+    for name, source, tree in _parsed():
+        if name != TOPICS:
+            text = without_remarks(source, tree)
+            if len(text) >= SHORTEST_CODE:
+                yield text
+
+
+def _prose() -> Iterator[str]:
+    for name, _, tree in _parsed():
+        if name == TOPICS:
+            yield from _topics(tree)
+            continue
+        for constant in _docstrings(tree):
+            text = cleandoc(str(constant.value))
+            if len(text) >= SHORTEST_PROSE and _is_encodable(text):
+                yield text
+
+
+def _topics(tree: ast.Module) -> Iterator[str]:
+    """The chapters of the language reference that `help()` shows: the values of one dictionary display."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
+            yield from (str(text).strip() for text in ast.literal_eval(node.value).values())
+
+
+def without_remarks(source: str, tree: ast.Module) -> str:
+    """`source` without docstrings and comments, otherwise as it was written; runs of blank lines become one."""
+    lines = source.split("\n")
+    for start, end in sorted(_remarks(source, tree, lines), reverse=True):
+        (first, begin), (last, stop) = start, end
+        lines[first : last + 1] = [lines[first][:begin] + lines[last][stop:]]
+    stripped = (line.rstrip() for line in lines)
+    runs = itertools.groupby(stripped, key=bool)
+    return "\n".join(line for filled, run in runs for line in (run if filled else ("",))).strip("\n") + "\n"
+
+
+Place = tuple[int, int]
+
+
+def _remarks(source: str, tree: ast.Module, lines: list[str]) -> Iterator[tuple[Place, Place]]:
+    """Where docstrings and comments start and end: 0-based lines and characters."""
+    for node in _docstrings(tree):
+        if node.end_lineno is not None and node.end_col_offset is not None:
+            first, last = node.lineno - 1, node.end_lineno - 1
+            yield (
+                (first, _character(lines[first], node.col_offset)),
+                (last, _character(lines[last], node.end_col_offset)),
+            )
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield (token.start[0] - 1, token.start[1]), (token.end[0] - 1, token.end[1])
+
+
+def _character(line: str, n_bytes: int) -> int:
+    """The character that `ast` means: it counts the bytes of a line in UTF-8."""
+    return len(line.encode()[:n_bytes].decode())
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                yield first.value
+
+
+def _is_encodable(text: str) -> bool:
+    """False for a docstring with a lone surrogate, which is no UTF-8 text."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _parsed() -> Iterator[tuple[str, str, ast.Module]]:
+    """Name, source and syntax tree of every file of the library that this Python can parse."""
+    for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
+        try:
+            with tokenize.open(path) as file:
+                source = file.read()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the library's own style is not our subject
+                yield name, source, ast.parse(source)
+        except (SyntaxError, UnicodeDecodeError, ValueError):
+            continue
+
+
+def _library_files(root: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(root.rglob("*.py")):
+        relative = path.relative_to(root)
+        if not NOT_LIBRARY.intersection(relative.parts) and not relative.name.startswith("test_"):
+            yield path, relative.as_posix()
+
+
+MAKERS: Mapping[Domain, Callable[[], Iterator[str]]] = {
+    "code": _code,
+    "math": arithmetic_documents,
+    "prose": _prose,
+}

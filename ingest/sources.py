@@ -1,0 +1,211 @@
+"""Where text comes from: the built-in domains, text files, folders of them, and columns of jsonl and Parquet files."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ingest import builtin
+from ingest.builtin import Split
+from ingest.errors import (
+    ColumnUnknown,
+    SourceEmpty,
+    SourceMisnamed,
+    SourceMissing,
+    SourceNotText,
+    SourceUnreadable,
+)
+
+BUILTIN = "builtin"
+DEFAULT_COLUMN = "text"
+TABLES = (".jsonl", ".parquet")
+ROWS_AT_ONCE = 1_024
+NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One domain of a corpus: its name and where its text lies ("builtin:code", a path, or a path with ":column")."""
+
+    domain: str
+    location: str
+
+    @property
+    def builtin_domain(self) -> builtin.Domain | None:
+        """Which built-in text this is, None for files."""
+        for domain in get_args(builtin.Domain):
+            if self.location == f"{BUILTIN}:{domain}":
+                return domain  # type: ignore[no-any-return]  # get_args is untyped
+        return None
+
+    @property
+    def path(self) -> Path:
+        """The file or folder, without a column."""
+        return self._split()[0]
+
+    @property
+    def column(self) -> str:
+        """The column of a jsonl or Parquet file that holds the text."""
+        return self._split()[1]
+
+    def _split(self) -> tuple[Path, str]:
+        whole = Path(self.location)
+        before, colon, column = self.location.rpartition(":")
+        if colon and column and not whole.exists() and Path(before).suffix in TABLES:
+            return Path(before), column
+        return whole, DEFAULT_COLUMN
+
+
+def parse_sources(specs: Sequence[str]) -> list[Source]:
+    """Sources for "builtin" (three domains), "builtin:code" and "NAME=PATH".
+
+    Raises:
+        SourceMisnamed: a specification is not understood, or two domains have one name.
+        SourceMissing: nothing lies at a path.
+    """
+    sources = [source for spec in specs for source in _parse(spec)]
+    seen: set[str] = set()
+    for source in sources:
+        if source.domain in seen:
+            raise SourceMisnamed(source.domain, "is given twice")
+        seen.add(source.domain)
+    return sources
+
+
+def _parse(spec: str) -> Iterator[Source]:
+    if spec == BUILTIN:
+        yield from (Source(domain, f"{BUILTIN}:{domain}") for domain in get_args(builtin.Domain))
+        return
+    name, equals, location = spec.partition("=")
+    if not equals and Source(name, spec).builtin_domain is not None:
+        yield Source(spec.partition(":")[2], spec)
+        return
+    if not equals or not location:
+        raise SourceMisnamed(spec, "has no path")
+    if not NAME.fullmatch(name):
+        raise SourceMisnamed(spec, "has a name with characters other than letters, digits and . _ @ + -")
+    source = Source(name, location)
+    if source.builtin_domain is None and not source.path.exists():
+        raise SourceMissing(name, location)
+    yield source
+
+
+def documents(source: Source, *, split: Split = "measure") -> Iterator[str]:
+    """The documents of a source in their fixed order; `split` concerns built-in text alone.
+
+    Raises:
+        SourceMissing, SourceUnreadable, SourceNotText, SourceEmpty, ColumnUnknown: see each.
+    """
+    if source.builtin_domain is not None:
+        yield from builtin.documents(source.builtin_domain, split)
+        return
+    is_empty = True
+    for path in files(source):
+        for text in _documents_of(path, source.column):
+            if text:
+                is_empty = False
+                yield text
+    if is_empty:
+        raise SourceEmpty(source.path)
+
+
+def source_sha256(source: Source) -> str:
+    """A hash of the bytes behind a source, known without reading them as text.
+
+    Raises:
+        SourceMissing, SourceUnreadable, SourceEmpty: nothing there, not readable, a folder without files.
+    """
+    if source.builtin_domain is not None:
+        return builtin.library_sha256()
+    digest = hashlib.sha256(source.column.encode())
+    for path in files(source):
+        name = path.relative_to(source.path).as_posix() if source.path.is_dir() else path.suffix
+        try:
+            with path.open("rb") as file:
+                digest.update(name.encode() + b"\0" + hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise SourceUnreadable(path, error) from error
+    return digest.hexdigest()
+
+
+def files(source: Source) -> list[Path]:
+    """The files of a source: itself, or everything in a folder that is not hidden, sorted by path.
+
+    Raises:
+        SourceMissing: nothing lies there.
+        SourceEmpty: a folder without files.
+    """
+    path = source.path
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise SourceMissing(source.domain, source.location)
+    inside = sorted(
+        found
+        for found in path.rglob("*")
+        if found.is_file() and not any(part.startswith(".") for part in found.relative_to(path).parts)
+    )
+    if not inside:
+        raise SourceEmpty(path)
+    return inside
+
+
+def _documents_of(path: Path, column: str) -> Iterator[str]:
+    try:
+        match path.suffix:
+            case ".jsonl":
+                yield from _jsonl(path, column)
+            case ".parquet":
+                yield from _parquet(path, column)
+            case _:
+                yield _text(path)
+    except (OSError, pa.ArrowException) as error:
+        raise SourceUnreadable(path, error) from error
+
+
+def _text(path: Path) -> str:
+    raw = path.read_bytes()
+    if b"\0" in raw:
+        raise SourceNotText(path, "it is a binary file")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceNotText(path, f"byte {error.start} is not UTF-8") from error
+    # One text has one fingerprint, whichever system wrote its line ends.
+    return text.replace("\r\n", "\n")
+
+
+def _jsonl(path: Path, column: str) -> Iterator[str]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise SourceNotText(path, f"line {number} is not JSON") from error
+            if not isinstance(row, dict):
+                raise SourceNotText(path, f"line {number} is not a JSON object")
+            if not isinstance(row.get(column, 0), str | None):
+                raise ColumnUnknown(path, column, [name for name, value in row.items() if isinstance(value, str)])
+            if row[column] is not None:
+                yield row[column]
+
+
+def _parquet(path: Path, column: str) -> Iterator[str]:
+    with pq.ParquetFile(path) as file:
+        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        if column not in texts:
+            raise ColumnUnknown(path, column, texts)
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=[column]):
+            yield from (text for text in batch.column(0).to_pylist() if text is not None)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -1,0 +1,220 @@
+"""A tokenizer as the warehouse sees it: its ids, their exact texts, and text turned into ids without additions."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import tokenizers
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from catalog.tables import TOKENS
+from ingest.errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+
+FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+
+# Encoding 256 thousand characters at once keeps both cores busy and the encodings' memory near 100 MB.
+CHARACTERS_AT_ONCE = 1 << 18
+# A long text is cut at the first end of a word after so many characters.
+CHARACTERS_A_CUT = 1 << 15
+WORD_END = re.compile(r"[0-9A-Za-z](?= )")
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenizer:
+    """What the rest of the project needs of a tokenizer.
+
+    Attributes:
+        name: the folder's name, for people.
+        sha256: hash of the (id, piece) list and the special ids; models with the same one share their tokens.
+        ids: int32 [vocab_size], the ids that exist, rising.
+        bos_id: the id that the tokenizer puts in front of every text by itself, None where it does not.
+        eos_id: the id that ends a text, None where the tokenizer has none.
+        special_ids: ids of control tokens.
+        pieces: the raw pieces in the order of `ids`.
+    """
+
+    name: str
+    sha256: str
+    ids: np.ndarray
+    bos_id: int | None
+    eos_id: int | None
+    special_ids: frozenset[int]
+    pieces: tuple[str, ...] = field(repr=False)
+    _backend: tokenizers.Tokenizer = field(repr=False)
+    _can_cut: bool = field(repr=False)
+    _byte_level: bool = field(repr=False)
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are (padding rows of an embedding are no ids)."""
+        return len(self.ids)
+
+    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """One int32 array of ids a text, without BOS or any other addition."""
+        pieces = [list(self._cut(text)) for text in texts]
+        encoded = iter(self._encode_pieces([piece for cut in pieces for piece in cut]))
+        return [_joined([next(encoded) for _ in cut]) for cut in pieces]
+
+    def frame(self) -> pl.DataFrame:
+        """[vocab_size] rows of the table `tokens`: token_id, piece, text, word, is_special."""
+        texts = [self._text(token_id, piece) for token_id, piece in zip(self.ids.tolist(), self.pieces, strict=True)]
+        columns = {
+            "token_id": self.ids,
+            "piece": list(self.pieces),
+            "text": texts,
+            "word": [text.strip().casefold() for text in texts],
+            "is_special": [token_id in self.special_ids for token_id in self.ids.tolist()],
+        }
+        return TOKENS.check(pl.DataFrame(columns, schema=dict(TOKENS.columns)))
+
+    def _encode_pieces(self, texts: list[str]) -> Iterator[np.ndarray]:
+        start = 0
+        while start < len(texts):
+            end, size = start, 0
+            while end < len(texts) and (end == start or size + len(texts[end]) <= CHARACTERS_AT_ONCE):
+                size += len(texts[end])
+                end += 1
+            for encoding in self._backend.encode_batch(texts[start:end], add_special_tokens=False):
+                yield np.asarray(encoding.ids, dtype=np.int32)
+            start = end
+
+    def _cut(self, text: str) -> Iterator[str]:
+        """Parts of `text` that encode as the whole does, so that a book takes no more memory than a chapter.
+
+        GPT-2's splitting never looks back and matches nothing across the place where a word ends and a space begins.
+        Other ways of splitting are not cut.
+        """
+        start = 0
+        while self._can_cut and len(text) - start > CHARACTERS_A_CUT:
+            found = WORD_END.search(text, start + CHARACTERS_A_CUT)
+            if found is None:
+                break
+            yield text[start : found.end()]
+            start = found.end()
+        yield text[start:]
+
+    def _text(self, token_id: int, piece: str) -> str:
+        if token_id in self.special_ids:
+            return piece
+        if self._byte_level:
+            return _decoded(piece)
+        return piece.replace("\u2581", " ")
+
+
+def load(folder: Path) -> Tokenizer:
+    """The tokenizer of a checkpoint's folder; code that lies there is never run.
+
+    Raises:
+        TokenizerMissing: no tokenizer file is there.
+        TokenizerUnreadable: the files do not make a tokenizer.
+        TokenizerEmpty: the tokenizer has no usable ids.
+    """
+    if not any((folder / name).is_file() for name in FILES):
+        raise TokenizerMissing(folder)
+    try:
+        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise TokenizerUnreadable(folder, error) from error
+    return wrap(found, name=folder.name)
+
+
+# What OPT's repository says in tokenizer_config.json; a copy of its vocabulary alone would become GPT-2's tokenizer.
+OPT_SETTINGS = {
+    "add_bos_token": True,
+    "bos_token": "</s>",
+    "eos_token": "</s>",
+    "pad_token": "<pad>",
+    "unk_token": "</s>",
+}
+
+
+def _unsaid(folder: Path) -> dict[str, Any]:
+    """Settings of an OPT folder that holds nothing but vocab.json and merges.txt."""
+    config = folder / "config.json"
+    if (folder / "tokenizer_config.json").exists() or (folder / "tokenizer.json").exists() or not config.exists():
+        return {}
+    return OPT_SETTINGS if json.loads(config.read_text()).get("model_type") == "opt" else {}
+
+
+def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
+    """A transformers tokenizer as a `Tokenizer`.
+
+    Raises:
+        TokenizerUnreadable: it is not one of the fast ones.
+        TokenizerEmpty: it has no ids but special ones.
+    """
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise TokenizerUnreadable(Path(name), TypeError(f"{type(tokenizer).__name__} is not a fast tokenizer"))
+    vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
+    added = tokenizer.added_tokens_decoder.items()
+    special = frozenset(tokenizer.all_special_ids) | {token_id for token_id, token in added if token.special}
+    if all(token_id in special for token_id, _ in vocabulary):
+        raise TokenizerEmpty(name)
+    backend = tokenizer.backend_tokenizer
+    settings = json.loads(backend.to_str())
+    return Tokenizer(
+        name=name,
+        sha256=_sha256(vocabulary, special),
+        ids=np.array([token_id for token_id, _ in vocabulary], dtype=np.int32),
+        bos_id=_prepended(tokenizer),
+        eos_id=tokenizer.eos_token_id,
+        special_ids=special,
+        pieces=tuple(piece for _, piece in vocabulary),
+        _backend=backend,
+        _can_cut=_can_cut(settings),
+        _byte_level=_is_byte_level(settings.get("decoder")),
+    )
+
+
+def _prepended(tokenizer: PreTrainedTokenizerFast) -> int | None:
+    """The BOS if the tokenizer puts it in front by itself: having one says nothing about using it."""
+    ids = tokenizer.backend_tokenizer.encode("a", add_special_tokens=True).ids
+    plain = tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids
+    added = ids[: len(ids) - len(plain)] if ids[len(ids) - len(plain) :] == plain else []
+    return int(ids[0]) if added and ids[0] == tokenizer.bos_token_id else None
+
+
+def _can_cut(settings: dict[str, Any]) -> bool:
+    split = settings.get("pre_tokenizer") or {}
+    plain_split = split.get("type") == "ByteLevel" and split.get("use_regex") and not split.get("add_prefix_space")
+    added = settings.get("added_tokens", [])
+    plain_added = all(not (token["lstrip"] or token["rstrip"] or " " in token["content"]) for token in added)
+    return bool(plain_split and plain_added and settings.get("normalizer") is None)
+
+
+def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
+    if decoder is None:
+        return False
+    return decoder["type"] == "ByteLevel" or any(map(_is_byte_level, decoder.get("decoders", [])))
+
+
+def _sha256(vocabulary: list[tuple[int, str]], special: frozenset[int]) -> str:
+    written = json.dumps([vocabulary, sorted(special)], ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _decoded(piece: str) -> str:
+    r"""The exact bytes behind a byte-level piece as text; a broken character shows as \xe2\x80."""
+    table = _byte_of()
+    if any(character not in table for character in piece):
+        return piece
+    return bytes(table[character] for character in piece).decode(errors="backslashreplace")
+
+
+@lru_cache(maxsize=1)
+def _byte_of() -> dict[str, int]:
+    """GPT-2's alphabet: printable bytes stand for themselves, the others take the characters from 256 on, in order."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("\u00a1"), ord("\u00ac") + 1), *range(ord("\u00ae"), 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
