@@ -127,8 +127,9 @@ def why_unreachable() -> str | None:
 
 def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]) -> Path:
     try:
-        accept(Path(snapshot_download(repo_id, revision=revision, allow_patterns="config.json")))
-        files = HfApi().list_repo_files(repo_id, revision=revision)
+        folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns="config.json"))
+        accept(folder)
+        files = HfApi().list_repo_files(repo_id, revision=folder.name)
         wanted = _wanted(repo_id, files, allow_pickle)
         return Path(snapshot_download(repo_id, revision=revision, allow_patterns=wanted))
     except GatedRepoError as error:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -150,8 +151,11 @@ PICKLED_FORMATS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F
 def _unpickled(file: Path) -> dict[str, Tensor]:
     """The tensors of a pickle; `weights_only` refuses everything that would run code."""
     try:
-        # Files from before torch 1.6 are no zip archives and cannot be mapped.
-        found = torch.load(file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file))
+        with warnings.catch_warnings():
+            # torch remarks on unusual pickles before it refuses them; the refusal says enough.
+            warnings.simplefilter("ignore")
+            # Files from before torch 1.6 are no zip archives and cannot be mapped.
+            found = torch.load(file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file))
     except pickle.UnpicklingError as error:
         raise WeightsUnreadable(file, "it is damaged, or holds more than tensors and was not run") from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -16,7 +16,11 @@ from ingest.errors import DeviceMissing, SequenceTooLong
 from tests.support.models import KINDS, Kind, build
 
 # Where the test's own model keeps the FFN's second linear map, whose input are the coefficients.
-VALUES = {"opt": "model.decoder.layers.{}.fc2", "opt350": "model.decoder.layers.{}.fc2", "gpt2": "transformer.h.{}.mlp.c_proj"}
+VALUES = {
+    "opt": "model.decoder.layers.{}.fc2",
+    "opt350": "model.decoder.layers.{}.fc2",
+    "gpt2": "transformer.h.{}.mlp.c_proj",
+}
 
 # Float32 sums of some 100 products in another order (eager attention, no fused kernels) differ by a few 1e-6 at
 # streams of size 1 to 10.
@@ -29,7 +33,8 @@ def full_model(folder: Path) -> PreTrainedModel:
         folder, local_files_only=True, dtype=torch.float32, attn_implementation="eager"
     )
     assert isinstance(model, PreTrainedModel)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def random_ids(batch: int = 3, time: int = 11) -> Tensor:
@@ -49,7 +54,9 @@ def run(transformer: Transformer, ids: Tensor) -> tuple[list[Tensor], list[Tenso
 
 
 @torch.no_grad()
-def oracle(folder: Path, kind: Kind, ids: Tensor, mask: Tensor | None = None) -> tuple[list[Tensor], list[Tensor], Tensor]:
+def oracle(
+    folder: Path, kind: Kind, ids: Tensor, mask: Tensor | None = None
+) -> tuple[list[Tensor], list[Tensor], Tensor]:
     """Hidden states (the last after the final norm), coefficients and logits of the full model."""
     model, seen = full_model(folder), []
     for layer in range(model.config.num_hidden_layers):
@@ -267,7 +274,9 @@ def test_ids_of_either_width_embed_alike(transformer: Transformer) -> None:
 
 def test_a_sequence_beyond_the_context_is_refused(transformer: Transformer) -> None:
     transformer.embed(random_ids(1, 64))
-    with pytest.raises(SequenceTooLong, match=r"^sequences of 65 tokens were asked of a model that reads 64; use .*64$"):
+    with pytest.raises(
+        SequenceTooLong, match=r"^sequences of 65 tokens were asked of a model that reads 64; use .*64$"
+    ):
         transformer.embed(random_ids(1, 65))
 
 
