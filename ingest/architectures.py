@@ -81,7 +81,8 @@ def _device(named: str | torch.device) -> torch.device:
 class Transformer:
     """A model whose blocks run one after the other, and whose neurons' weights are read by layer.
 
-    Weights are returned as stored, in float32, whatever number format the blocks run in.
+    Weights are returned as stored, in float32, whatever number format the blocks run in. They are for reading only:
+    where nothing had to be converted they are the model's own memory.
 
     Attributes:
         shape: what the model is like.

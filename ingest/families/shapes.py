@@ -28,7 +28,8 @@ class Shape:
         vocab_size: rows of the unembedding, which may be more than the tokenizer has ids.
         context_length: the longest sequence, in tokens.
         n_parameters: all weights, a tied unembedding counted once.
-        n_parameters_embedding: those of the token and position embeddings, and of an unembedding of its own.
+        n_parameters_embedding: those of the token and position embeddings, and of an unembedding of its own; the
+            projections between a narrower embedding and the stream (OPT-350m) are no embeddings.
         has_exact_zeros: whether a neuron that is off has coefficient 0 exactly.
     """
 
