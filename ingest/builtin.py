@@ -7,16 +7,18 @@ import itertools
 import sysconfig
 import tokenize
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from inspect import cleandoc
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ingest.arithmetic import arithmetic_documents
 
 Domain = Literal["code", "math", "prose"]
 Split = Literal["measure", "train"]
+
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
 
 # Raised when the extraction below changes what a document is.
 VERSION = 1
@@ -24,9 +26,8 @@ VERSION = 1
 NOT_LIBRARY = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
 TOPICS = "pydoc_data/topics.py"
 
-# Shorter docstrings ("Return self.") repeat all over the library and say little.
-SHORTEST_PROSE = 80
-SHORTEST_CODE = 80
+# Shorter docstrings ("Return self.") and modules (an empty __init__.py) say little. In characters.
+SHORTEST = 80
 
 # One document in ten is kept for measuring.
 KEPT = 10
@@ -58,27 +59,25 @@ def library_sha256() -> str:
 
 @cache
 def _hashed(domain: Domain) -> tuple[tuple[bytes, str], ...]:
-    texts = dict.fromkeys(MAKERS[domain]())
-    return tuple(sorted((hashlib.sha256(text.encode()).digest(), text) for text in texts))
+    texts = arithmetic_documents() if domain == "math" else _library()[domain]
+    return tuple(sorted((hashlib.sha256(text.encode()).digest(), text) for text in dict.fromkeys(texts)))
 
 
-def _code() -> Iterator[str]:
+@cache
+def _library() -> dict[Domain, list[str]]:
+    """The documents of code and of prose, from one reading of the library."""
+    code: list[str] = []
+    prose: list[str] = []
     for name, source, tree in _parsed():
-        if name != TOPICS:
-            text = without_remarks(source, tree)
-            if len(text) >= SHORTEST_CODE:
-                yield text
-
-
-def _prose() -> Iterator[str]:
-    for name, _, tree in _parsed():
         if name == TOPICS:
-            yield from _topics(tree)
+            prose += _topics(tree)
             continue
-        for constant in _docstrings(tree):
-            text = cleandoc(str(constant.value))
-            if len(text) >= SHORTEST_PROSE and _is_encodable(text):
-                yield text
+        code.append(without_remarks(source, tree))
+        prose += [cleandoc(str(constant.value)) for constant in _docstrings(tree)]
+    return {
+        "code": [text for text in code if len(text) >= SHORTEST and _is_encodable(text)],
+        "prose": [text for text in prose if len(text) >= SHORTEST and _is_encodable(text)],
+    }
 
 
 def _topics(tree: ast.Module) -> Iterator[str]:
@@ -134,7 +133,7 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
 
 
 def _is_encodable(text: str) -> bool:
-    """False for a docstring with a lone surrogate, which is no UTF-8 text."""
+    """False for a text with a lone surrogate, which UTF-8 cannot write."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -156,10 +155,3 @@ def _library_files(root: Path) -> Iterator[tuple[Path, str]]:
         relative = path.relative_to(root)
         if not NOT_LIBRARY.intersection(relative.parts) and not relative.name.startswith("test_"):
             yield path, relative.as_posix()
-
-
-MAKERS: Mapping[Domain, Callable[[], Iterator[str]]] = {
-    "code": _code,
-    "math": arithmetic_documents,
-    "prose": _prose,
-}

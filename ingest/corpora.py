@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from catalog.progress import Progress, Silent
 from catalog.tables import SEQUENCES, TOKEN_COUNTS
@@ -66,7 +67,7 @@ class Recipe:
     @property
     def default_name(self) -> str:
         """'builtin' for the three built-in domains, else the domains' names sorted and joined by '+'."""
-        if {source.location for source in self.sources} == {f"{BUILTIN}:{domain}" for domain in builtin.MAKERS}:
+        if {source.location for source in self.sources} == {f"{BUILTIN}:{domain}" for domain in builtin.DOMAINS}:
             return BUILTIN
         return "+".join(sorted(source.domain for source in self.sources))
 
@@ -125,18 +126,14 @@ class Corpus:
 
     def sequences_frame(self) -> pl.DataFrame:
         """[n_sequences] rows of the table `sequences`."""
-        lengths = np.diff(self.offsets)
-        frame = pl.DataFrame(
-            {
-                "sequence_id": np.arange(self.n_sequences, dtype=np.int32),
-                "domain": [self.domains[index] for index in self.domain_of.tolist()],
-                "starts_document": self.starts_document,
-            }
-        )
-        rows = pl.DataFrame({"sequence_id": np.repeat(frame["sequence_id"].to_numpy(), lengths), "tokens": self.tokens})
-        lists = rows.group_by("sequence_id", maintain_order=True).agg("tokens")
-        joined = frame.join(lists, on="sequence_id", how="left", maintain_order="left")
-        return SEQUENCES.check(joined.select(SEQUENCES.columns))
+        lists = pa.LargeListArray.from_arrays(pa.array(self.offsets), pa.array(self.tokens))
+        columns = {
+            "sequence_id": np.arange(self.n_sequences, dtype=np.int32),
+            "domain": [self.domains[index] for index in self.domain_of.tolist()],
+            "tokens": pl.Series(lists),
+            "starts_document": self.starts_document,
+        }
+        return SEQUENCES.check(pl.DataFrame(columns, schema=dict(SEQUENCES.columns)))
 
     def token_counts_frame(self) -> pl.DataFrame:
         """Rows of the table `token_counts`: how often each id occurs at counted positions, by domain."""
@@ -148,7 +145,7 @@ class Corpus:
         counts = frame.group_by("index", "token_id").agg(pl.len().cast(pl.Int64).alias("n_occurrences"))
         names = pl.DataFrame({"index": np.arange(len(self.domains), dtype=np.int16), "domain": list(self.domains)})
         named = counts.join(names, on="index").sort("domain", "token_id")
-        return TOKEN_COUNTS.check(named.select(TOKEN_COUNTS.columns))
+        return TOKEN_COUNTS.check(named.select(list(TOKEN_COUNTS.columns)))
 
     @staticmethod
     def from_frames(row: Mapping[str, Any], sequences: pl.DataFrame, *, has_bos: bool) -> "Corpus":

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,10 +38,7 @@ class Source:
     @property
     def builtin_domain(self) -> builtin.Domain | None:
         """Which built-in text this is, None for files."""
-        for domain in get_args(builtin.Domain):
-            if self.location == f"{BUILTIN}:{domain}":
-                return domain  # type: ignore[no-any-return]  # get_args is untyped
-        return None
+        return next((domain for domain in builtin.DOMAINS if self.location == f"{BUILTIN}:{domain}"), None)
 
     @property
     def path(self) -> Path:
@@ -80,7 +76,7 @@ def parse_sources(specs: Sequence[str]) -> list[Source]:
 
 def _parse(spec: str) -> Iterator[Source]:
     if spec == BUILTIN:
-        yield from (Source(domain, f"{BUILTIN}:{domain}") for domain in get_args(builtin.Domain))
+        yield from (Source(domain, f"{BUILTIN}:{domain}") for domain in builtin.DOMAINS)
         return
     name, equals, location = spec.partition("=")
     if not equals and Source(name, spec).builtin_domain is not None:
