@@ -1,0 +1,60 @@
+"""What a job is: its name and version, the tables it fills, and how it measures shard by shard."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import polars as pl
+
+from catalog.tables import Table
+from ingest.architectures import Shape, Transformer
+from ingest.corpora import Corpus
+from ingest.sweep import Observer
+from ingest.tokenization import Tokenizer
+
+
+@runtime_checkable
+class Job(Protocol):
+    """What all jobs say of themselves.
+
+    Attributes:
+        name: the job's name on the command line and in `runs`.
+        version: raised when a number's meaning changes; older runs are then measured anew.
+        tables: the tables it fills.
+    """
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+
+    @property
+    def version(self) -> int:
+        """Version of what its numbers mean."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables it fills."""
+
+    def parameters(self) -> dict[str, Any]:
+        """What changes its numbers, as JSON values: part of the run's identity."""
+
+
+@runtime_checkable
+class WeightsJob(Job, Protocol):
+    """A job that reads only weights."""
+
+    def shards(self, shape: Shape) -> Mapping[str, tuple[str, ...]]:
+        """Names of its shards in the order in which they are measured -> names of the tables that each fills."""
+
+    def measure(self, shard: str, transformer: Transformer, tokenizer: Tokenizer) -> dict[str, pl.DataFrame]:
+        """The rows of one shard, by table."""
+
+
+@runtime_checkable
+class TextJob(Job, Protocol):
+    """A job whose observers watch a text run through the model."""
+
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+        """What watches one layer of one chunk."""
+
+    def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+        """A layer's rows by table, from what its observers saw, given in the order of the chunks."""
