@@ -110,6 +110,11 @@ class Corpus:
         """How many ids there are, each sequence's BOS included."""
         return len(self.tokens)
 
+    @property
+    def n_counted(self) -> int:
+        """How many counted positions there are: ids without each sequence's prepended BOS."""
+        return len(self.tokens) - (self.n_sequences if self.has_bos else 0)
+
     def sequence(self, i: int) -> np.ndarray:
         """int32 [length], the ids of sequence `i`, BOS included."""
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]
