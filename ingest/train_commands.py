@@ -1,0 +1,63 @@
+"""The command that trains a small model of our own."""
+
+from pathlib import Path
+
+import click
+
+from catalog.commands import console_progress, note
+
+
+@click.command()
+@click.option("--size", required=True, help="0.7m, 2m or 5m parameters.")
+@click.option("--steps", type=int, required=True, help="Optimizer steps of 16 sequences of 256 tokens.")
+@click.option("--output", type=click.Path(path_type=Path), required=True, help="The model's folder; must be new.")
+@click.option(
+    "--corpus", "corpora", multiple=True, default=("builtin",), show_default=True, help="builtin, NAME=SOURCE."
+)
+@click.option("--tokenizer", type=click.Path(path_type=Path), help="Reuse the tokenizer of this model's folder.")
+@click.option("--vocabulary", type=int, default=8_192, show_default=True, help="Tokens of a new tokenizer.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of fresh weights and text order.")
+@click.option("--no-positions", is_flag=True, help="Keep the position table at zero.")
+@click.option(
+    "--checkpoint-at", type=int, multiple=True, metavar="STEP", help="Also write OUTPUT-stepSTEP (repeatable)."
+)
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto: cuda where there is one.")
+def train(
+    *,
+    size: str,
+    steps: int,
+    output: Path,
+    corpora: tuple[str, ...],
+    tokenizer: Path | None,
+    vocabulary: int,
+    seed: int,
+    no_positions: bool,
+    checkpoint_at: tuple[int, ...],
+    device: str,
+) -> None:
+    """Train a small OPT from nothing, for studying its neurons.
+
+    Built-in documents that `ingest` measures are never trained on. The same command after a kill goes on where the
+    last saved state lies, and ends with the same weights.
+    """
+    import torch
+
+    from ingest.sources import parse_sources
+    from ingest.training import train as train_model
+    from ingest.training_settings import Settings
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    settings = Settings(
+        size=size,
+        steps=steps,
+        seed=seed,
+        no_positions=no_positions,
+        checkpoint_at=checkpoint_at,
+        vocab_size=vocabulary,
+        device=device,
+    )
+    with console_progress() as progress:
+        folders = train_model(parse_sources(corpora), output, settings, tokenizer=tokenizer, progress=progress)
+    for folder in folders:
+        note(f"wrote {folder}; measure it with: neurothek ingest {folder}")

@@ -1,0 +1,165 @@
+"""Tokenizers: exact texts, ids as transformers gives them, BOS only where it is prepended, refusals."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer as Backend
+from tokenizers import models
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from ingest import tokenization
+from ingest.errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.tokenization import Tokenizer, load, wrap
+from tests.support.models import TEXT, Kind, make_tokenizer
+
+KINDS: tuple[Kind, ...] = ("opt", "gpt2")
+WRITTEN = st.text(alphabet=st.sampled_from("abth esco12.,\n\t'\u00e9\u20ac\U0001f600"), max_size=200)
+
+
+def tokenizer_of(kind: Kind, size: int = 400) -> Tokenizer:
+    return wrap(make_tokenizer(kind, size), name=kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(WRITTEN, max_size=4))
+def test_ids_are_those_of_transformers_without_additions(kind: Kind, texts: list[str]) -> None:
+    reference = make_tokenizer(kind, 400)
+    ids = tokenizer_of(kind).encode(texts)
+    assert [array.tolist() for array in ids] == [reference(text, add_special_tokens=False).input_ids for text in texts]
+    assert all(array.dtype == np.int32 for array in ids)
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(max_size=80))
+def test_texts_of_ids_spell_the_text(text: str) -> None:
+    tokenizer = tokenizer_of("opt")
+    spelled = dict(zip(tokenizer.ids.tolist(), tokenizer.frame()["text"], strict=True))
+    # Partial characters are written as escapes, byte by byte: the whole is compared in that writing.
+    parts = [spelled[i] for i in tokenizer.encode([text])[0].tolist()]
+    raw = b"".join(part.encode() if "\\x" not in part else unescaped(part) for part in parts)
+    assert "\\x" in text or raw == text.encode()
+
+
+def unescaped(part: str) -> bytes:
+    return part.encode("latin-1", "backslashreplace").decode("unicode_escape").encode("latin-1")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_agree_with_the_librarys_decoder(kind: Kind) -> None:
+    reference, tokenizer = make_tokenizer(kind, 400), tokenizer_of(kind)
+    frame = tokenizer.frame()
+    assert frame.height == tokenizer.vocab_size == 400
+    for token_id, text, is_special in frame.select("token_id", "text", "is_special").iter_rows():
+        decoded = reference.decode([token_id])
+        assert "\ufffd" in decoded or decoded == text
+        assert is_special == (token_id < (4 if kind == "opt" else 1))
+    assert frame["word"].to_list() == [text.strip().casefold() for text in frame["text"]]
+
+
+def test_every_ordinary_token_has_its_own_text() -> None:
+    frame = tokenizer_of("opt").frame()
+    assert frame["text"].n_unique() == frame.height  # 128 partial characters would all decode to one sign
+
+
+def test_a_lone_byte_shows_as_an_escape() -> None:
+    frame = tokenizer_of("opt").frame()
+    assert "\\xe2" in frame["text"].to_list()
+
+
+def test_bos_is_known_only_where_it_is_prepended() -> None:
+    assert tokenizer_of("opt").bos_id == 2
+    assert tokenizer_of("gpt2").bos_id is None
+    assert tokenizer_of("gpt2").eos_id == 0
+
+
+CUTS = st.text(alphabet=st.sampled_from("ab1 \n\t.'\u00e9\u00a0\u3000"), max_size=300)
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=CUTS)
+def test_cutting_a_long_text_changes_no_id(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenization, "CHARACTERS_A_CUT", 5)
+        assert tokenizer_of("opt").encode([text])[0].tolist() == uncut(text)
+
+
+def test_cutting_happens_and_a_wrong_cut_would_change_ids() -> None:
+    tokenizer, text = tokenizer_of("opt"), TEXT[0] * 5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenization, "CHARACTERS_A_CUT", 5)
+        assert len(list(tokenizer._cut(text))) > 10
+        patch.setattr(tokenization, "WORD_END", re.compile("h"))
+        assert tokenizer.encode([text])[0].tolist() != uncut(text)
+
+
+def uncut(text: str) -> list[int]:
+    ids: list[int] = make_tokenizer("opt", 400)(text, add_special_tokens=False).input_ids
+    return ids
+
+
+def test_a_tokenizer_that_puts_a_space_in_front_is_never_cut() -> None:
+    backend = Backend.from_str(make_tokenizer("opt", 400).backend_tokenizer.to_str())
+    said = json.loads(backend.to_str())
+    said["pre_tokenizer"]["add_prefix_space"] = True
+    prefixed = wrap(PreTrainedTokenizerFast(tokenizer_object=Backend.from_str(json.dumps(said))), name="prefixed")
+    text = TEXT[0] * 5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenization, "CHARACTERS_A_CUT", 5)
+        assert list(prefixed._cut(text)) == [text]
+        assert list(replace(prefixed, _can_cut=True)._cut(text)) != [text]
+
+
+def test_sha256_depends_on_pieces_and_special_ids_alone(tmp_path: Path) -> None:
+    make_tokenizer("opt", 400).save_pretrained(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert load(tmp_path / "a").sha256 == load(tmp_path / "b").sha256 == tokenizer_of("opt").sha256
+    assert load(tmp_path / "b").name == "b"
+    assert tokenizer_of("opt", 399).sha256 != tokenizer_of("opt").sha256
+    less_special = make_tokenizer("opt", 400).backend_tokenizer
+    plain = PreTrainedTokenizerFast(tokenizer_object=less_special, eos_token="</s>", pad_token="<pad>")
+    assert wrap(plain, name="x").sha256 == tokenizer_of("opt").sha256  # flagged special in the vocabulary all the same
+
+
+def test_opt_vocabulary_alone_behaves_as_opts_tokenizer(tmp_path: Path) -> None:
+    said = json.loads(make_tokenizer("opt", 400).backend_tokenizer.to_str())["model"]
+    (tmp_path / "vocab.json").write_text(json.dumps(said["vocab"]))
+    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in said["merges"]]
+    (tmp_path / "merges.txt").write_text("\n".join(["#version: 0.2", *merges]))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "opt"}))
+    tokenizer = load(tmp_path)
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.vocab_size) == (2, 2, 400)
+    assert tokenizer.encode([TEXT[0]])[0].tolist() == uncut(TEXT[0])
+
+
+def test_loading_finds_what_transformers_saved(tiny_models: dict[str, Path]) -> None:
+    for kind in ("opt", "opt350", "gpt2"):
+        reference = AutoTokenizer.from_pretrained(tiny_models[kind], local_files_only=True)
+        assert load(tiny_models[kind]).ids.tolist() == sorted(reference.get_vocab().values())
+
+
+def test_a_folder_without_tokenizer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerMissing, match="no tokenizer lies in"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("written", ["{", "{}", '{"model": 3}', ""])
+def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
+    (tmp_path / "tokenizer.json").write_text(written)
+    with pytest.raises(TokenizerUnreadable, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_a_tokenizer_without_tokens_is_refused(tmp_path: Path) -> None:
+    backend = Backend(models.BPE())
+    backend.add_special_tokens(["</s>"])
+    PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>").save_pretrained(tmp_path)
+    with pytest.raises(TokenizerEmpty, match="no token but special ones"):
+        load(tmp_path)

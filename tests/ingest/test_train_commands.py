@@ -1,0 +1,49 @@
+"""The command `train`: two hundred steps learn more than how often each id comes, and a mistake is a sentence."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from transformers import AutoModelForCausalLM
+
+from ingest import corpora, tokenization
+from ingest.errors import SizeUnknown
+from ingest.sources import Source
+from ingest.train_commands import train as train_command
+from ingest.training_losses import model_loss
+from ingest.training_text import divide
+from tests.support.texts import write_text
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return write_text(tmp_path_factory.mktemp("text") / "words.txt", 9_000)
+
+
+def test_the_command_trains_the_smallest_model_below_the_unigram_entropy(words: Source, tmp_path: Path) -> None:
+    output = tmp_path / "model"
+    arguments = ["--size", "0.7m", "--steps", "200", "--corpus", f"words={words.location}", "--device", "cpu"]
+    result = CliRunner().invoke(train_command, [*arguments, "--vocabulary", "300", "--output", str(output)])
+    assert result.exit_code == 0, result.output
+    tokenizer = tokenization.load(output)
+    corpus = corpora.prepare(corpora.recipe([words], sequence_length=256, tokens_per_domain=None), tokenizer)
+    counts = corpus.token_counts_frame()["n_occurrences"].to_numpy()
+    shares = counts / counts.sum()
+    unigram_entropy = float(-(shares * np.log(shares)).sum())
+    model = AutoModelForCausalLM.from_pretrained(output, local_files_only=True, dtype=torch.float32).eval()
+    held_out = divide(corpus, None, batch_size=1, pad_id=1).held_out["words"]
+    assert len(held_out) > 0
+    loss = model_loss(model, held_out, 1)
+    # An untrained model has ln 300 = 5.7; one that knows no order cannot pass the entropy of single ids.
+    assert loss < unigram_entropy - 0.5
+    card = (output / "README.md").read_text()
+    assert f"| words | {sum(len(ids) - 1 for ids in held_out):,} | {loss:.3f} |" in card
+    assert str(words.path.parent) not in card
+
+
+def test_a_user_error_of_the_command_is_a_sentence(words: Source, tmp_path: Path) -> None:
+    arguments = ["--size", "66b", "--steps", "1", "--corpus", f"w={words.location}", "--output", str(tmp_path / "m")]
+    result = CliRunner().invoke(train_command, arguments)
+    assert isinstance(result.exception, SizeUnknown)
