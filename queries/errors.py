@@ -3,7 +3,31 @@
 from collections.abc import Sequence
 
 from catalog.errors import NeurothekError
+from catalog.visible import visible
 from queries.suggestions import hint, listed
+
+# What a question is about
+
+
+class NoModels(NeurothekError):
+    """The warehouse holds nothing to ask about."""
+
+    def __init__(self) -> None:
+        super().__init__("the warehouse holds no model yet; measure one with `neurothek ingest MODEL`")
+
+
+class UnknownModel(NeurothekError):
+    """No model has the name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no model {name} in the warehouse; {hint(name, known)}")
+
+
+class UnknownCorpus(NeurothekError):
+    """The models asked about were not measured on the corpus."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"no model asked about was measured on a corpus {name}; {hint(name, known)}")
 
 
 class UnknownView(NeurothekError):
@@ -11,3 +35,136 @@ class UnknownView(NeurothekError):
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(f"there is no view {name}; {hint(name, known)}")
+
+
+class UnknownRelation(NeurothekError):
+    """No view and no table has the name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no view or table {name}; {hint(name, known)} (see `neurothek schema`)")
+
+
+class UnknownColumn(NeurothekError):
+    """No column has the name."""
+
+    def __init__(self, name: str, known: Sequence[str], *, relation: str | None = None) -> None:
+        where = f" in {relation}" if relation else ""
+        super().__init__(f"there is no column {name}{where}; {hint(name, known)}")
+
+
+class BadAddress(NeurothekError):
+    """A text that is no address of a neuron."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"{address!r} is no address of a neuron; name model, layer and neuron as in opt-125m/L3N1702")
+
+
+class UnknownNeuron(NeurothekError):
+    """An address beyond the model."""
+
+    def __init__(self, address: str, n_layers: int, d_ffn: int) -> None:
+        super().__init__(
+            f"there is no neuron {address}: the model has layers 0 to {n_layers - 1}"
+            f" and neurons 0 to {d_ffn - 1} in each; write an address within these"
+        )
+
+
+# Words
+
+
+class NothingAsked(NeurothekError):
+    """A search without words."""
+
+    def __init__(self) -> None:
+        super().__init__("a search needs at least one word, for example `neurothek search school`")
+
+
+class BlankWord(NeurothekError):
+    """A word of nothing but white space."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(f"the word {word!r} is only white space; search for such a token with --exact")
+
+
+class NoSuchWord(NeurothekError):
+    """A word that no tokenizer can write."""
+
+    def __init__(self, word: str, near: Sequence[str]) -> None:
+        super().__init__(f"{word!r} is no token of the models asked about and {_near(near)}")
+
+
+class SplitNotFound(NeurothekError):
+    """A word of several tokens that no neuron lists together."""
+
+    def __init__(self, word: str, parts: Sequence[str], near: Sequence[str]) -> None:
+        pieces = " ".join(map(visible, parts))
+        super().__init__(
+            f"{word!r} is no token but splits into {pieces}, which no neuron asked about lists together; {_near(near)}"
+        )
+
+
+class NoSuchToken(NeurothekError):
+    """No token has exactly this text."""
+
+    def __init__(self, text: str, alike: Sequence[str]) -> None:
+        found = listed(dict.fromkeys(repr(token) for token in alike))
+        what = f"there are {found}" if alike else "none reads like it; leave out --exact to search by word"
+        super().__init__(f"no token is exactly {text!r}; {what}")
+
+
+# Options
+
+
+class BadLayers(NeurothekError):
+    """A range of layers that is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is no range of layers; write one as 3 or several as 3-5")
+
+
+class NoSuchLayer(NeurothekError):
+    """Layers beyond every model asked about."""
+
+    def __init__(self, first: int, deepest: int) -> None:
+        super().__init__(f"there is no layer {first}: the deepest model asked about has layers 0 to {deepest}")
+
+
+class BadPredicate(NeurothekError):
+    """A condition on neurons that is not one expression."""
+
+    def __init__(self, text: str, problem: str) -> None:
+        super().__init__(
+            f"the condition {text!r} {problem}; write one expression over the columns of neurons, "
+            'for example "frequency < 0.01 and layer > 3"'
+        )
+
+
+# SQL
+
+
+class NotOneQuery(NeurothekError):
+    """SQL that is not exactly one statement."""
+
+    def __init__(self, n_statements: int) -> None:
+        found = "no statement" if n_statements == 0 else f"{n_statements} statements"
+        super().__init__(f"the query holds {found}; ask one query at a time")
+
+
+class NotAQuery(NeurothekError):
+    """A statement that does more than ask."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"{kind} is refused: only one SELECT (also WITH, FROM, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN) may be asked"
+        )
+
+
+class QueryFailed(NeurothekError):
+    """DuckDB's own complaint, as one sentence."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the query failed: {problem}")
+
+
+def _near(words: Sequence[str]) -> str:
+    return f"the nearest words are {listed(words)}" if words else "no word is near it"

@@ -55,13 +55,11 @@ places as (
 ),
 counts as (
     select
-        measured_corpora.model_id,
-        token_counts.token_id,
-        cast(sum(token_counts.n_occurrences) as bigint) as n_occurrences,
-    from store.token_counts as token_counts
-    inner join measured_corpora on measured_corpora.corpus_id = token_counts.corpus_id
-    where measured_corpora.is_shown
-    group by measured_corpora.model_id, token_counts.token_id
+        corpus_id,
+        token_id,
+        cast(sum(n_occurrences) as bigint) as n_occurrences,
+    from store.token_counts
+    group by corpus_id, token_id
 )
 select
     models.name as model,
@@ -82,4 +80,4 @@ inner join places
     on places.model_id = facts.model_id and places.layer = facts.layer and places.neuron = facts.neuron
 inner join store.tokens as tokens
     on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = places.token_id
-left join counts on counts.model_id = facts.model_id and counts.token_id = places.token_id
+left join counts on counts.corpus_id = facts.corpus_id and counts.token_id = places.token_id

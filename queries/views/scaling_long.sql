@@ -17,50 +17,49 @@
 with thresholds as (
     select cast(1.959963984540054 as double) as normal_975,
 ),
+kinds as (
+    select
+        column0 as metric,
+        column1 as interval_kind,
+        column2 as unit,
+        column3 as source_view,
+    from (
+        values
+            ('dead_share', 'wilson', 'share', 'layer_activity'),
+            ('never_active_share', 'wilson', 'share', 'layer_activity'),
+            ('provably_dead_share', 'wilson', 'share', 'layer_activity'),
+            ('mean_frequency', 'normal', 'share', 'layer_activity'),
+            ('median_frequency', 'none', 'share', 'layer_activity'),
+            ('median_kurtosis', 'none', 'none', 'neurons'),
+            ('median_top_token_log_frequency', 'none', 'nats', 'neurons')
+    ) as listed(column0, column1, column2, column3)
+),
 metrics as (
     select
-        model,
-        'dead_share' as metric,
-        dead_share as value,
-        'wilson' as interval_kind,
-        cast(null as double) as sd,
-        n_neurons as n,
-        'share' as unit,
-        'layer_activity' as source_view,
-        size,
-        variant,
-        comparable,
+        scaling.model,
+        kinds.metric,
+        case kinds.metric
+            when 'dead_share' then scaling.dead_share
+            when 'never_active_share' then scaling.never_active_share
+            when 'provably_dead_share' then scaling.provably_dead_share
+            when 'mean_frequency' then scaling.mean_frequency
+            when 'median_frequency' then scaling.median_frequency
+            when 'median_kurtosis' then scaling.median_kurtosis
+            when 'median_top_token_log_frequency' then scaling.median_top_token_log_frequency
+        end as value,
+        kinds.interval_kind,
+        case when kinds.metric = 'mean_frequency' then scaling.frequency_sd end as sd,
+        case
+            when kinds.metric in ('mean_frequency', 'median_frequency') then scaling.n_alive
+            else scaling.n_neurons
+        end as n,
+        kinds.unit,
+        kinds.source_view,
+        scaling.size,
+        scaling.variant,
+        scaling.comparable,
     from scaling
-    union all
-    select
-        model, 'never_active_share', never_active_share, 'wilson', null, n_neurons, 'share', 'layer_activity',
-        size, variant, comparable,
-    from scaling
-    union all
-    select
-        model, 'provably_dead_share', provably_dead_share, 'wilson', null, n_neurons, 'share', 'layer_activity',
-        size, variant, comparable,
-    from scaling
-    union all
-    select
-        model, 'mean_frequency', mean_frequency, 'normal', frequency_sd, n_alive, 'share', 'layer_activity',
-        size, variant, comparable,
-    from scaling
-    union all
-    select
-        model, 'median_frequency', median_frequency, 'none', null, n_alive, 'share', 'layer_activity',
-        size, variant, comparable,
-    from scaling
-    union all
-    select
-        model, 'median_kurtosis', median_kurtosis, 'none', null, n_neurons, 'none', 'neurons',
-        size, variant, comparable,
-    from scaling
-    union all
-    select
-        model, 'median_top_token_log_frequency', median_top_token_log_frequency, 'none', null, n_neurons, 'nats',
-        'neurons', size, variant, comparable,
-    from scaling
+    cross join kinds
 ),
 steps as (
     select

@@ -305,8 +305,8 @@ def _add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: r
             scores = [0.0] * len(texts)
         data.scores[key] = scores
         moments = _moments(scores)
-        top = sorted(range(len(texts)), key=lambda token: (-scores[token], token))[:k]  # noqa: B023  (used at once)
-        bottom = sorted(range(len(texts)), key=lambda token: (scores[token], token))[:k]  # noqa: B023  (used at once)
+        top = sorted(range(len(texts)), key=lambda token: (-scores[token], token))[:k]
+        bottom = sorted(range(len(texts)), key=lambda token: (scores[token], token))[:k]
         bound = None if plan.norm_position == "post" else (-0.5 if key in PROVABLY_DEAD else 2.5)
         data.rows["projections"].append(
             {
@@ -346,7 +346,9 @@ def _add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: r
 
 def _moments(values: list[float]) -> tuple[float, float, float | None, float | None]:
     mean = math.fsum(values) / len(values)
-    second, third, fourth = (math.fsum((value - mean) ** power for value in values) / len(values) for power in (2, 3, 4))
+    second, third, fourth = (
+        math.fsum((value - mean) ** power for value in values) / len(values) for power in (2, 3, 4)
+    )
     if second == 0:
         return mean, 0.0, None, None
     return mean, math.sqrt(second), third / second**1.5, fourth / second**2 - 3

@@ -1,0 +1,102 @@
+"""Values as people read them in a table: aligned numbers, visible tokens, one line a cell."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from catalog.visible import readable, visible, visible_list
+
+MISSING = "-"
+
+TOKEN_COLUMNS = frozenset(
+    {"token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"}
+)
+"""Columns that hold tokens, in which white space must be seen."""
+
+_RIGID_COLUMNS = frozenset({"#", "address", "model", "layer", "depth", "view", "column"})
+_NUMBERS_WITHOUT_COMMAS = frozenset({"#", "layer", "neuron", "rank", "place", "position", "job_version"})
+_MAX_TEXT = 2000
+"""Longer texts are cut before they are laid out: no terminal shows so much in one line."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table as text.
+
+    Attributes:
+        name: its header.
+        cells: its cells, one line each.
+        is_right: whether the cells end at the right edge: numbers, and text that leads up to a token.
+        is_flexible: whether it may be cut to make room.
+        keeps_end: whether cutting takes the beginning away instead of the end.
+    """
+
+    name: str
+    cells: tuple[str, ...]
+    is_right: bool = False
+    is_flexible: bool = False
+    keeps_end: bool = False
+
+
+def columns_of(frame: pl.DataFrame) -> list[Column]:
+    """The frame's columns as text."""
+    return [_column(frame.get_column(name)) for name in frame.columns]
+
+
+def _column(series: pl.Series) -> Column:
+    name, dtype = series.name, series.dtype
+    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
+    show = _formatter(name, pl.Series(series).explode(empty_as_null=True) if dtype != inner else series)
+    cells = tuple(_cell(value, show, name) for value in series.to_list())
+    is_number = dtype == inner and dtype.is_numeric()
+    return Column(
+        name=name,
+        cells=cells,
+        is_right=is_number or name == "before",
+        is_flexible=not is_number and dtype != pl.Boolean and name not in _RIGID_COLUMNS,
+        keeps_end=name == "before",
+    )
+
+
+def _cell(value: object, show: Callable[..., str], name: str) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, list):
+        if name in TOKEN_COLUMNS:
+            return visible_list(str(one) for one in value if one is not None)
+        return ", ".join(MISSING if one is None else show(one) for one in value)
+    return show(value)
+
+
+def _formatter(name: str, values: pl.Series) -> Callable[..., str]:
+    if values.dtype == pl.Boolean:
+        return lambda value: "yes" if value else "no"
+    if values.dtype.is_integer():
+        plain = name in _NUMBERS_WITHOUT_COMMAS or name.endswith("_id") or name.endswith("_ids")
+        return str if plain else lambda value: f"{value:,}"
+    if values.dtype.is_float():
+        return _float_formatter(values.to_list())
+    if name in TOKEN_COLUMNS:
+        return lambda value: visible(str(value)[:_MAX_TEXT])
+    return _text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
+    return readable(str(value)[:_MAX_TEXT])
+
+
+def _float_formatter(values: Sequence[float | None]) -> Callable[[float], str]:
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    # About four digits of the column's largest number.
+    decimals = 4 if largest < 1 else 3 if largest < 10 else 2 if largest < 1000 else 1
+
+    def show(value: float) -> str:
+        text = f"{value:,.{decimals}f}"
+        is_lost = value != 0 and not text.strip("-0.,")
+        return f"{value:.1e}" if is_lost else text
+
+    return show

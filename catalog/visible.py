@@ -1,0 +1,37 @@
+"""How tokens are shown to people: white space and control characters get a mark, so that no two tokens look alike."""
+
+from collections.abc import Iterable
+
+_MARKS = {" ": "·", "\n": "↵", "\t": "⇥"}
+"""The marks of TransformerLens and its viewers; the characters themselves are escaped where a token holds them."""
+
+
+def visible(token: str) -> str:
+    r"""The token with its white space marked: `·school` for " school", `↵` for a newline, `\x0b` for other controls."""
+    return "".join(_MARKS.get(character) or _escaped(character) for character in token)
+
+
+def visible_list(tokens: Iterable[str]) -> str:
+    """Several tokens in a row; the blanks between them are the only true ones."""
+    return " ".join(map(visible, tokens))
+
+
+def readable(text: str) -> str:
+    """Running text on one line: blanks stay, line ends and tabs are marked, control characters escaped."""
+    return "".join(" " if character == " " else visible(character) for character in text)
+
+
+def typed(token: str) -> str:
+    """What `visible` showed, as the token that a person meant by typing it."""
+    for character, mark in _MARKS.items():
+        token = token.replace(mark, character)
+    return token
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() and character not in _MARKS.values():
+        return character
+    number = ord(character)
+    if number <= 0xFF:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

@@ -1,0 +1,48 @@
+"""Addresses of neurons, `opt-125m/L3N1702`: read, checked against the warehouse, written."""
+
+import re
+from dataclasses import dataclass
+
+import duckdb
+
+from queries.errors import BadAddress, UnknownNeuron
+from queries.models import choose_models
+
+_ADDRESS = re.compile(r"(?P<model>[A-Za-z0-9._@+-]+)/[Ll](?P<layer>\d{1,5})[Nn](?P<neuron>\d{1,9})")
+
+
+@dataclass(frozen=True)
+class NeuronAddress:
+    """A neuron that exists in the warehouse."""
+
+    model_id: int
+    model: str
+    layer: int
+    neuron: int
+
+    def __str__(self) -> str:
+        """The address as people write it."""
+        return f"{self.model}/L{self.layer}N{self.neuron}"
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The numbers by which statements find it."""
+        return {"model_id": self.model_id, "layer": self.layer, "neuron": self.neuron}
+
+
+def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAddress:
+    """The neuron at an address.
+
+    Raises:
+        BadAddress: the text is no address.
+        UnknownModel: no model has the name.
+        UnknownNeuron: the model has fewer layers or neurons.
+    """
+    found = _ADDRESS.fullmatch(address.strip())
+    if found is None:
+        raise BadAddress(address)
+    (model,) = choose_models(connection, [found["model"]])
+    layer, neuron = int(found["layer"]), int(found["neuron"])
+    if layer >= model.n_layers or neuron >= model.d_ffn:
+        raise UnknownNeuron(address, model.n_layers, model.d_ffn)
+    return NeuronAddress(model.model_id, model.name, layer, neuron)

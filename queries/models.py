@@ -1,0 +1,46 @@
+"""The models a question is about: by name, in order of size, with what is needed to ask about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from queries.errors import NoModels, UnknownModel
+from queries.statement import ask
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """A model of the warehouse.
+
+    Attributes:
+        model_id: its number in the file.
+        name: its name.
+        n_layers: number of blocks.
+        d_ffn: feed-forward neurons per layer.
+        tokenizer_id: its tokenizer.
+        is_measured_on_text: whether any text was run through it.
+    """
+
+    model_id: int
+    name: str
+    n_layers: int
+    d_ffn: int
+    tokenizer_id: int
+    is_measured_on_text: bool
+
+
+def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:
+    """The models called `names`, or all, smallest first.
+
+    Raises:
+        NoModels: the warehouse is empty.
+        UnknownModel: a name is not among its models.
+    """
+    known = {row["name"]: KnownModel(**row) for row in ask(connection, "models").to_dicts()}
+    if not known:
+        raise NoModels
+    for name in names:
+        if name not in known:
+            raise UnknownModel(name, list(known))
+    return [model for name, model in known.items() if not names or name in names]

@@ -1,0 +1,55 @@
+"""Answers as they look in a notebook or at a Python prompt: plain text and HTML."""
+
+import html
+from collections.abc import Iterable, Sequence
+
+from catalog.cells import Column, columns_of
+from catalog.layout import fit
+from queries.sections import Section
+
+_WIDTH = 110
+_ROWS = 40
+_CELL = "padding: 0.15em 0.6em; white-space: pre; font-family: monospace; text-align: "
+
+
+def text_page(sections: Iterable[Section], notes: Sequence[str] = ()) -> str:
+    """The sections as plain text."""
+    blocks = ["\n".join(_text_section(section)) for section in sections]
+    return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
+
+
+def html_page(sections: Iterable[Section], notes: Sequence[str] = ()) -> str:
+    """The sections as HTML; every text is escaped, so that a token `<script>` shows as itself."""
+    blocks = [_html_section(section) for section in sections]
+    return "<div>" + "".join([*blocks, *(f"<p><small>{html.escape(note)}</small></p>" for note in notes)]) + "</div>"
+
+
+def _text_section(section: Section) -> list[str]:
+    if section.frame.is_empty():
+        return [section.title, "(none)"]
+    layout = fit(columns_of(section.frame.head(_ROWS)), _WIDTH)
+    more = [f"and {section.frame.height - _ROWS:,} more rows"] if section.frame.height > _ROWS else []
+    omitted = [f"and the columns {', '.join(layout.omitted)}"] if layout.omitted else []
+    return [section.title, *layout.lines(), *more, *omitted, *([section.remark] if section.remark else [])]
+
+
+def _html_section(section: Section) -> str:
+    columns = columns_of(section.frame.head(_ROWS))
+    header = "".join(f'<th style="{_style(column)}">{html.escape(column.name)}</th>' for column in columns)
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="{_style(column)}">{html.escape(cell)}</td>' for column, cell in zip(columns, row, strict=True)
+        )
+        + "</tr>"
+        for row in zip(*(column.cells for column in columns), strict=True)
+    )
+    remark = f"<p><small>{html.escape(section.remark)}</small></p>" if section.remark else ""
+    return (
+        f"<p><b>{html.escape(section.title)}</b></p><table><thead><tr>{header}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>{remark}"
+    )
+
+
+def _style(column: Column) -> str:
+    return _CELL + ("right" if column.is_right else "left")

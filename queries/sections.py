@@ -1,0 +1,20 @@
+"""An answer of several tables: each with a title for people and a name for programs."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of an answer.
+
+    Attributes:
+        title: what it shows, one line.
+        frame: the rows; texts are exact, whoever shows them marks white space.
+        remark: a sentence under the table, or nothing.
+    """
+
+    title: str
+    frame: pl.DataFrame
+    remark: str = ""
