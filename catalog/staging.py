@@ -188,6 +188,15 @@ def staged_manifests(staging: Path) -> list[dict[str, Any]]:
     return found
 
 
+def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:
+    """Delete the folders of published runs, if any are left and no process holds them."""
+    for key in run_keys:
+        if (staging / key).exists() and not _is_held(staging / f"{key}.lock"):
+            shutil.rmtree(staging / key, ignore_errors=True)
+    if staging.exists():
+        _tidy(staging)
+
+
 def _is_held(path: Path) -> bool:
     lock = filelock.FileLock(path)
     try:

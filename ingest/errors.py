@@ -363,3 +363,13 @@ class DiskTooSmall(NeurothekError):
             f"measuring needs about {needed / 1e9:.1f} GB under {folder}, but {free / 1e9:.1f} GB are free there:"
             " free some space or name another disk with --staging"
         )
+
+
+class MemoryTooSmall(NeurothekError):
+    """A memory budget that not even one layer at a time fits into."""
+
+    def __init__(self, needed: int, asked: int) -> None:
+        super().__init__(
+            f"measuring needs at least {needed / 1e9:.2f} GB of memory, but --memory allows {asked / 1e9:.2f} GB:"
+            " allow more or make --batch-tokens smaller"
+        )

@@ -16,7 +16,7 @@ from ingest.weights import Checkpoint
 _SIZE = re.compile(r"[-_](?:\d+(?:\.\d+)?[kmb]|small|medium|large|xl)(?![a-z0-9]).*$", re.IGNORECASE)
 
 
-def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer, *, activation_rule: str) -> ModelRecord:
+def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer) -> ModelRecord:
     """The model's rows of `models`, `tokenizers` and `tokens`.
 
     A checkpoint may say its family, variant and training tokens in a dictionary `neurothek` of its config; else the
@@ -38,7 +38,7 @@ def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer, *, 
         "weights_sha256": checkpoint.weights_sha256,
         "architecture": shape.architecture,
         "activation": shape.activation,
-        "activation_rule": activation_rule,
+        "activation_rule": shape.activation_rule,
         "has_exact_zeros": shape.has_exact_zeros,
         "norm_position": shape.norm_position,
         "position_encoding": shape.position_encoding,
@@ -73,7 +73,7 @@ def corpus_record(corpus: Corpus) -> CorpusRecord:
         "name": corpus.name,
         "sha256": corpus.sha256,
         "text_sha256": corpus.text_sha256,
-        "n_tokens": corpus.n_tokens - (corpus.n_sequences if corpus.has_bos else 0),
+        "n_tokens": corpus.n_counted,
         "n_sequences": corpus.n_sequences,
         "sequence_length": corpus.sequence_length,
         "recipe": corpus.recipe,

@@ -32,6 +32,8 @@ class RunIdentity:
         version: its version; raised when a number's meaning changes.
         model: name of the model.
         weights_sha256: hash of the model's weights.
+        shape: the architecture and its sizes, since a config can be edited beside the same weights.
+        tokenizer_sha256: hash of the tokenizer, whose ids are the unmasked ones.
         corpus_sha256: fingerprint of the corpus; None for jobs that read only weights.
         dtype: number format of the model.
         parameters: the job's own parameters, as JSON values.
@@ -41,6 +43,8 @@ class RunIdentity:
     version: int
     model: str
     weights_sha256: str
+    shape: Mapping[str, Any]
+    tokenizer_sha256: str
     corpus_sha256: str | None
     dtype: str
     parameters: Mapping[str, Any]
@@ -48,7 +52,7 @@ class RunIdentity:
     @property
     def key(self) -> str:
         """The run key; the model's name is no part of it, since it changes no number."""
-        content = {**vars(self), "parameters": dict(self.parameters)}
+        content = {**vars(self), "parameters": dict(self.parameters), "shape": dict(self.shape)}
         del content["model"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

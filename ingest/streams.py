@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 import torch
@@ -10,20 +10,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ingest.architectures import Transformer
+from ingest.batches import Batch
 from ingest.corpora import Corpus
-
-if TYPE_CHECKING:
-    from ingest.sweep import Batch
 
 
 @runtime_checkable
 class Streams(Protocol):
     """Keeps the stream that left a block until the next block reads it."""
 
-    def load(self, batch: "Batch") -> Float[Tensor, "batch time d_model"]:
+    def load(self, batch: Batch) -> Float[Tensor, "batch time d_model"]:
         """The stream of a batch as the block before left it."""
 
-    def save(self, batch: "Batch", stream: Float[Tensor, "batch time d_model"]) -> None:
+    def save(self, batch: Batch, stream: Float[Tensor, "batch time d_model"]) -> None:
         """Keep the stream that left this block."""
 
 
@@ -33,11 +31,11 @@ class ChunkStreams:
     def __init__(self) -> None:
         self._streams: dict[int, Tensor] = {}
 
-    def load(self, batch: "Batch") -> Float[Tensor, "batch time d_model"]:
+    def load(self, batch: Batch) -> Float[Tensor, "batch time d_model"]:
         """[batch time d_model] what `save` was given."""
         return self._streams[batch.first_sequence]
 
-    def save(self, batch: "Batch", stream: Float[Tensor, "batch time d_model"]) -> None:
+    def save(self, batch: Batch, stream: Float[Tensor, "batch time d_model"]) -> None:
         """Keep it in place of the one before."""
         self._streams[batch.first_sequence] = stream
 
@@ -69,7 +67,7 @@ class DiskStreams:
         del self._file
         self._path.unlink(missing_ok=True)
 
-    def load(self, batch: "Batch") -> Float[Tensor, "batch time d_model"]:
+    def load(self, batch: Batch) -> Float[Tensor, "batch time d_model"]:
         """[batch time d_model] what `save` was given, zeros for padding."""
         stream = torch.zeros((*batch.tokens.shape, self._shape[1]), dtype=self._transformer.dtype)
         for row, (sequence, length) in enumerate(self._sequences(batch)):
@@ -78,7 +76,7 @@ class DiskStreams:
             stream[row, :length] = stored.view(self._transformer.dtype)
         return stream.to(self._transformer.device)
 
-    def save(self, batch: "Batch", stream: Float[Tensor, "batch time d_model"]) -> None:
+    def save(self, batch: Batch, stream: Float[Tensor, "batch time d_model"]) -> None:
         """Write the ids' rows over those of the block before."""
         here = stream.to("cpu")
         for row, (sequence, length) in enumerate(self._sequences(batch)):
@@ -88,5 +86,5 @@ class DiskStreams:
             self._file[start : start + length] = raw.numpy()
 
     @staticmethod
-    def _sequences(batch: "Batch") -> list[tuple[int, int]]:
+    def _sequences(batch: Batch) -> list[tuple[int, int]]:
         return [(batch.first_sequence + row, length) for row, length in enumerate(batch.lengths)]

@@ -1,41 +1,22 @@
 """One forward pass over a corpus, chunk by chunk and layer by layer, that shows every activation to its observers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-import numpy as np
 import polars as pl
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from catalog.progress import Progress, Silent
 from ingest.architectures import Block, Transformer
+from ingest.batches import Batch, batches
 from ingest.corpora import Corpus
 from ingest.streams import ChunkStreams, DiskStreams, Streams
 
 Order = Literal["chunks", "layers"]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Whole sequences of one chunk, right-padded.
-
-    Attributes:
-        first_sequence: number of the first sequence in the corpus.
-        tokens: Int[batch time], ids; 0 where a sequence has ended.
-        lengths: how many ids each sequence has.
-        domains: index of each sequence's domain.
-        first_counted: first counted position: 1 where a BOS was prepended, else 0.
-    """
-
-    first_sequence: int
-    tokens: Int[Tensor, "batch time"]
-    lengths: tuple[int, ...]
-    domains: tuple[int, ...]
-    first_counted: int
 
 
 @runtime_checkable
@@ -49,23 +30,6 @@ class Observer(Protocol):
         """What was seen, ready to be folded with the other chunks'."""
 
 
-def batches(corpus: Corpus, chunk: range, *, batch_tokens: int) -> Iterator[Batch]:
-    """Cut a chunk into batches: as many whole sequences as fit `batch_tokens` when padded to the longest, at least one.
-
-    The cut depends on the corpus and on `batch_tokens` alone, never on free memory.
-    """
-    start = chunk.start
-    while start < chunk.stop:
-        end, longest = start, 0
-        while end < chunk.stop:
-            longest = max(longest, len(corpus.sequence(end)))
-            if end > start and (end + 1 - start) * longest > batch_tokens:
-                break
-            end += 1
-        yield _batch(corpus, range(start, end))
-        start = end
-
-
 def sweep(
     transformer: Transformer,
     corpus: Corpus,
@@ -77,6 +41,7 @@ def sweep(
     order: Order = "chunks",
     folder: Path | None = None,
     progress: Progress | None = None,
+    label: str = "reading text",
 ) -> None:
     """Run the corpus through the model once and hand over what the observers of each (layer, chunk) saw.
 
@@ -93,12 +58,13 @@ def sweep(
             lie in a file).
         folder: where that file lies.
         progress: counts (layer, chunk) pairs.
+        label: what the progress is of.
     """
     watcher = progress or Silent()
     chunks = corpus.chunks()
     n_layers = transformer.shape.n_layers
     pass_ = _Pass(transformer, corpus, observers_for, is_done, sink, batch_tokens)
-    watcher.start("reading text", n_layers * len(chunks))
+    watcher.start(label, n_layers * len(chunks))
     with torch.inference_mode():
         if order == "chunks":
             for number, chunk in enumerate(chunks):
@@ -148,17 +114,3 @@ class _Pass:
                 observer.observe(batch, output.coefficients)
         if observers:
             self.sink(layer, number, [observer.result() for observer in observers])
-
-
-def _batch(corpus: Corpus, sequences: range) -> Batch:
-    ids = [corpus.sequence(i) for i in sequences]
-    tokens = np.zeros((len(ids), max(map(len, ids))), dtype=np.int64)
-    for row, sequence in zip(tokens, ids, strict=True):
-        row[: len(sequence)] = sequence
-    return Batch(
-        first_sequence=sequences.start,
-        tokens=torch.from_numpy(tokens),
-        lengths=tuple(map(len, ids)),
-        domains=tuple(corpus.domain_of[sequences.start : sequences.stop].tolist()),
-        first_counted=int(corpus.has_bos),
-    )

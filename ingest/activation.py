@@ -1,0 +1,38 @@
+"""When a coefficient counts as active ([V] 3; beyond ReLU ours)."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ingest.architectures import Shape
+
+
+@dataclass(frozen=True)
+class ActivationRule:
+    """m != 0 where the non-linearity has exact zeros, else m > threshold.
+
+    Attributes:
+        threshold: active above this; None: active where not exactly zero.
+    """
+
+    threshold: float | None
+
+    @classmethod
+    def of(cls, shape: Shape, *, active_above: float | None = None) -> Self:
+        """The rule of an architecture, or the one a person asked for."""
+        if active_above is not None:
+            return cls(active_above)
+        return cls(None if shape.has_exact_zeros else 0.0)
+
+    def __str__(self) -> str:
+        return "m != 0" if self.threshold is None else f"m > {self.threshold:g}"
+
+    def mark_(self, active: Float[Tensor, "*shape"], coefficients: Float[Tensor, "*shape"]) -> None:
+        """[*shape] write 1 into `active` where a coefficient is active, else 0."""
+        if self.threshold is None:
+            torch.ne(coefficients, 0, out=active)
+        else:
+            torch.gt(coefficients, self.threshold, out=active)

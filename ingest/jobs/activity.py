@@ -1,0 +1,67 @@
+"""The job `activity`: how often and how strongly each neuron fires, by domain ([V] 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from catalog.tables import ACTIVITY, Table
+from ingest.activation import ActivationRule
+from ingest.architectures import Shape
+from ingest.corpora import Corpus
+from ingest.observers.activity import ABOVE, ActivityObserver
+from ingest.sweep import Observer
+
+
+@dataclass(frozen=True)
+class ActivityJob:
+    """Counts and sums over the counted positions of every domain.
+
+    Attributes:
+        rule: when a coefficient counts as active.
+    """
+
+    rule: ActivationRule
+    name: str = "activity"
+    version: int = 1
+    tables: tuple[Table, ...] = (ACTIVITY,)
+
+    def parameters(self) -> dict[str, Any]:
+        """The activation rule and the thresholds of |m|."""
+        return {"activation_rule": str(self.rule), "above": list(ABOVE)}
+
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:  # noqa: ARG002 - jobs share one signature
+        """What watches one layer of one chunk."""
+        return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.has_exact_zeros)
+
+    def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+        """One row a neuron and domain; sums are added in the order of the chunks, so that every run gives the same bits."""
+        chunks = pl.concat([partial.with_columns(chunk=pl.lit(number)) for number, partial in enumerate(partials)])
+        grain = ["domain", "neuron"]
+        before = pl.col("n_positions").cum_sum().over(grain, order_by="chunk") - pl.col("n_positions")
+        placed = chunks.sort("chunk").with_columns(
+            pl.when(pl.col("first_active") >= 0).then(before + pl.col("first_active")).alias("first_active")
+        )
+        sums = [name for name in placed.columns if name.startswith(("n_", "activation_")) and name not in _EXTREMES]
+        folded = placed.group_by(grain, maintain_order=True).agg(
+            *(pl.col(name).sum() for name in sums),
+            pl.col("activation_min").min(),
+            pl.col("activation_max").max(),
+            pl.col("first_active").min(),
+        )
+        return {"activity": self._rows(folded, layer, corpus)}
+
+    @staticmethod
+    def _rows(folded: pl.DataFrame, layer: int, corpus: Corpus) -> pl.DataFrame:
+        has_bos = pl.lit(corpus.has_bos)
+        named = folded.with_columns(
+            pl.lit(layer, pl.Int16).alias("layer"),
+            pl.col("domain").replace_strict(dict(enumerate(corpus.domains)), return_dtype=pl.String),
+            pl.when(has_bos).then(pl.col("activation_bos") / pl.col("n_sequences")).alias("activation_bos"),
+            pl.concat_list(f"n_above_{number}" for number in range(len(ABOVE))).alias("n_above"),
+        )
+        return ACTIVITY.check(named.sort("neuron", "domain").select(*ACTIVITY.columns))
+
+
+_EXTREMES = ("activation_min", "activation_max")

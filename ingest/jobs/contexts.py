@@ -1,0 +1,46 @@
+"""The job `contexts`: the ten places where each neuron fires most strongly, at most one a sequence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from catalog.tables import CONTEXTS, Table
+from ingest.architectures import Shape
+from ingest.corpora import Corpus
+from ingest.observers.contexts import KEPT, ContextsObserver
+from ingest.sweep import Observer
+
+
+@dataclass(frozen=True)
+class ContextsJob:
+    """The places of largest |m|, sign kept; ties by sequence, then position."""
+
+    name: str = "contexts"
+    version: int = 1
+    tables: tuple[Table, ...] = (CONTEXTS,)
+
+    def parameters(self) -> dict[str, Any]:
+        """How many are kept."""
+        return {"kept": KEPT}
+
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:  # noqa: ARG002 - jobs share one signature
+        """What watches one layer of one chunk."""
+        return ContextsObserver(shape.d_ffn, is_non_negative=shape.has_exact_zeros)
+
+    def fold(
+        self,
+        layer: int,
+        partials: Sequence[pl.DataFrame],
+        corpus: Corpus,  # noqa: ARG002 - jobs share one signature
+    ) -> dict[str, pl.DataFrame]:
+        """The ten best of all chunks, ranked."""
+        merged = pl.concat(partials).sort(
+            "neuron", pl.col("activation").abs(), "sequence_id", descending=[False, True, False]
+        )
+        ranked = merged.with_columns(
+            pl.lit(layer, pl.Int16).alias("layer"),
+            pl.int_range(1, pl.len() + 1).over("neuron").cast(pl.Int16).alias("rank"),
+        )
+        return {"contexts": CONTEXTS.check(ranked.filter(pl.col("rank") <= KEPT).select(*CONTEXTS.columns))}

@@ -1,0 +1,204 @@
+"""The measuring itself: shards of one model are staged one by one, then published together."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.progress import Progress
+from catalog.publish import FinishedRun, ModelRecord, Publication, publish
+from catalog.staging import RunManifest, StagedRun, now, staged_run
+from catalog.tables import RUNS, Table
+from catalog.warehouse import Warehouse
+from ingest.architectures import Transformer
+from ingest.corpora import Corpus
+from ingest.errors import DiskTooSmall
+from ingest.jobs.protocols import TextJob, WeightsJob
+from ingest.records import corpus_record
+from ingest.request import IngestRequest
+from ingest.runs import RunIdentity, versions
+from ingest.sweep import Observer, sweep
+from ingest.sweep_plan import SweepPlan
+from ingest.tokenization import Tokenizer
+
+_SORTED = "sorted"
+_PARTIAL = "partial"
+
+# A row of a partial takes about 60 bytes in its Parquet file; twice that leaves room for the folded rows.
+_BYTES_PER_ROW = 120
+
+
+@dataclass(frozen=True)
+class Work:
+    """One model opened for measuring, with everything that its jobs share."""
+
+    warehouse: Warehouse
+    request: IngestRequest
+    model: ModelRecord
+    tokenizer: Tokenizer
+    transformer: Transformer
+    progress: Progress
+
+    @property
+    def staging(self) -> Path:
+        """Folder in which shards lie until they are published."""
+        if self.request.staging is None:
+            return self.warehouse.staging
+        return self.request.staging / self.warehouse.staging.name
+
+
+def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) -> dict[str, int]:
+    """Measure jobs that read only weights, and publish each when it is whole; rows by table."""
+    written: dict[str, int] = {}
+    for job, identity in jobs:
+        with _staged(work, identity, corpus=None) as run:
+            shards = job.shards(work.transformer.shape)
+            work.progress.start(f"{work.model.name}: {job.name}", len(shards))
+            for shard, tables in shards.items():
+                if not run.has(shard, tables):
+                    run.write(shard, _checked(job.measure(shard, work.transformer, work.tokenizer), job.tables))
+                work.progress.advance()
+            work.progress.finish()
+            files = {
+                table.name: _files(work, run, table, [shard for shard, tables in shards.items() if table.name in tables])
+                for table in job.tables
+            }
+            finished = _finished(run, identity, files, needs_corpus=False)
+            written |= publish(work.warehouse, Publication(work.model, None, [finished]))
+            run.discard()
+    return written
+
+
+def measure_text(
+    work: Work, corpus: Corpus, jobs: Sequence[tuple[TextJob, RunIdentity]], plan: SweepPlan
+) -> dict[str, int]:
+    """Measure jobs that read text in one sweep, and publish them together; rows by table.
+
+    Raises:
+        DiskTooSmall: the staging folder's disk cannot hold what is to be staged.
+    """
+    if not jobs:
+        return {}
+    _require_disk(work, corpus, jobs, plan)
+    record = corpus_record(corpus)
+    with ExitStack() as stack:
+        runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
+        _sweep(work, corpus, [job for job, _ in jobs], runs, plan)
+        finished = [
+            _folded(work, corpus, job, run, identity) for (job, identity), run in zip(jobs, runs, strict=True)
+        ]
+        written = publish(work.warehouse, Publication(work.model, record, finished))
+        for run in runs:
+            run.discard()
+    return written
+
+
+def _sweep(work: Work, corpus: Corpus, jobs: Sequence[TextJob], runs: Sequence[StagedRun], plan: SweepPlan) -> None:
+    def missing(layer: int, chunk: int) -> list[tuple[TextJob, StagedRun]]:
+        shard = _part(layer, chunk)
+        return [(job, run) for job, run in zip(jobs, runs, strict=True) if not run.has(shard, [_PARTIAL])]
+
+    def observers_for(layer: int, chunk: int) -> Sequence[Observer]:
+        return [job.observer(work.transformer.shape, corpus) for job, _ in missing(layer, chunk)]
+
+    def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
+        for (_, run), result in zip(missing(layer, chunk), results, strict=True):
+            run.write(_part(layer, chunk), {_PARTIAL: result})
+
+    sweep(
+        work.transformer,
+        corpus,
+        observers_for=observers_for,
+        is_done=lambda layer, chunk: not missing(layer, chunk),
+        sink=sink,
+        batch_tokens=work.request.batch_tokens,
+        order=plan.order,
+        folder=runs[0].folder,
+        progress=work.progress,
+        label=f"{work.model.name}: {', '.join(job.name for job in jobs)}",
+    )
+
+
+def _folded(work: Work, corpus: Corpus, job: TextJob, run: StagedRun, identity: RunIdentity) -> FinishedRun:
+    """Fold the partials of every layer in the order of the chunks."""
+    n_chunks = len(corpus.chunks())
+    layers = [f"layer-{layer:04d}" for layer in range(work.transformer.shape.n_layers)]
+    for layer, shard in enumerate(layers):
+        if not run.has(shard, [table.name for table in job.tables]):
+            partials = [run.read(_part(layer, chunk), _PARTIAL) for chunk in range(n_chunks)]
+            run.write(shard, _checked(job.fold(layer, partials, corpus), job.tables))
+    files = {table.name: _files(work, run, table, layers) for table in job.tables}
+    return _finished(run, identity, files, needs_corpus=True)
+
+
+def _part(layer: int, chunk: int) -> str:
+    return f"layer-{layer:04d}.chunk-{chunk:06d}"
+
+
+@contextmanager
+def _staged(work: Work, identity: RunIdentity, *, corpus: str | None) -> Iterator[StagedRun]:
+    """A run's folder; how it ends is written down for the command `runs`."""
+    manifest = RunManifest(
+        run_key=identity.key,
+        job=identity.job,
+        job_version=identity.version,
+        model=identity.model,
+        corpus=corpus,
+        parameters=identity.parameters,
+        dtype=identity.dtype,
+        started_at=now(),
+    )
+    with staged_run(work.staging, manifest) as run:
+        try:
+            yield run
+        except KeyboardInterrupt:
+            run.mark("interrupted")
+            raise
+        except NeurothekError as error:
+            run.mark("failed", str(error))
+            raise
+
+
+def _checked(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
+    by_name = {table.name: table for table in tables}
+    return {name: by_name[name].check(frame) for name, frame in frames.items()}
+
+
+def _files(work: Work, run: StagedRun, table: Table, shards: Sequence[str]) -> list[Path]:
+    """The table's files in the order in which their rows are to lie."""
+    if table.order:
+        return [run.sort(_SORTED, table, shards, memory_bytes=work.request.memory_bytes)]
+    return [run.path(shard, table.name) for shard in shards]
+
+
+def _finished(
+    run: StagedRun, identity: RunIdentity, files: Mapping[str, Sequence[Path]], *, needs_corpus: bool
+) -> FinishedRun:
+    row = {
+        "run_key": identity.key,
+        "job": identity.job,
+        "job_version": identity.version,
+        "parameters": identity.parameters_json,
+        "dtype": identity.dtype,
+        "started_at": run.manifest.started_at,
+        "finished_at": now(),
+        "n_rows": 0,
+        "versions": versions(),
+    }
+    return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
+
+
+def _require_disk(work: Work, corpus: Corpus, jobs: Sequence[TextJob], plan: SweepPlan) -> None:
+    shape = work.transformer.shape
+    rows = shape.n_layers * shape.d_ffn * len(jobs) * (10 * len(corpus.chunks()))
+    needed = rows * _BYTES_PER_ROW + plan.disk_bytes
+    folder = next(path for path in (work.staging, *work.staging.absolute().parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise DiskTooSmall(folder, needed, free)
+
+

@@ -1,0 +1,88 @@
+"""Several models one after another, and the end report that a person reads."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+from catalog.progress import Progress
+from catalog.warehouse import Warehouse
+from ingest.pipeline import ModelReport, check_jobs, ingest_model
+from ingest.request import IngestRequest, ModelSource
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How it went with one model.
+
+    Attributes:
+        asked: the model as it was asked for.
+        report: what was measured; None if it failed.
+        problem: the error's sentence; None if it went well.
+    """
+
+    asked: str
+    report: ModelReport | None
+    problem: str | None
+
+
+def ingest_all(
+    warehouse: Warehouse, request: IngestRequest, models: Sequence[str], *, progress: Progress
+) -> list[Outcome]:
+    """Measure every model; one that fails does not stop the others.
+
+    Raises:
+        JobUnknown: a name is no job, whatever the model.
+    """
+    check_jobs(request.jobs)
+    return [_outcome(warehouse, request, asked, progress) for asked in models]
+
+
+def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
+    """The end report: what was measured, how many rows, in how many seconds, where it lies, what to try next."""
+    lines = [_line(outcome.report) for outcome in outcomes if outcome.report is not None]
+    done = [outcome.report for outcome in outcomes if outcome.report is not None]
+    if done:
+        lines += [f"the warehouse is {path}", *_next_steps([report.model for report in done])]
+    return lines
+
+
+def print_report(outcomes: Sequence[Outcome], path: Path, *, say: Callable[[str], None]) -> int:
+    """Say the report and the problems; returns the exit code, 2 if a model failed."""
+    for line in report_lines(outcomes, path):
+        say(line)
+    problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
+    for problem in problems:
+        say(f"Error: {problem}")
+    return 2 if problems else 0
+
+
+def _outcome(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> Outcome:
+    name, equals, source = asked.partition("=")
+    model = ModelSource(source, name) if equals else ModelSource(asked)
+    try:
+        return Outcome(asked, ingest_model(warehouse, request, model, progress=progress), None)
+    except NeurothekError as error:
+        return Outcome(asked, None, str(error))
+    finally:
+        progress.finish()
+
+
+def _line(report: ModelReport) -> str:
+    if not report.jobs:
+        return f"{report.model}: everything is up to date ({', '.join(report.up_to_date)})"
+    rows = f"{sum(report.rows.values()):,} rows"
+    text = f", {report.n_tokens:,} tokens of {report.corpus}" if report.corpus else ""
+    earlier = f"; up to date before: {', '.join(report.up_to_date)}" if report.up_to_date else ""
+    return f"{report.model}: measured {', '.join(report.jobs)} ({rows}{text}) in {report.seconds:.1f} s{earlier}"
+
+
+def _next_steps(models: Sequence[str]) -> list[str]:
+    address = f"{models[-1]}/L0N0"
+    return [
+        "try next:",
+        "  neurothek search school --limit 10",
+        f"  neurothek neuron {address}",
+        "  neurothek compare",
+        '  neurothek sql "select * from scaling"',
+    ]
