@@ -120,7 +120,10 @@ def load(folder: Path) -> Tokenizer:
         raise TokenizerMissing(folder)
     try:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except Exception as error:
+        # The library behind transformers raises a bare Exception for a file that it cannot parse.
+        if type(error) is not Exception and not isinstance(error, OSError | ValueError | TypeError | KeyError):
+            raise
         raise TokenizerUnreadable(folder, error) from error
     return wrap(found, name=folder.name)
 

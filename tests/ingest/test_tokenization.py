@@ -150,7 +150,10 @@ def test_a_folder_without_tokenizer_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-@pytest.mark.parametrize("written", ["{", "{}", '{"model": 3}', ""])
+UNKNOWN_KIND = '{"version": "1.0", "added_tokens": [], "model": {"type": "of the future"}}'
+
+
+@pytest.mark.parametrize("written", ["{", "{}", "[]", '{"model": 3}', "", "\0", UNKNOWN_KIND])
 def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
     (tmp_path / "tokenizer.json").write_text(written)
     with pytest.raises(TokenizerUnreadable, match="cannot be read"):
