@@ -1,5 +1,6 @@
 """Values as people read them in a table: aligned numbers, visible tokens, one line a cell."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,15 +48,14 @@ def columns_of(frame: pl.DataFrame) -> list[Column]:
 
 def _column(series: pl.Series) -> Column:
     name, dtype = series.name, series.dtype
-    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
-    show = _formatter(name, pl.Series(series).explode(empty_as_null=True) if dtype != inner else series)
+    is_list = isinstance(dtype, pl.List)
+    show = _formatter(series.explode(empty_as_null=True) if is_list else series, is_list=is_list)
     cells = tuple(_cell(value, show, name) for value in series.to_list())
-    is_number = dtype == inner and dtype.is_numeric()
     return Column(
         name=name,
         cells=cells,
-        is_right=is_number or name == "before",
-        is_flexible=not is_number and dtype != pl.Boolean and name not in _RIGID_COLUMNS,
+        is_right=dtype.is_numeric() or name == "before",
+        is_flexible=(is_list or dtype == pl.String) and name not in _RIGID_COLUMNS,
         keeps_end=name == "before",
     )
 
@@ -70,14 +70,15 @@ def _cell(value: object, show: Callable[..., str], name: str) -> str:
     return show(value)
 
 
-def _formatter(name: str, values: pl.Series) -> Callable[..., str]:
+def _formatter(values: pl.Series, *, is_list: bool) -> Callable[..., str]:
+    name = values.name
     if values.dtype == pl.Boolean:
         return lambda value: "yes" if value else "no"
     if values.dtype.is_integer():
         plain = name in _NUMBERS_WITHOUT_COMMAS or name.endswith("_id") or name.endswith("_ids")
         return str if plain else lambda value: f"{value:,}"
     if values.dtype.is_float():
-        return _float_formatter(values.to_list())
+        return _float_formatter(values.to_list(), n_digits=3 if is_list else 4)
     if name in TOKEN_COLUMNS:
         return lambda value: visible(str(value)[:_MAX_TEXT])
     return _text
@@ -85,14 +86,14 @@ def _formatter(name: str, values: pl.Series) -> Callable[..., str]:
 
 def _text(value: object) -> str:
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="seconds")
+        return value.isoformat(sep=" ", timespec="minutes")
     return readable(str(value)[:_MAX_TEXT])
 
 
-def _float_formatter(values: Sequence[float | None]) -> Callable[[float], str]:
-    largest = max((abs(value) for value in values if value is not None), default=0.0)
-    # About four digits of the column's largest number.
-    decimals = 4 if largest < 1 else 3 if largest < 10 else 2 if largest < 1000 else 1
+def _float_formatter(values: Sequence[float | None], *, n_digits: int) -> Callable[[float], str]:
+    """About `n_digits` digits of the column's largest number, as many decimals for all."""
+    largest = max((abs(value) for value in values if value is not None and math.isfinite(value)), default=0.0)
+    decimals = max(1, n_digits - (0 if largest < 1 else len(str(int(largest)))))
 
     def show(value: float) -> str:
         text = f"{value:,.{decimals}f}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import duckdb
 
 from queries.errors import NoModels, UnknownModel
-from queries.statement import ask
+from queries.statement import ask_records
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
         NoModels: the warehouse is empty.
         UnknownModel: a name is not among its models.
     """
-    known = {row["name"]: KnownModel(**row) for row in ask(connection, "models").to_dicts()}
+    known = {row["name"]: KnownModel(**row) for row in ask_records(connection, "models")}
     if not known:
         raise NoModels
     for name in names:

@@ -12,16 +12,18 @@ _ROWS = 40
 _CELL = "padding: 0.15em 0.6em; white-space: pre; font-family: monospace; text-align: "
 
 
-def text_page(sections: Iterable[Section], notes: Sequence[str] = ()) -> str:
+def text_page(sections: Iterable[Section], notes: Sequence[str] = (), *, head: str = "") -> str:
     """The sections as plain text."""
     blocks = ["\n".join(_text_section(section)) for section in sections]
-    return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
+    return "\n\n".join([*([head] if head else []), *blocks, *(["\n".join(notes)] if notes else [])])
 
 
-def html_page(sections: Iterable[Section], notes: Sequence[str] = ()) -> str:
+def html_page(sections: Iterable[Section], notes: Sequence[str] = (), *, head: str = "") -> str:
     """The sections as HTML; every text is escaped, so that a token `<script>` shows as itself."""
     blocks = [_html_section(section) for section in sections]
-    return "<div>" + "".join([*blocks, *(f"<p><small>{html.escape(note)}</small></p>" for note in notes)]) + "</div>"
+    below = [f"<p><small>{html.escape(note)}</small></p>" for note in notes]
+    above = [f"<p>{html.escape(head)}</p>"] if head else []
+    return "<div>" + "".join([*above, *blocks, *below]) + "</div>"
 
 
 def _text_section(section: Section) -> list[str]:

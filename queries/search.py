@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import duckdb
 import polars as pl
 
 from catalog.tables import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
-from queries.errors import BadLayers, NoSuchLayer, NoSuchWord, NothingAsked, SplitNotFound
+from queries.errors import BadLayers, BadPredicate, NoSuchLayer, NoSuchWord, NothingAsked, SplitNotFound
 from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
 from queries.predicates import insert_predicate
+from queries.sandbox import translated
 from queries.sections import Section
-from queries.statement import conform, run, statement
+from queries.statement import framed, records, statement
 from queries.views import view
 from queries.words import Term, find_terms, nearest_words
 
@@ -124,8 +125,8 @@ class SearchResult:
             pl.col("z_sum"),
             *side,
             pl.col("matched").alias("tokens"),
-            pl.col("matched_z_scores").list.eval(pl.element().round(2)).alias("z_score"),
-            pl.col("matched_scores").list.eval(pl.element().round(2)).alias("score"),
+            pl.col("matched_z_scores").alias("z_score"),
+            pl.col("matched_scores").alias("score"),
             pl.col("matched_ranks").alias("rank"),
             "neighbours",
         )
@@ -169,17 +170,28 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     banned = _banned(connection, question, tokenizer_ids)
-    text = insert_predicate(statement("search"), question.where, list(view("neurons").columns))
-    frame = run(connection, text, _parameters(question, models, terms, banned))
-    if frame.is_empty():
+    rows = _run(connection, question, _parameters(question, models, terms, banned))
+    if not rows:
         _raise_if_split(connection, terms, tokenizer_ids)
     return SearchResult(
         question=question,
         terms=tuple(terms),
-        neurons=conform(frame, COLUMNS),
-        n_found=0 if frame.is_empty() else int(frame.item(0, "n_found")),
+        neurons=framed(rows, COLUMNS),
+        n_found=rows[0]["n_found"] if rows else 0,
         notes=tuple(_notes(question, models, terms)),
     )
+
+
+def _run(
+    connection: duckdb.DuckDBPyConnection, question: Question, parameters: Mapping[str, object]
+) -> list[dict[str, Any]]:
+    text = insert_predicate(statement("search"), question.where, list(view("neurons").columns))
+    try:
+        return records(connection, text, parameters)
+    except duckdb.Error as error:
+        if question.where is None:
+            raise
+        raise BadPredicate(question.where, f"cannot be evaluated ({translated(connection, error)})") from error
 
 
 def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:

@@ -7,7 +7,7 @@ import duckdb
 
 from catalog.visible import typed
 from queries.errors import BlankWord, NoSuchToken, NoSuchWord
-from queries.statement import ask
+from queries.statement import ask_records
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id
     folded = word.strip().casefold()
     # Beyond half of the letters two words have nothing to do with each other.
     parameters = {"word": folded, "tokenizer_ids": list(tokenizer_ids), "most_edits": max(2, len(folded) // 2)}
-    return list(ask(connection, "nearest_words", parameters).get_column("word"))
+    return [row["word"] for row in ask_records(connection, "nearest_words", parameters)]
 
 
 def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
@@ -123,6 +123,6 @@ def _lookup(
     connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]
 ) -> dict[int, tuple[Token, ...]]:
     found: dict[int, tuple[Token, ...]] = {}
-    for tokenizer_id, token_id, text in ask(connection, name, parameters).iter_rows():
-        found[tokenizer_id] = (*found.get(tokenizer_id, ()), Token(token_id, text))
+    for row in ask_records(connection, name, parameters):
+        found[row["tokenizer_id"]] = (*found.get(row["tokenizer_id"], ()), Token(row["token_id"], row["text"]))
     return found

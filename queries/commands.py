@@ -1,0 +1,165 @@
+"""The commands that ask: search, neuron, compare, sql, and what the warehouse holds."""
+
+from typing import Any
+
+import click
+
+from catalog.commands import Format, common_options, format_option, note, show_frame, show_tables
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--side", type=click.Choice(["promoted", "suppressed", "both"]), default="promoted", show_default=True)
+@click.option("--model", "-m", "models", multiple=True, help="Only this model (repeatable).")
+@click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
+@click.option("--all/--any", "match_all", default=False, help="Neurons that list every word, or any.  [default: any]")
+@click.option("--exact", is_flag=True, help="Take the words as exact tokens, white space and case included.")
+@click.option("--without", multiple=True, metavar="WORD", help="Leave out neurons that list this word (repeatable).")
+@click.option("--where", metavar="SQL", help='A condition on the view neurons, e.g. "frequency < 0.01".')
+@click.option("--min-count", type=click.IntRange(0), default=0, help="Ignore tokens that the corpus holds less often.")
+@click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus.")
+@click.option("--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help="How many neurons.")
+@format_option
+@common_options
+@click.pass_context
+def search(
+    ctx: click.Context, /, words: tuple[str, ...], layer: str | None, output_format: Format, **options: Any
+) -> None:
+    """Find the neurons that promote or suppress WORDS, best z-score first.
+
+    A word stands for every token that reads so, whatever its case and white space: school finds " school", "School"
+    and "SCHOOL". In tables white space is visible: ·school is " school", ↵ a newline.
+    """
+    from queries.search import Question, parse_layers
+    from queries.search import search as find
+
+    layers = None if layer is None else parse_layers(layer)
+    with ctx.obj.reader() as connection:
+        result = find(connection, Question(words=words, layers=layers, **options))
+    for remark in result.notes:
+        note(remark)
+    if output_format == "table":
+        show_frame(result.table(), output_format, title=result.title)
+    else:
+        show_frame(result.neurons, output_format)
+
+
+@click.command()
+@click.argument("address")
+@click.option("--corpus", help="Show its activity on this corpus.  [default: the model's shown corpus]")
+@click.option("--limit", "-n", type=click.IntRange(1), default=10, show_default=True, help="Tokens per side.")
+@format_option
+@common_options
+@click.pass_context
+def neuron(ctx: click.Context, address: str, corpus: str | None, limit: int, output_format: Format) -> None:
+    """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, its activity, its strongest places."""
+    from queries.neuron import neuron_page
+
+    with ctx.obj.reader() as connection:
+        page = neuron_page(connection, address, corpus=corpus, limit=limit)
+    show_tables(page.sections(), output_format, page.data(), head=page.summary)
+
+
+@click.command()
+@click.argument("models", nargs=-1)
+@click.option("--corpus", help="Compare on this corpus.  [default: each model's shown corpus]")
+@format_option
+@common_options
+@click.pass_context
+def compare(ctx: click.Context, models: tuple[str, ...], corpus: str | None, output_format: Format) -> None:
+    """Put MODELS (all, unless named) side by side: headline numbers, and dead share and frequency by depth."""
+    from queries.compare import compare as put_side_by_side
+
+    with ctx.obj.reader() as connection:
+        comparison = put_side_by_side(connection, models, corpus=corpus)
+    show_tables(comparison.sections(), output_format, comparison.data())
+
+
+@click.command()
+@click.argument("query")
+@format_option
+@common_options
+@click.pass_context
+def sql(ctx: click.Context, query: str, output_format: Format) -> None:
+    """Ask one SQL QUERY of the views (see `neurothek views`) and the tables of the schema store."""
+    from queries.sandbox import run_query
+
+    with ctx.obj.reader() as connection:
+        frame = run_query(connection, query)
+    show_frame(frame, output_format)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--sql", "as_sql", is_flag=True, help="Print the view's SQL, to edit and run.")
+@format_option
+@common_options
+def views(name: str | None, as_sql: bool, output_format: Format) -> None:
+    """List the views, or say what the view NAME holds."""
+    from queries import listing
+    from queries.views import view
+
+    if name is None:
+        show_frame(listing.views(), output_format, columns=("view", "one_row"))
+    elif as_sql:
+        click.echo(view(name).text, nl=False)
+    else:
+        show_frame(listing.view_columns(name), output_format, title=view(name).purpose)
+
+
+@click.command()
+@click.argument("name", required=False)
+@format_option
+@common_options
+@click.pass_context
+def schema(ctx: click.Context, name: str | None, output_format: Format) -> None:
+    """List the views and tables of the warehouse, or the columns of NAME."""
+    from queries import listing
+
+    with ctx.obj.reader() as connection:
+        frame = listing.relations(connection) if name is None else listing.columns(connection, name)
+    show_frame(frame, output_format)
+
+
+@click.command()
+@format_option
+@common_options
+@click.pass_context
+def models(ctx: click.Context, output_format: Format) -> None:
+    """List the models of the warehouse, smallest first."""
+    from queries import listing
+
+    with ctx.obj.reader() as connection:
+        frame = listing.models(connection)
+    show_frame(frame, output_format, columns=listing.MODELS_TABLE)
+
+
+@click.command()
+@format_option
+@common_options
+@click.pass_context
+def corpora(ctx: click.Context, output_format: Format) -> None:
+    """List the corpora that models were measured on."""
+    from queries import listing
+
+    with ctx.obj.reader() as connection:
+        frame = listing.corpora(connection)
+    show_frame(frame, output_format, columns=listing.CORPORA_TABLE)
+
+
+@click.command()
+@format_option
+@common_options
+@click.pass_context
+def runs(ctx: click.Context, output_format: Format) -> None:
+    """List what was measured when: published runs, and those that are running, failed or were interrupted."""
+    from catalog.staging import staged_manifests
+    from queries import listing
+
+    staged = staged_manifests(ctx.obj.warehouse.staging)
+    if staged and not ctx.obj.warehouse.exists():
+        frame = listing.runs(None, staged)
+    else:
+        with ctx.obj.reader() as connection:
+            frame = listing.runs(connection, staged)
+    show_frame(frame, output_format, columns=listing.RUNS_TABLE)

@@ -1,0 +1,221 @@
+"""Models side by side: headline numbers, and how they change with depth."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import duckdb
+import polars as pl
+
+from catalog.tables import BIG, DOUBLE, SMALL, TEXT
+from queries.comparability import Way, why_not_comparable
+from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora
+from queries.models import choose_models
+from queries.notebook import html_page, text_page
+from queries.sections import Section
+from queries.statement import ask, conform
+
+Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
+
+LAYER_COLUMNS: Mapping[str, pl.DataType] = {
+    "model": TEXT,
+    "layer": SMALL,
+    "depth": DOUBLE,
+    "n_neurons": BIG,
+    "n_never_active": BIG,
+    "never_active_share": DOUBLE,
+    "n_dead": BIG,
+    "dead_share": DOUBLE,
+    "mean_frequency": DOUBLE,
+    "median_frequency": DOUBLE,
+    "n_tokens_seen": BIG,
+    "corpus": TEXT,
+}
+_MOST_BINS = 10
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Some models side by side, smallest first.
+
+    Attributes:
+        models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
+        layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
+        common_corpus: a corpus that makes more of the models comparable; None if there is none.
+    """
+
+    models: pl.DataFrame
+    layers: pl.DataFrame
+    common_corpus: str | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """Which models may not be compared, and which are no sizes."""
+        notes = []
+        for row in self.models.select("model", "variant", "comparable", "why_not").to_dicts():
+            if not row["comparable"]:
+                notes.append(f"{row['model']} is not comparable: {row['why_not']}")
+            if row["variant"] is not None:
+                notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
+        if self.common_corpus is not None:
+            notes.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
+        return notes
+
+    def table(self) -> pl.DataFrame:
+        """The headline numbers that people read."""
+        return self.models.select(
+            "model",
+            pl.col("size").map_elements(_short, return_dtype=pl.String),
+            pl.col("n_neurons").alias("neurons"),
+            pl.col("n_tokens_seen").alias("tokens"),
+            pl.col("dead_share").alias("dead"),
+            pl.col("mean_frequency").alias("frequency"),
+            pl.col("median_frequency").alias("median"),
+            "comparable",
+            pl.col("tokens_per_parameter").alias("tokens/param"),
+            "corpus",
+        )
+
+    def by_depth(self, metric: Metric) -> pl.DataFrame:
+        """One row per stretch of relative depth, one column per model: `metric` pooled over the layers within.
+
+        There are as many stretches as the shallowest model has layers, ten at most, so that every model has a layer
+        in each.
+        """
+        counted, weight = {
+            "dead_share": (pl.col("n_dead").cast(pl.Float64), pl.col("n_neurons")),
+            "never_active_share": (pl.col("n_never_active").cast(pl.Float64), pl.col("n_neurons")),
+            "mean_frequency": (
+                pl.col("mean_frequency") * (pl.col("n_neurons") - pl.col("n_never_active")),
+                pl.col("n_neurons") - pl.col("n_never_active"),
+            ),
+        }[metric]
+        n_bins = self._n_bins()
+        binned = self.layers.with_columns((pl.col("depth") * n_bins).floor().cast(pl.Int64).alias("stretch"))
+        known = counted.is_not_null()
+        pooled = binned.group_by("model", "stretch").agg(
+            # A mean of no neurons is unknown, not 0.
+            pl.when(known.any()).then(counted.sum() / weight.filter(known).sum()).alias("value")
+        )
+        names = [name for name in self.models.get_column("model") if name in set(pooled.get_column("model"))]
+        label = pl.concat_str(
+            (pl.col("stretch") * 100 / n_bins).round().cast(pl.Int64),
+            pl.lit("-"),
+            ((pl.col("stretch") + 1) * 100 / n_bins).round().cast(pl.Int64),
+            pl.lit("%"),
+        )
+        wide = pooled.pivot(on="model", on_columns=names, index="stretch", values="value").sort("stretch")
+        return wide.select(label.alias("depth"), *names)
+
+    def _n_bins(self) -> int:
+        per_model = self.layers.group_by("model").len().get_column("len")
+        return min([_MOST_BINS, *(int(n_layers) for n_layers in per_model)])
+
+    def sections(self) -> list[Section]:
+        """The headline numbers and the two figures against depth."""
+        head = Section("models", self.table(), "\n".join(self.notes))
+        if self.layers.is_empty():
+            return [head]
+        return [
+            head,
+            Section("share of dead neurons by depth", self.by_depth("dead_share")),
+            Section("mean frequency of the neurons that fired, by depth", self.by_depth("mean_frequency")),
+        ]
+
+    def data(self) -> dict[str, Any]:
+        """The comparison for programs."""
+        return {"models": self.models, "layers": self.layers}
+
+    def __repr__(self) -> str:
+        """The comparison as text."""
+        return text_page(self.sections())
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections())
+
+
+def compare(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str] = (), *, corpus: str | None = None
+) -> Comparison:
+    """Put models side by side on their shown corpora, or on the one called `corpus`.
+
+    Raises:
+        NoModels, UnknownModel, UnknownCorpus: there is nothing to compare.
+    """
+    names = [model.name for model in choose_models(connection, models)]
+    chosen = choose_corpora(connection, names, corpus)
+    pairs = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
+    scaling = ask(connection, "scaling", {"models": names})
+    if corpus is None:
+        layers = ask(connection, "shown_layer_activity", {"models": names})
+    else:
+        layers = ask(connection, "layer_activity", pairs)
+        scaling = _on_corpus(scaling, layers, chosen)
+    why_not = why_not_comparable(_ways(connection, chosen.values()))
+    n_comparable = list(why_not.values()).count(None)
+    common = None if corpus is not None else _common_corpus(connection, names, n_comparable)
+    return Comparison(_judged(scaling, why_not), conform(layers, LAYER_COLUMNS), common)
+
+
+def _ways(connection: duckdb.DuckDBPyConnection, corpora: Iterable[MeasuredCorpus]) -> list[Way]:
+    corpora = list(corpora)
+    pairs = {"models": [one.model for one in corpora], "corpus_ids": [one.corpus_id for one in corpora]}
+    return [Way(**row) for row in ask(connection, "measurement_ways", pairs).to_dicts()]
+
+
+def _common_corpus(connection: duckdb.DuckDBPyConnection, names: Sequence[str], n_comparable: int) -> str | None:
+    """The corpus on which most of the models may be compared, if these are more than `n_comparable`."""
+    best = None
+    for corpus in sorted({one.corpus for one in measured_corpora(connection, names)}):
+        why_not = why_not_comparable(_ways(connection, choose_corpora(connection, names, corpus).values()))
+        if list(why_not.values()).count(None) > n_comparable:
+            best, n_comparable = corpus, list(why_not.values()).count(None)
+    return best
+
+
+def _judged(scaling: pl.DataFrame, why_not: Mapping[str, str | None]) -> pl.DataFrame:
+    """The headline numbers with the verdict among these models only."""
+    names = scaling.get_column("model").to_list()
+    reasons = [why_not.get(name, "its activity was not measured") for name in names]
+    return scaling.with_columns(
+        pl.Series("comparable", [reason is None for reason in reasons], dtype=pl.Boolean),
+        pl.Series("why_not", reasons, dtype=pl.String),
+    )
+
+
+def _on_corpus(scaling: pl.DataFrame, layers: pl.DataFrame, chosen: Mapping[str, MeasuredCorpus]) -> pl.DataFrame:
+    """Replace what hangs on the shown corpus; a median over the layers' medians would be none, so it is left empty."""
+    n_alive = pl.col("n_neurons") - pl.col("n_never_active")
+    in_first_half = pl.col("depth") <= 0.5
+    n_dead = pl.when(pl.col("n_dead").is_not_null().any()).then(pl.col("n_dead").sum())
+    first_half = pl.col("n_dead").filter(in_first_half).sum() / pl.col("n_neurons").filter(in_first_half).sum()
+    sums = layers.group_by("model").agg(
+        pl.col("n_tokens_seen").max(),
+        n_dead.alias("n_dead"),
+        (n_dead / pl.col("n_neurons").sum()).alias("dead_share"),
+        pl.when(pl.col("n_dead").is_not_null().any()).then(first_half).alias("first_half_dead_share"),
+        (pl.col("n_never_active").sum() / pl.col("n_neurons").sum()).alias("never_active_share"),
+        n_alive.sum().alias("n_alive"),
+        ((pl.col("mean_frequency") * n_alive).sum() / n_alive.sum()).alias("mean_frequency"),
+    )
+    replaced = [name for name in sums.columns if name != "model"]
+    unknown = ("frequency_sd", "median_frequency", "median_top_token_log_frequency")
+    corpora = {name: one.corpus for name, one in chosen.items()}
+    return (
+        scaling.drop(replaced)
+        .join(sums, on="model", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("model").replace_strict(corpora, default=None, return_dtype=pl.String).alias("corpus"),
+            *(pl.lit(None, dtype=pl.Float64).alias(name) for name in unknown),
+        )
+        .select(scaling.columns)
+    )
+
+
+def _short(number: int) -> str:
+    """A count in the field's units: 125M, 1.3B."""
+    for unit, letter in ((10**9, "B"), (10**6, "M"), (10**3, "K")):
+        if number >= unit:
+            value = number / unit
+            return f"{value:.1f}{letter}" if value < 100 else f"{value:.0f}{letter}"
+    return str(number)

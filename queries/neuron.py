@@ -1,0 +1,158 @@
+"""One neuron's page: what it promotes and suppresses, how often it fires, and on what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from queries.addresses import find_neuron
+from queries.corpora import MeasuredCorpus, choose_corpora
+from queries.notebook import html_page, text_page
+from queries.sections import Section
+from queries.statement import ask_records, framed
+
+TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
+    "side": TEXT,
+    "rank": SMALL,
+    "token_id": INTEGER,
+    "token": TEXT,
+    "score": DOUBLE,
+    "z_score": DOUBLE,
+    "corpus_count": BIG,
+}
+DOMAIN_COLUMNS: Mapping[str, pl.DataType] = {
+    "domain": TEXT,
+    "n_tokens_seen": BIG,
+    "n_active": BIG,
+    "frequency": DOUBLE,
+    "mean_activation": DOUBLE,
+    "activation_max": DOUBLE,
+    "first_active": BIG,
+}
+CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
+    "rank": SMALL,
+    "activation": DOUBLE,
+    "domain": TEXT,
+    "before": TEXT,
+    "token": TEXT,
+    "after": TEXT,
+    "sequence_id": INTEGER,
+    "position": INTEGER,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class NeuronPage:
+    """What the warehouse knows of one neuron.
+
+    Attributes:
+        address: its address.
+        facts: its row of the view `neurons`, which is about the model's shown corpus.
+        tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
+        corpus: the corpus of `domains` and `contexts`; None before any text was measured.
+        domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
+        contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
+        limit: how many tokens of a side the page shows; `tokens` has all.
+    """
+
+    address: str
+    facts: Mapping[str, Any]
+    tokens: pl.DataFrame
+    corpus: str | None
+    domains: pl.DataFrame
+    contexts: pl.DataFrame
+    limit: int = 10
+
+    @property
+    def summary(self) -> str:
+        """Who it is and whether it fires, in a few sentences."""
+        facts = self.facts
+        place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
+        norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
+        return f"{place}{norm}. {self._firing()}{self._bound()}"
+
+    def _firing(self) -> str:
+        if self.corpus is None:
+            return "It was not measured on text yet."
+        n_seen, n_active = (int(self.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
+        if not n_seen:
+            return f"Its activity on {self.corpus} was not measured."
+        if n_active:
+            return f"Active at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({100 * n_active / n_seen:.3g}%)."
+        word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
+        return f"{word} on the {n_seen:,} tokens of {self.corpus}."
+
+    def _bound(self) -> str:
+        if self.facts["is_provably_dead"]:
+            return f" No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
+        return ""
+
+    def sections(self) -> list[Section]:
+        """The page's tables."""
+        columns = ("rank", "token", "score", "z_score", "corpus_count")
+        sides = [
+            Section(title, self.tokens.filter(pl.col("side") == side).select(columns).head(self.limit))
+            for title, side in (("promotes", "promoted"), ("suppresses", "suppressed"))
+        ]
+        if self.corpus is None:
+            return sides
+        contexts = self.contexts.select("activation", "domain", "before", "token", "after")
+        return [
+            *sides,
+            Section(f"activity on {self.corpus}", self.domains),
+            Section(f"strongest places in {self.corpus}", contexts),
+        ]
+
+    def data(self) -> dict[str, Any]:
+        """The page for programs: `tokens`, `neuron`, `domains` and `contexts`."""
+        return {
+            "tokens": self.tokens,
+            "neuron": dict(self.facts),
+            "domains": self.domains,
+            "contexts": self.contexts,
+        }
+
+    def __repr__(self) -> str:
+        """The page as text."""
+        return text_page(self.sections(), head=self.summary)
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), head=self.summary)
+
+
+def neuron_page(
+    connection: duckdb.DuckDBPyConnection, address: str, *, corpus: str | None = None, limit: int = 10
+) -> NeuronPage:
+    """Everything about the neuron at `address`, on the model's shown corpus or on the one asked for.
+
+    Raises:
+        BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
+    """
+    neuron = find_neuron(connection, address)
+    measured = choose_corpora(connection, [neuron.model], corpus).get(neuron.model)
+    parameters = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
+    (facts,) = ask_records(connection, "neuron", parameters)
+    return NeuronPage(
+        address=str(neuron),
+        facts=facts,
+        tokens=framed(ask_records(connection, "neuron_tokens", parameters), TOKEN_COLUMNS),
+        corpus=None if measured is None else measured.corpus,
+        domains=_on_corpus(connection, "neuron_domains", parameters, measured, DOMAIN_COLUMNS),
+        contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
+        limit=limit,
+    )
+
+
+def _on_corpus(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    parameters: Mapping[str, Any],
+    measured: MeasuredCorpus | None,
+    columns: Mapping[str, pl.DataType],
+) -> pl.DataFrame:
+    if measured is None:
+        return pl.DataFrame(schema=dict(columns))
+    return framed(ask_records(connection, name, {**parameters, "corpus_id": measured.corpus_id}), columns)
