@@ -1,46 +1,56 @@
 """The commands that measure: `ingest` for any model, `demo` for the family that ships."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from catalog.commands import common_options, console_progress, note
 
-JOBS = ("projections", "activity", "contexts")
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+if TYPE_CHECKING:
+    from ingest.request import IngestRequest
+
+DEMO_TOKENS = 60_000
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
-class Bytes(click.ParamType):
-    """A size such as 2GB, 500MB or 1073741824."""
+class Size(click.ParamType):
+    """A size in bytes such as 4GB, 500MB or 1073741824."""
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The size in bytes; a word that is no size is refused."""
-        text = str(value).strip().lower().removesuffix("b").removesuffix("i")
-        number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "")
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes; a word that is no size is refused."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower().removesuffix("b")
+        unit = _UNITS.get(text[-1:], 1)
         try:
-            return int(float(number) * _UNITS[unit])
-        except ValueError:
+            size = int(float(text.rstrip("kmgt")) * unit)
+        except (ValueError, OverflowError):
+            size = 0
+        if size <= 0:
             self.fail(f"{value!r} is no size; write for example 4GB", param, ctx)
+        return size
 
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="[NAME=]MODEL...")
-@click.option("--job", "jobs", multiple=True, help="Measure only this job (repeatable), or all.  [default: all]")
-@click.option("--corpus", "corpora", multiple=True, help="builtin, NAME=SOURCE, or a corpus of the warehouse.")
+@click.option("--job", "jobs", multiple=True, metavar="NAME", help="Measure this job only (repeatable); or all.")
+@click.option("--corpus", "corpora", multiple=True, metavar="C", help="builtin, NAME=SOURCE, or one of the warehouse.")
 @click.option("--corpus-name", help="Name of the corpus.  [default: its domains joined by +]")
-@click.option("--tokens", type=click.IntRange(1), default=200_000, show_default=True, help="Tokens per domain.")
+@click.option("--tokens", type=click.IntRange(1), default=200_000, show_default=True, help="Tokens of each domain.")
 @click.option("--sequence-length", type=click.IntRange(2), help="Ids per sequence.  [default: the model's context]")
 @click.option("--no-packing", is_flag=True, help="Keep short documents apart instead of joining them.")
 @click.option("--revision", help="Revision of a hub repository.")
-@click.option("--allow-pickle", is_flag=True, help="Read pickled weights (tensors only, no code).")
+@click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16", "float16"]), default="float32", show_default=True)
 @click.option("--active-above", type=float, help="Count a coefficient as active above this value.")
-@click.option("--memory", type=Bytes(), help="What may be added to the process's memory.  [default: half the machine]")
-@click.option("--batch-tokens", type=click.IntRange(1), default=16_384, show_default=True, help="Tokens per batch.")
+@click.option("--memory", type=Size(), help="What measuring may add to memory, e.g. 4GB.  [default: half the machine]")
+@click.option("--batch-tokens", type=click.IntRange(1), default=16_384, show_default=True, help="Tokens of a batch.")
 @click.option("--staging", type=click.Path(path_type=Path, file_okay=False), help="Folder for unpublished rows.")
 @click.option("--force", is_flag=True, help="Replace what was measured with other settings.")
 @common_options
@@ -48,28 +58,51 @@ class Bytes(click.ParamType):
 def ingest(ctx: click.Context, models: tuple[str, ...], **options: Any) -> None:
     """Measure models and publish what was measured.
 
-    MODEL is a hub id, a local folder, or a model that ships (mini-opt-2m); NAME= gives it another name. What is
-    finished is not measured again, and what was interrupted is taken up where it stopped.
+    MODEL is a hub id, a local folder, or a model that ships, such as mini-opt-2m; NAME= gives it another name. What
+    is finished is not measured again, and what was interrupted is taken up where it stopped.
     """
-    from ingest.reports import ingest_all, print_reports
-    from ingest.request import request_from_options
-
-    with console_progress() as progress:
-        outcomes = ingest_all(ctx.obj.warehouse, request_from_options(options), models, progress=progress)
-    ctx.exit(print_reports(outcomes, ctx.obj.path, say=note))
+    ctx.exit(_ingest(ctx, _request(options), models))
 
 
 @click.command()
 @common_options
 @click.pass_context
 def demo(ctx: click.Context) -> None:
-    """Build the warehouse of the mini-OPT family, offline, and compare its sizes."""
+    """Build the warehouse of the mini-OPT family from nothing, offline, and compare its sizes."""
     from ingest import minis
-    from ingest.reports import ingest_all, print_reports
-    from ingest.request import IngestRequest
+    from ingest.request import IngestRequest, TextRequest
+
+    request = IngestRequest(text=TextRequest(tokens_per_domain=DEMO_TOKENS))
+    status = _ingest(ctx, request, minis.names())
+    if status == 0:
+        ctx.invoke(ctx.parent.command.get_command(ctx, "compare"), models=(), corpus=None, output_format="table")
+    ctx.exit(status)
+
+
+def _ingest(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] | list[str]) -> int:
+    from ingest.reports import ingest_all, print_report
 
     with console_progress() as progress:
-        outcomes = ingest_all(ctx.obj.warehouse, IngestRequest(), minis.names(), progress=progress)
-    status = print_reports(outcomes, ctx.obj.path, say=note)
-    ctx.obj.show_comparison()
-    ctx.exit(status)
+        outcomes = ingest_all(ctx.obj.warehouse, request, models, progress=progress)
+    return print_report(outcomes, ctx.obj.path, say=note, complain=lambda text: click.echo(text, err=True))
+
+
+def _request(options: dict[str, Any]) -> IngestRequest:
+    from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
+
+    jobs = tuple(options["jobs"])
+    text = TextRequest(
+        corpora=options["corpora"] or ("builtin",),
+        name=options["corpus_name"],
+        tokens_per_domain=options["tokens"],
+        sequence_length=options["sequence_length"],
+        packing=not options["no_packing"],
+    )
+    memory = {} if options["memory"] is None else {"memory_bytes": options["memory"]}
+    same = ("revision", "allow_pickle", "device", "dtype", "active_above", "batch_tokens", "staging", "force")
+    return IngestRequest(
+        jobs=DEFAULT_JOBS if not jobs or "all" in jobs else jobs,
+        text=text,
+        **memory,
+        **{name: options[name] for name in same},
+    )

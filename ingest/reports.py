@@ -47,13 +47,15 @@ def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
     return lines
 
 
-def print_report(outcomes: Sequence[Outcome], path: Path, *, say: Callable[[str], None]) -> int:
+def print_report(
+    outcomes: Sequence[Outcome], path: Path, *, say: Callable[[str], None], complain: Callable[[str], None]
+) -> int:
     """Say the report and the problems; returns the exit code, 2 if a model failed."""
     for line in report_lines(outcomes, path):
         say(line)
     problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
     for problem in problems:
-        say(f"Error: {problem}")
+        complain(f"Error: {problem}")
     return 2 if problems else 0
 
 

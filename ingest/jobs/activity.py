@@ -31,12 +31,12 @@ class ActivityJob:
         """The activation rule and the thresholds of |m|."""
         return {"activation_rule": str(self.rule), "above": list(ABOVE)}
 
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:  # noqa: ARG002 - jobs share one signature
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
         """What watches one layer of one chunk."""
         return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.has_exact_zeros)
 
     def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
-        """One row a neuron and domain; sums are added in the order of the chunks, so that every run gives the same bits."""
+        """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
         chunks = pl.concat([partial.with_columns(chunk=pl.lit(number)) for number, partial in enumerate(partials)])
         grain = ["domain", "neuron"]
         before = pl.col("n_positions").cum_sum().over(grain, order_by="chunk") - pl.col("n_positions")

@@ -25,7 +25,7 @@ class ContextsJob:
         """How many are kept."""
         return {"kept": KEPT}
 
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:  # noqa: ARG002 - jobs share one signature
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
         """What watches one layer of one chunk."""
         return ContextsObserver(shape.d_ffn, is_non_negative=shape.has_exact_zeros)
 
@@ -33,7 +33,7 @@ class ContextsJob:
         self,
         layer: int,
         partials: Sequence[pl.DataFrame],
-        corpus: Corpus,  # noqa: ARG002 - jobs share one signature
+        corpus: Corpus,
     ) -> dict[str, pl.DataFrame]:
         """The ten best of all chunks, ranked."""
         merged = pl.concat(partials).sort(

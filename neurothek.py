@@ -1,0 +1,177 @@
+"""The front door: the command line's root, and `open`, which joins measurements, warehouse and answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from catalog.commands import pin, remove, rename
+from catalog.errors import NeurothekError
+from ingest.commands import demo, ingest
+from ingest.train_commands import train
+from queries.commands import compare, corpora, models, neuron, runs, schema, search, sql, views
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from catalog.warehouse import Warehouse
+    from queries.compare import Comparison
+    from queries.neuron import NeuronPage
+    from queries.search import SearchResult
+
+__all__ = ["Neurothek", "NeurothekError", "main", "open"]
+__version__ = "0.1.0"
+
+DEFAULT_WAREHOUSE = "neurothek.duckdb"
+
+
+@dataclass(frozen=True)
+class Neurothek:
+    """A warehouse that can be asked; it holds a path, and no connection between calls.
+
+    Attributes:
+        path: the DuckDB file.
+    """
+
+    path: Path
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The door to the file, with this release's views."""
+        from catalog.warehouse import Warehouse
+        from queries import views as installer
+
+        return Warehouse(self.path, views=installer)
+
+    @contextmanager
+    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease a locked read-only connection for one answer.
+
+        Raises:
+            WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
+        """
+        warehouse = self.warehouse
+        warehouse.refresh_views()
+        with warehouse.reader() as connection:
+            yield connection
+
+    def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
+        """Rows of one query over the views and tables; values are bound to `$name` in the query.
+
+        Raises:
+            NeurothekError: the query is more than a question, or names what does not exist.
+        """
+        from queries.sandbox import run_query
+
+        with self.reader() as connection:
+            return run_query(connection, query, parameters)
+
+    def search(self, *words: str, **conditions: Any) -> SearchResult:
+        """Neurons that promote or suppress words; conditions are the fields of `queries.search.Question`.
+
+        Raises:
+            NeurothekError: a word is no token, or a condition makes no sense.
+        """
+        from queries.search import Question
+        from queries.search import search as find
+
+        with self.reader() as connection:
+            return find(connection, Question(words=words, **conditions))
+
+    def neuron(self, address: str, *, corpus: str | None = None) -> NeuronPage:
+        """Everything about one neuron, such as "opt-125m/L3N1702".
+
+        Raises:
+            NeurothekError: there is no such neuron.
+        """
+        from queries.neuron import neuron_page
+
+        with self.reader() as connection:
+            return neuron_page(connection, address, corpus=corpus)
+
+    def compare(self, *models: str, corpus: str | None = None) -> Comparison:
+        """Models side by side, all of the warehouse unless named.
+
+        Raises:
+            NeurothekError: there is nothing to compare.
+        """
+        from queries.compare import compare as put_side_by_side
+
+        with self.reader() as connection:
+            return put_side_by_side(connection, models, corpus=corpus)
+
+    def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
+        """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
+
+        Returns:
+            One `ingest.reports.Outcome` a model.
+        """
+        from catalog.commands import console_progress
+        from catalog.progress import Silent
+        from ingest.reports import ingest_all
+        from ingest.request import IngestRequest
+
+        if not progress:
+            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=Silent()))
+        with console_progress() as shown:
+            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=shown))
+
+
+def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
+    """The warehouse at `path`, else at NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb; nothing is opened yet."""
+    return Neurothek(Path(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE))
+
+
+class _Root(click.Group):
+    """Runs a command and turns a handled error into one sentence and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a person's Ctrl-C keeps what is staged."""
+        try:
+            return super().invoke(ctx)
+        except NeurothekError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)
+            ctx.exit(130)
+
+
+@click.group(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="neurothek")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Measure the feed-forward neurons of language models, and query them.
+
+    Begin with `neurothek demo`; then `neurothek search school`.
+    """
+    ctx.obj = open()
+
+
+_COMMANDS: Sequence[click.Command] = (
+    demo,
+    ingest,
+    search,
+    neuron,
+    compare,
+    sql,
+    views,
+    schema,
+    models,
+    corpora,
+    runs,
+    pin,
+    rename,
+    remove,
+    train,
+)
+
+for _command in _COMMANDS:
+    main.add_command(_command)
