@@ -132,7 +132,7 @@ def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek
 class _Root(click.Group):
     """Runs a command and turns a handled error into one sentence and exit code 2."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command; a person's Ctrl-C keeps what is staged."""
         try:
             return super().invoke(ctx)

@@ -1,4 +1,4 @@
-"""Write the generated parts of the documentation, or check that they are up to date: `python -m docs.generate --check`."""
+"""Write the generated documents, or check that they are up to date: `python -m docs.generate --check`."""
 
 import sys
 from collections.abc import Callable

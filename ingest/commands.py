@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.commands import common_options, console_progress, note
+from catalog.commands import common_options, console_progress, note, show_tables
 
 if TYPE_CHECKING:
     from ingest.request import IngestRequest
@@ -16,7 +16,7 @@ DEMO_TOKENS = 60_000
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
-class Size(click.ParamType):
+class Size(click.ParamType[int]):
     """A size in bytes such as 4GB, 500MB or 1073741824."""
 
     name = "size"
@@ -55,7 +55,7 @@ class Size(click.ParamType):
 @click.option("--force", is_flag=True, help="Replace what was measured with other settings.")
 @common_options
 @click.pass_context
-def ingest(ctx: click.Context, models: tuple[str, ...], **options: Any) -> None:
+def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> None:
     """Measure models and publish what was measured.
 
     MODEL is a hub id, a local folder, or a model that ships, such as mini-opt-2m; NAME= gives it another name. What
@@ -75,7 +75,8 @@ def demo(ctx: click.Context) -> None:
     request = IngestRequest(text=TextRequest(tokens_per_domain=DEMO_TOKENS))
     status = _ingest(ctx, request, minis.names())
     if status == 0:
-        ctx.invoke(ctx.parent.command.get_command(ctx, "compare"), models=(), corpus=None, output_format="table")
+        comparison = ctx.obj.compare()
+        show_tables(comparison.sections(), "table", comparison.data())
     ctx.exit(status)
 
 

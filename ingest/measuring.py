@@ -64,7 +64,9 @@ def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) 
                 work.progress.advance()
             work.progress.finish()
             files = {
-                table.name: _files(work, run, table, [shard for shard, tables in shards.items() if table.name in tables])
+                table.name: _files(
+                    work, run, table, [shard for shard, tables in shards.items() if table.name in tables]
+                )
                 for table in job.tables
             }
             finished = _finished(run, identity, files, needs_corpus=False)
@@ -83,14 +85,12 @@ def measure_text(
     """
     if not jobs:
         return {}
-    _require_disk(work, corpus, jobs, plan)
+    _require_disk(work, corpus, len(jobs), plan)
     record = corpus_record(corpus)
     with ExitStack() as stack:
         runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
         _sweep(work, corpus, [job for job, _ in jobs], runs, plan)
-        finished = [
-            _folded(work, corpus, job, run, identity) for (job, identity), run in zip(jobs, runs, strict=True)
-        ]
+        finished = [_folded(work, corpus, job, run, identity) for (job, identity), run in zip(jobs, runs, strict=True)]
         written = publish(work.warehouse, Publication(work.model, record, finished))
         for run in runs:
             run.discard()
@@ -192,13 +192,11 @@ def _finished(
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
 
 
-def _require_disk(work: Work, corpus: Corpus, jobs: Sequence[TextJob], plan: SweepPlan) -> None:
+def _require_disk(work: Work, corpus: Corpus, n_jobs: int, plan: SweepPlan) -> None:
     shape = work.transformer.shape
-    rows = shape.n_layers * shape.d_ffn * len(jobs) * (10 * len(corpus.chunks()))
+    rows = shape.n_layers * shape.d_ffn * n_jobs * (10 * len(corpus.chunks()))
     needed = rows * _BYTES_PER_ROW + plan.disk_bytes
     folder = next(path for path in (work.staging, *work.staging.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DiskTooSmall(folder, needed, free)
-
-

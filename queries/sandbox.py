@@ -1,7 +1,8 @@
 """SQL that people type: one query that only asks, on a reader that could do nothing else."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -15,8 +16,10 @@ _CANDIDATES = re.compile(r"Candidate bindings: (.*)")
 _PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 
 
-def run_query(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
-    """Run one query and return all of its rows.
+def run_query(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Run one query, values bound to its `$name`s, and return all of its rows.
 
     Raises:
         NotOneQuery: the text holds no statement or several.
@@ -26,7 +29,7 @@ def run_query(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame
     """
     try:
         statement = _only_statement(connection, query)
-        frame: pl.DataFrame = connection.sql(statement.query).pl()
+        frame: pl.DataFrame = connection.sql(statement.query, params=dict(parameters or {})).pl()
     except duckdb.Error as error:
         raise translated(connection, error) from error
     except pl.exceptions.PolarsError as error:

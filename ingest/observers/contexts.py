@@ -73,7 +73,7 @@ class ContextsObserver:
 
     def _strongest(self, counted: Float[Tensor, "time d_ffn"]) -> tuple[Float[Tensor, " d_ffn"], Int[Tensor, " d_ffn"]]:
         """([d_ffn], [d_ffn]) the m of largest |m| in one sequence, and its first position."""
-        maxima = torch.stack([self._magnitude(block) for block in counted.split(_BLOCK_ROWS)])
+        maxima = torch.stack([self._magnitude(block) for block in torch.split(counted, _BLOCK_ROWS)])
         # argmax takes the first of equal values: the first block, and in it the first row.
         first_rows = maxima.argmax(0) * _BLOCK_ROWS
         rows = first_rows[None] + torch.arange(min(_BLOCK_ROWS, len(counted)), device=counted.device)[:, None]
