@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
-PYTEST := $(BIN)/python -m pytest -n 2 -q
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 .PHONY: demo test test-crash check format bench docs clean
 

@@ -1,0 +1,127 @@
+"""The built wheel, installed elsewhere, builds the demo outside the checkout, and the README's examples run on it."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# One worker builds the demo once; the tests that look at it run beside it.
+pytestmark = pytest.mark.xdist_group("demo")
+
+Finished = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel's own command, in a folder of its own."""
+
+    site: Path
+    outside: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.site), "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
+
+    def run(self, *command: str | Path) -> Finished:
+        return subprocess.run(
+            command, cwd=self.outside, env=self.environment, check=True, capture_output=True, text=True
+        )
+
+    def neurothek(self, *arguments: str) -> Finished:
+        return self.run(self.site / "bin" / "neurothek", *arguments)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        folder,
+        ROOT,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = folder.glob("neurothek-*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    site, outside = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("outside")
+    command: list[str | Path] = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel]
+    subprocess.run(command, check=True, capture_output=True)
+    return Installed(site, outside)
+
+
+@pytest.fixture(scope="session")
+def demo(installed: Installed) -> Finished:
+    return installed.neurothek("demo")
+
+
+def test_the_wheel_carries_the_packages_and_no_tests(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert tops == {"catalog", "dashboards", "ingest", "queries", "neurothek.py"}
+    assert any(name.endswith("views/neurons.sql") for name in names)
+    assert any(re.fullmatch(r"catalog/schema/\d{4}_\w+\.sql", name) for name in names)
+    assert all(f"{package}/py.typed" in names for package in tops - {"neurothek.py"})
+    models = {name.split("/")[2] for name in names if name.endswith("model.safetensors")}
+    assert {"mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"} <= models
+
+
+def test_the_demo_runs_outside_the_checkout_and_compares_the_sizes(demo: Finished, installed: Installed) -> None:
+    assert "share of dead neurons by depth" in demo.stdout
+    assert all(f"mini-opt-{size}" in demo.stdout for size in ("0.7m", "2m", "5m"))
+    assert "try next" in demo.stderr
+    version = installed.neurothek("--version").stdout
+    assert version.startswith("neurothek, version ")
+
+
+def test_a_second_demo_says_that_everything_is_up_to_date(demo: Finished, installed: Installed) -> None:
+    again = installed.neurothek("demo")
+    assert again.stdout == demo.stdout
+    assert "measured" not in again.stderr
+    assert again.stderr.count("everything is up to date") == demo.stderr.count(": measured ")
+
+
+def readme_commands() -> list[str]:
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), flags=re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("neurothek ")]
+
+
+@pytest.mark.parametrize("command", readme_commands())
+@pytest.mark.usefixtures("demo")
+def test_the_readmes_commands_run(command: str, installed: Installed) -> None:
+    answer = installed.neurothek(*shlex.split(command)[1:])
+    assert answer.stdout.strip()
+
+
+@pytest.mark.usefixtures("demo")
+def test_the_readmes_python_runs(installed: Installed, tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), flags=re.DOTALL)
+    script = tmp_path / "example.py"
+    script.write_text(code)
+    installed.run(sys.executable, script)
+
+
+@pytest.mark.usefixtures("demo")
+def test_any_duckdb_client_opens_the_warehouse_under_another_name(installed: Installed) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{installed.outside / 'neurothek.duckdb'}' as mine (read_only)")
+        rows = connection.execute("select model, count(*) from mine.main.neurons group by model").fetchall()
+    assert {"mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"} <= {model for model, _ in rows}
