@@ -8,7 +8,7 @@
 --   model: Name of the model.
 --   domain: A domain of the corpus, or all.
 --   layer: Layer, 0-based; null: the whole model.
---   n_tokens: Counted positions seen: 1, 2 or 5 times a power of ten, and all there are.
+--   n_tokens: Counted positions seen: 1, 2 or 5 times a power of ten from 10, and all there are.
 --   n_neurons: Neurons that were watched.
 --   n_never_active: Neurons that did not fire at the first n_tokens positions.
 --   never_active_share: n_never_active / n_neurons.
@@ -18,7 +18,8 @@ with grid as (
     select cast(column0 as bigint) as n_tokens,
     from (
         values
-            (100), (200), (500), (1000), (2000), (5000), (10000), (20000), (50000), (100000), (200000), (500000),
+            (10), (20), (50), (100), (200), (500), (1000), (2000), (5000), (10000), (20000), (50000), (100000),
+            (200000), (500000),
             (1000000), (2000000), (5000000), (10000000), (20000000), (50000000), (100000000), (200000000),
             (500000000), (1000000000)
     ) as numbers(column0)

@@ -1,0 +1,326 @@
+"""Search against a loop over all scores, for planted neurons, random questions and bad ones."""
+
+import re
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from catalog.warehouse import Warehouse
+from queries import errors
+from queries.search import COLUMNS, SIDES, Question, SearchResult, parse_layers, search
+from tests.support.warehouse import MODELS, TEXTS, Neuron, address, hand_made, neurons_of
+
+MADE = hand_made()
+WORDS = ("school", "coffee", "tea", "the", "un", "dog", "[bold]", "café", "UNIVERSITY", "</s>")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """What the oracle finds for one neuron and word."""
+
+    strength: float
+    rank: int
+    side: str
+    token: int
+    score: float
+
+
+def counts_of(model_id: int) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for row in MADE.rows["token_counts"]:
+        if row["corpus_id"] == MADE.shown.get(model_id):
+            counts[row["token_id"]] = counts.get(row["token_id"], 0) + row["n_occurrences"]
+    return counts
+
+
+def lists_of(neuron: Neuron) -> dict[str, list[int]]:
+    scores = MADE.scores[neuron]
+    k = min(50, len(scores) // 2)
+    tokens = range(len(scores))
+    return {
+        "promoted": sorted(tokens, key=lambda token: (-scores[token], token))[:k],
+        "suppressed": sorted(tokens, key=lambda token: (scores[token], token))[:k],
+    }
+
+
+def best_hit(neuron: Neuron, tokens: set[int], sides: tuple[str, ...]) -> Hit | None:
+    scores = MADE.scores[neuron]
+    mean, sd = statistics.fmean(scores), statistics.pstdev(scores)
+    hits = []
+    for side in sides:
+        for rank, token in enumerate(lists_of(neuron)[side], start=1):
+            if token in tokens:
+                z = (scores[token] - mean) / sd if sd else 0.0
+                hits.append(Hit(z if side == "promoted" else -z, rank, side, token, scores[token]))
+    # Strengths that differ only by rounding are ties: the stored ones are float32.
+    return min(hits, key=lambda hit: (-round(hit.strength, 5), hit.rank, hit.side, hit.token), default=None)
+
+
+def oracle(question: Question) -> dict[str, list[Hit | None]]:
+    """Address -> best hit of each word, for every neuron that answers the question."""
+    sides = ("promoted", "suppressed") if question.side == "both" else (question.side,)
+    found: dict[str, list[Hit | None]] = {}
+    for model_id, plan in enumerate(MODELS):
+        texts, counts = TEXTS[plan.tokenizer_id], counts_of(model_id)
+        if question.models and plan.name not in question.models:
+            continue
+        for neuron in neurons_of(model_id):
+            first, last = question.layers or (0, 99)
+            meant = [
+                {n for n, text in enumerate(texts) if text.strip().casefold() == word.casefold()}
+                for word in question.words
+            ]
+            frequent = [{n for n in tokens if counts.get(n, 0) >= question.min_count} for tokens in meant]
+            hits = [best_hit(neuron, tokens, sides) for tokens in frequent]
+            unwanted = {n for n, text in enumerate(texts) if text.strip().casefold() in question.without}
+            values = MADE.coefficients.get((MADE.shown.get(model_id, -1), neuron), {})
+            first_counted = 0 if plan.tokenizer_id else 1
+            fires = any(m > 0 for line in values.values() for m in line[first_counted:])
+            answers = (
+                first <= neuron[1] <= last
+                and any(hits)
+                and not (question.match_all and not all(hits))
+                and best_hit(neuron, unwanted, sides) is None
+                and not (question.alive and not fires)
+            )
+            if answers:
+                found[address(neuron)] = hits
+    return found
+
+
+def strength(hits: list[Hit | None]) -> float:
+    return sum(hit.strength for hit in hits if hit is not None)
+
+
+def check(result: SearchResult, question: Question) -> None:
+    expected = oracle(question)
+    rows = result.neurons.to_dicts()
+    assert dict(result.neurons.schema) == dict(COLUMNS)
+    assert result.n_found == len(expected)
+    assert len(rows) == min(question.limit, len(expected))
+    for row in rows:
+        hits = expected[row["address"]]
+        texts = TEXTS[MODELS[[plan.name for plan in MODELS].index(row["model"])].tokenizer_id]
+        present = [hit for hit in hits if hit is not None]
+        assert row["n_words"] == len(present)
+        assert row["z_sum"] == pytest.approx(strength(hits), abs=1e-5)
+        assert row["matched"] == [texts[hit.token] for hit in present]
+        assert row["matched_ranks"] == [hit.rank for hit in present]
+        assert row["matched_scores"] == [hit.score for hit in present]
+        assert row["matched_sides"] == [hit.side for hit in present]
+        assert not set(row["neighbours"]) & set(row["matched"])
+    # Best first; those left out are no better than the last; ties by address, layer and neuron as numbers.
+    order = [(-row["z_sum"], row["model"], row["layer"], row["neuron"]) for row in rows]
+    assert order == sorted(order)
+    left_out = set(expected) - {row["address"] for row in rows}
+    assert all(strength(expected[one]) <= rows[-1]["z_sum"] + 1e-5 for one in left_out)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question(words=("school",)),
+        Question(words=("School",), limit=500),
+        Question(words=("school",), side="suppressed"),
+        Question(words=("school", "coffee", "tea"), limit=500),
+        Question(words=("school", "coffee"), match_all=True, side="both", limit=500),
+        Question(words=("tea",), without=("school",), limit=500),
+        Question(words=("the",), min_count=4, alive=True, layers=(1, 2), models=("tiny-2m", "gelu-1m")),
+    ],
+    ids=str,
+)
+def test_search_equals_the_loop(full: duckdb.DuckDBPyConnection, question: Question) -> None:
+    check(search(full, question), question)
+
+
+questions = st.builds(
+    Question,
+    words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4, unique_by=str.casefold).map(tuple),
+    side=st.sampled_from(SIDES),
+    models=st.sampled_from([(), ("tiny-1m",), ("tiny-2m", "tiny-2m-nopos"), ("weights-only", "tiny-1m")]),
+    layers=st.sampled_from([None, (0, 0), (0, 1)]),
+    match_all=st.booleans(),
+    without=st.sampled_from([(), ("cat",), ("bus", "school")]),
+    min_count=st.integers(0, 4),
+    alive=st.booleans(),
+    limit=st.integers(1, 60),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(question=questions)
+def test_random_questions_equal_the_loop(full: duckdb.DuckDBPyConnection, question: Question) -> None:
+    if not question.models:
+        # The other tokenizer splits some of the words, which the loop does not.
+        question = Question(**{**vars(question), "models": ("tiny-1m", "tiny-2m")})
+    check(search(full, question), question)
+
+
+def test_planted_neurons_come_first(full: duckdb.DuckDBPyConnection) -> None:
+    found = search(full, Question(words=("school",), models=("tiny-1m",)))
+    assert found.neurons.item(0, "address") == "tiny-1m/L0N0"
+    assert found.neurons.item(0, "matched").to_list() == [" school"]
+    found = search(full, Question(words=("school",), models=("tiny-1m",), side="suppressed"))
+    first = found.neurons.row(0, named=True)
+    assert first["matched_scores"][0] < 0 < first["z_sum"]
+    found = search(full, Question(words=("coffee", "tea"), match_all=True, models=("tiny-1m",)))
+    assert found.neurons.item(0, "address") == "tiny-1m/L0N1"
+
+
+def test_a_word_is_all_its_spellings_and_exact_is_one(full: duckdb.DuckDBPyConnection) -> None:
+    spellings = search(full, Question(words=("sChOoL",), models=("tiny-1m",), limit=500)).neurons
+    assert set(spellings.get_column("matched").explode()) == {" school", "School", "SCHOOL"}
+    exact = search(full, Question(words=(" school",), exact=True, models=("tiny-1m",), limit=500)).neurons
+    assert set(exact.get_column("matched").explode()) == {" school"}
+    # As a table shows it, so may a person type it.
+    assert search(full, Question(words=("·school",), exact=True, models=("tiny-1m",), limit=500)).neurons.equals(exact)
+
+
+def test_a_word_of_several_tokens_is_split_and_all_are_needed(full: duckdb.DuckDBPyConnection) -> None:
+    result = search(full, Question(words=("sun",), models=("tiny-1m", "tiny-2m"), limit=500))
+    assert result.notes == ("'sun' is no token: split into ·s un, which must all be listed",)
+    s, un = TEXTS[0].index(" s"), TEXTS[0].index("un")
+    expected = {
+        address(neuron)
+        for model_id in (0, 1)
+        for neuron in neurons_of(model_id)
+        if {s, un} <= set(lists_of(neuron)["promoted"])
+    }
+    assert set(result.neurons.get_column("address")) == expected
+    assert result.neurons.item(0, "address") == "tiny-2m/L0N2"
+    # A split word beside another word still needs all of its parts, and counts as one word.
+    both = search(full, Question(words=("sun", "coffee"), models=("tiny-1m", "tiny-2m"), match_all=True, limit=500))
+    assert set(both.neurons.get_column("address")) <= expected
+    assert set(both.neurons.get_column("n_words")) == {2}
+    assert both.neurons.get_column("matched").list.len().unique().to_list() == [3]
+
+
+def test_where_sees_the_columns_of_neurons(full: duckdb.DuckDBPyConnection) -> None:
+    question = Question(words=("coffee",), where="layer = 1 and frequency > 0.2 -- busy", limit=500)
+    found = search(full, question).neurons
+    everything = search(full, Question(words=("coffee",), limit=500)).neurons
+    kept = {row["address"] for row in everything.to_dicts() if row["layer"] == 1 and (row["frequency"] or 0) > 0.2}
+    assert set(found.get_column("address")) == kept != set()
+    assert search(full, Question(words=("coffee",), where="list_contains(top_tokens, ' tea')")).n_found > 0
+
+
+def test_models_without_text_are_named_when_text_is_needed(full: duckdb.DuckDBPyConnection) -> None:
+    result = search(full, Question(words=("school",), alive=True))
+    assert result.notes[-1] == "not measured on text, so left out: weights-only"
+    assert "weights-only" not in set(result.neurons.get_column("model"))
+
+
+def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
+    """A warehouse of projections only answers too: the flat rows hold nothing of activity."""
+    path = tmp_path / "weights.duckdb"
+    path.write_bytes(weights_path.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        from catalog.publish import rebuild_facts  # noqa: PLC0415  (only this test publishes)
+
+        for model_id in range(len(MODELS)):
+            rebuild_facts(connection, model_id)
+    with Warehouse(path).reader() as connection:
+        found = search(connection, Question(words=("school",), models=("tiny-1m",)))
+    assert found.neurons.item(0, "address") == "tiny-1m/L0N0"
+    assert found.neurons.item(0, "frequency") is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "sentence"),
+    [
+        ({"words": ()}, errors.NothingAsked, "a search needs at least one word"),
+        ({"words": ("  ",)}, errors.BlankWord, "only white space; search for such a token with --exact"),
+        ({"words": ("univresity",)}, errors.NoSuchWord, "the nearest words are university"),
+        ({"words": ("漢字",)}, errors.NoSuchWord, "no word is near it"),
+        (
+            {"words": ("the dog cat tea bus",), "models": ("tiny-1m",)},
+            errors.SplitNotFound,
+            "splits into ·the ·dog ·cat ·tea ·bus, which no",
+        ),
+        ({"words": (" School",), "exact": True}, errors.NoSuchToken, "there are ' school', 'School', 'SCHOOL'"),
+        ({"words": ("qq",), "exact": True}, errors.NoSuchToken, "leave out --exact"),
+        ({"words": ("tea",), "without": ("schoolbus",)}, errors.NoSuchWord, "'schoolbus' is no token"),
+        ({"words": ("tea",), "models": ("tiny1m",)}, errors.UnknownModel, "nearest: tiny-1m"),
+        ({"words": ("tea",), "layers": (7, 9)}, errors.NoSuchLayer, "no layer 7: .* layers 0 to 2"),
+        (
+            {"words": ("tea",), "where": "frequenzy < 1"},
+            errors.UnknownColumn,
+            "frequenzy in neurons; nearest: frequency",
+        ),
+        ({"words": ("tea",), "where": "address > 5"}, errors.BadPredicate, "cannot be evaluated"),
+    ],
+)
+def test_bad_questions(
+    full: duckdb.DuckDBPyConnection, asked: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence) as caught:
+        search(full, Question(**asked))
+    assert "\n" not in str(caught.value)
+
+
+def test_empty_warehouse_says_what_to_do(empty: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(errors.NoModels, match="neurothek ingest MODEL"):
+        search(empty, Question(words=("school",)))
+
+
+def test_parse_layers() -> None:
+    assert parse_layers("3") == (3, 3)
+    assert parse_layers("3-5") == (3, 5)
+    for text in ("", "x", "-1", "3-", "5-3", "1-2-3", "1.5"):
+        with pytest.raises(errors.BadLayers, match=re.escape(repr(text))):
+            parse_layers(text)
+
+
+def test_repr_shows_the_table_and_escapes_tokens(full: duckdb.DuckDBPyConnection) -> None:
+    result = search(full, Question(words=("<script>",), models=("tiny-1m",)))
+    assert "·<script>" in repr(result)
+    assert "<script>" not in result._repr_html_()
+    assert "&lt;script&gt;" in result._repr_html_()
+    none = search(full, Question(words=("school",), models=("tiny-1m",), where="layer > 100"))
+    assert "(none)" in repr(none)
+    assert none.table().is_empty()
+
+
+def test_a_tokens_rows_are_found_without_reading_the_others(tmp_path: Path) -> None:
+    """Postings lie sorted by token, and a search reads only the row groups that may hold its tokens."""
+    path = tmp_path / "many.duckdb"
+    n_tokens, per_token = 20_000, 60
+    with duckdb.connect(str(path)) as connection:
+        from tests.support import warehouse as made  # noqa: PLC0415  (beside the fixture's)
+
+        made.create_schema(connection)
+        for name in ("models", "tokenizers"):
+            made.insert(connection, name, MADE.rows[name][:1])
+        connection.execute(
+            "insert into store.tokens select 0, i, ' w' || i, ' w' || i, 'w' || i, false"
+            f" from range({n_tokens}) as numbers(i)"
+        )
+        connection.execute(
+            "insert into store.postings select 0, i // $n, 'promoted', 0, i % $n, 1, 1.5, 2.5, 0"
+            f" from range({n_tokens * per_token}) as numbers(i)",
+            {"n": per_token},
+        )
+        connection.execute(
+            "insert into store.neuron_facts (model_id, layer, neuron, address, depth, top_tokens, bottom_tokens)"
+            f" select 0, 0, i, 'tiny-1m/L0N' || i, 0.5, ['a'], ['b'] from range({per_token}) as numbers(i)"
+        )
+        from queries import views  # noqa: PLC0415
+
+        views.install(connection)
+        connection.execute("checkpoint")
+    with Warehouse(path).reader() as connection:
+        assert search(connection, Question(words=("w777",), limit=1)).n_found == per_token
+        plan = "".join(
+            row[1]
+            for row in connection.execute("explain analyze select * from promotions where word = 'w777'").fetchall()
+        )
+    scanned = [(int(one), int(all_)) for one, all_ in re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)]
+    postings = max(scanned, key=lambda pair: pair[1])
+    assert postings[1] >= 8
+    assert postings[0] <= 2
