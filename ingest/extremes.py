@@ -1,7 +1,8 @@
 """Exact selection of the largest and smallest entries of every column of a tall matrix, in few passes over it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -25,6 +26,11 @@ class Extremes:
 
     rows: Int[Tensor, "columns k"]
     values: Float[Tensor, "columns k"]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The extremes of several matrices with the same rows, their columns side by side."""
+        return cls(torch.cat([part.rows for part in parts]), torch.cat([part.values for part in parts]))
 
 
 def group_count(rows: int) -> int:

@@ -1,6 +1,8 @@
 """Population moments of every column of a tall matrix, gathered while pieces of it are in cache."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -23,11 +25,20 @@ class Moments:
         negative_share: share of entries below 0.
     """
 
-    mean: Float[Tensor, "columns"]
-    sd: Float[Tensor, "columns"]
-    skewness: Float[Tensor, "columns"]
-    kurtosis: Float[Tensor, "columns"]
-    negative_share: Float[Tensor, "columns"]
+    mean: Float[Tensor, " columns"]
+    sd: Float[Tensor, " columns"]
+    skewness: Float[Tensor, " columns"]
+    kurtosis: Float[Tensor, " columns"]
+    negative_share: Float[Tensor, " columns"]
+
+    def scaled(self, factors: Float[Tensor, " columns"]) -> Self:
+        """The moments of the same columns, each multiplied by a positive factor."""
+        return replace(self, mean=self.mean * factors, sd=self.sd * factors)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The moments of several matrices with the same rows, their columns side by side."""
+        return cls(**{field.name: torch.cat([getattr(part, field.name) for part in parts]) for field in fields(cls)})
 
 
 class PowerSums:
@@ -37,7 +48,7 @@ class PowerSums:
         self._piece_rows = piece_rows
         self._storage = torch.empty(8, piece_rows * columns, device=device)
 
-    def start(self, shift: Float[Tensor, "columns"]) -> None:
+    def start(self, shift: Float[Tensor, " columns"]) -> None:
         """Begin a new matrix of as many columns as `shift` has values, at most the `columns` of the constructor."""
         columns = shift.shape[0]
         buffers = self._storage[:, : self._piece_rows * columns].view(8, self._piece_rows, columns)
