@@ -49,7 +49,7 @@ class UnknownColumn(NeurothekError):
 
     def __init__(self, name: str, known: Sequence[str], *, relation: str | None = None) -> None:
         where = f" in {relation}" if relation else ""
-        super().__init__(f"there is no column {name}{where}; {hint(name, known)}")
+        super().__init__(f"there is no column {name}{where}; {hint(name.rpartition('.')[2], known)}")
 
 
 class BadAddress(NeurothekError):

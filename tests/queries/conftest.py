@@ -33,19 +33,19 @@ def weights_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def full(full_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with Warehouse(full_path).reader() as connection:
         yield connection
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def empty(empty_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with Warehouse(empty_path).reader() as connection:
         yield connection
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def weights(weights_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with Warehouse(weights_path).reader() as connection:
         yield connection

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.warehouse import Warehouse
@@ -153,13 +153,14 @@ questions = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 @given(question=questions)
-def test_random_questions_equal_the_loop(full: duckdb.DuckDBPyConnection, question: Question) -> None:
+def test_random_questions_equal_the_loop(full_path: Path, question: Question) -> None:
     if not question.models:
         # The other tokenizer splits some of the words, which the loop does not.
         question = Question(**{**vars(question), "models": ("tiny-1m", "tiny-2m")})
-    check(search(full, question), question)
+    with Warehouse(full_path).reader() as connection:
+        check(search(connection, question), question)
 
 
 def test_planted_neurons_come_first(full: duckdb.DuckDBPyConnection) -> None:

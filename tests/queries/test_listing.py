@@ -1,0 +1,86 @@
+"""What the warehouse holds."""
+
+from datetime import datetime
+
+import duckdb
+import pytest
+
+from queries import errors, listing
+from queries.suggestions import hint, listed, nearest
+from queries.views import all_views
+
+MANIFEST = {
+    "run_key": "abc",
+    "job": "activity",
+    "job_version": 1,
+    "model": "tiny-9m",
+    "corpus": "builtin",
+    "parameters": {"k": 50},
+    "dtype": "float32",
+    "started_at": "2026-01-02T03:04:05",
+    "state": "interrupted",
+    "problem": None,
+}
+
+
+def test_models_smallest_first(full: duckdb.DuckDBPyConnection) -> None:
+    names = listing.models(full).get_column("model").to_list()
+    assert names == ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m", "tiny-2m-nopos"]
+    assert set(listing.MODELS_TABLE) <= set(listing.models(full).columns)
+
+
+def test_corpora(full: duckdb.DuckDBPyConnection) -> None:
+    assert listing.corpora(full).get_column("corpus").to_list() == ["builtin", "builtin", "long"]
+    assert set(listing.CORPORA_TABLE) <= set(listing.corpora(full).columns)
+
+
+def test_runs_show_what_lies_in_staging_first(full: duckdb.DuckDBPyConnection) -> None:
+    published = listing.runs(full)
+    assert set(published.get_column("state")) == {"published"}
+    finished = published.get_column("finished_at").to_list()
+    assert finished == sorted(finished, reverse=True)
+    both = listing.runs(full, [MANIFEST])
+    assert both.height == published.height + 1
+    first = both.row(0, named=True)
+    assert (first["state"], first["model"], first["run_id"]) == ("interrupted", "tiny-9m", None)
+    assert first["started_at"] == datetime(2026, 1, 2, 3, 4, 5)
+    assert first["parameters"] == '{"k": 50}'
+
+
+def test_runs_before_there_is_a_warehouse() -> None:
+    assert listing.runs(None, [MANIFEST]).height == 1
+    assert listing.runs(None).is_empty()
+    assert set(listing.RUNS_TABLE) <= set(listing.runs(None).columns)
+
+
+def test_empty_warehouse_lists_nothing(empty: duckdb.DuckDBPyConnection) -> None:
+    for frame in (listing.models(empty), listing.corpora(empty), listing.runs(empty)):
+        assert frame.is_empty()
+
+
+def test_views_and_relations(full: duckdb.DuckDBPyConnection) -> None:
+    assert listing.views().get_column("view").to_list() == sorted(all_views())
+    names = listing.relations(full).get_column("name").to_list()
+    assert set(all_views()) < set(names)
+    assert "store.postings" in names
+    assert listing.relations(full).get_column("description").null_count() == 0
+
+
+def test_columns(full: duckdb.DuckDBPyConnection) -> None:
+    # `models` is the view; the table of the store is called store.models.
+    assert listing.columns(full, "models").get_column("column").to_list() == list(all_views()["models"].columns)
+    assert "model_id" in listing.columns(full, "store.models").get_column("column").to_list()
+    assert listing.columns(full, "postings").equals(listing.columns(full, "store.postings"))
+    assert listing.columns(full, "store.postings").get_column("description").null_count() == 0
+    with pytest.raises(errors.UnknownRelation, match=r"nearest: store\.postings"):
+        listing.columns(full, "store.posting")
+    with pytest.raises(errors.UnknownView, match="nearest: models"):
+        listing.view_columns("model")
+    assert listing.view_columns("models").height == len(all_views()["models"].columns)
+
+
+def test_suggestions() -> None:
+    assert nearest("Modles", ["models", "Models", "runs"]) == ["models"]
+    assert hint("zzz", ["b", "a"]) == "there are: b, a"
+    assert hint("zzz", []) == "there are none"
+    assert listed(map(str, range(14))) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more"

@@ -1,0 +1,103 @@
+"""A neuron's page, and addresses."""
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from queries import errors
+from queries.addresses import find_neuron
+from queries.neuron import CONTEXT_COLUMNS, DOMAIN_COLUMNS, TOKEN_COLUMNS, neuron_page
+from tests.support.warehouse import address, hand_made, neurons_of
+
+MADE = hand_made()
+
+
+def test_every_address_leads_to_its_neuron(full: duckdb.DuckDBPyConnection) -> None:
+    for neuron in neurons_of(1):
+        found = find_neuron(full, address(neuron))
+        assert (found.model_id, found.layer, found.neuron) == neuron
+        assert str(found) == address(neuron)
+    assert str(find_neuron(full, " tiny-1m/l0n3 ")) == "tiny-1m/L0N3"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "sentence"),
+    [
+        ("tiny-1m", errors.BadAddress, "as in opt-125m/L3N1702"),
+        ("tiny-1m/L0N", errors.BadAddress, "no address"),
+        ("tiny-1m/L-1N0", errors.BadAddress, "no address"),
+        ("tiny 1m/L0N0", errors.BadAddress, "no address"),
+        ("tiny/L0N0", errors.UnknownModel, "nearest: tiny-"),
+        ("tiny-1m/L2N0", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
+        ("tiny-1m/L0N5", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
+    ],
+)
+def test_bad_addresses(full: duckdb.DuckDBPyConnection, text: str, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        neuron_page(full, text)
+
+
+def test_page_of_a_planted_neuron(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0")
+    assert dict(page.tokens.schema) == dict(TOKEN_COLUMNS)
+    assert dict(page.domains.schema) == dict(DOMAIN_COLUMNS)
+    assert dict(page.contexts.schema) == dict(CONTEXT_COLUMNS)
+    assert page.corpus == "builtin"
+    promoted = page.tokens.filter(side="promoted")
+    assert promoted.get_column("token").to_list()[:4] == [" school", "School", "SCHOOL", " university"]
+    assert promoted.get_column("score").to_list()[:4] == [12, 11, 10, 9]
+    assert page.domains.get_column("domain").to_list() == ["code", "prose"]
+    kept = [
+        row
+        for row in MADE.rows["contexts"]
+        if (row["model_id"], row["corpus_id"], row["layer"], row["neuron"]) == (0, 0, 0, 0)
+    ]
+    assert page.contexts.get_column("activation").to_list() == [row["activation"] for row in kept]
+    fired = sum(m > 0 for line in MADE.coefficients[0, (0, 0, 0)].values() for m in line[1:])
+    assert f"Active at {fired} of the 41 tokens of builtin" in page.summary
+
+
+def test_page_on_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0", corpus="long")
+    assert (page.corpus, page.domains.get_column("n_tokens_seen").sum()) == ("long", 84)
+    with pytest.raises(errors.UnknownCorpus, match="on a corpus lang; nearest: long"):
+        neuron_page(full, "tiny-1m/L0N0", corpus="lang")
+    with pytest.raises(errors.UnknownCorpus, match="there are none"):
+        neuron_page(full, "weights-only/L0N0", corpus="long")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("tiny-1m/L0N3", "Dead: never active on the 41 tokens of builtin."),
+        ("tiny-1m/L1N4", "No input can activate it: its pre-activation is at most -0.5."),
+        ("weights-only/L0N0", "It was not measured on text yet."),
+        ("gelu-1m/L0N0", "tokens of builtin ("),
+    ],
+)
+def test_summary_says_what_is_known(full: duckdb.DuckDBPyConnection, text: str, sentence: str) -> None:
+    assert sentence in neuron_page(full, text).summary
+
+
+def test_page_without_text(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "weights-only/L0N3")
+    assert page.domains.is_empty()
+    assert page.contexts.is_empty()
+    assert page.tokens.get_column("z_score").null_count() == page.tokens.height
+    assert [section.title for section in page.sections()] == ["promotes", "suppresses"]
+
+
+def test_repr_marks_the_token_and_escapes(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0", limit=12)
+    assert "·school" in repr(page)
+    assert "<script>" not in page._repr_html_()
+    assert "&lt;script&gt;" in page._repr_html_()
+
+
+def test_data_is_everything(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0", limit=1)
+    data: dict[str, Any] = page.data()
+    assert data["tokens"].height == 24
+    assert data["neuron"]["address"] == "tiny-1m/L0N0"
+    assert page.sections()[0].frame.height == 1
