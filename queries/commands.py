@@ -1,5 +1,6 @@
 """The commands that ask: search, neuron, compare, sql, and what the warehouse holds."""
 
+import sys
 from typing import Any
 
 import click
@@ -75,14 +76,17 @@ def compare(ctx: click.Context, models: tuple[str, ...], corpus: str | None, out
     show_tables(comparison.sections(), output_format, comparison.data())
 
 
-@click.command()
+# A query may begin with a comment, which looks like an option.
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query")
 @format_option
 @common_options
 @click.pass_context
 def sql(ctx: click.Context, query: str, output_format: Format) -> None:
-    """Ask one SQL QUERY of the views (see `neurothek views`) and the tables of the schema store."""
+    """Ask one SQL QUERY, or - for stdin, of the views (see `neurothek views`) and of the tables of the schema store."""
     from queries.sandbox import run_query
+
+    query = sys.stdin.read() if query == "-" else query
 
     with ctx.obj.reader() as connection:
         frame = run_query(connection, query)

@@ -33,6 +33,13 @@ def test_rows_come_as_they_are(full: duckdb.DuckDBPyConnection) -> None:
     assert frame.to_dicts() == [{"address": "tiny-1m/L0N0", "top": " school"}]
 
 
+def test_values_are_bound(full: duckdb.DuckDBPyConnection) -> None:
+    query = "select layer from neurons where model = $model and neuron = $neuron order by layer"
+    assert run_query(full, query, {"model": "tiny-1m", "neuron": 0})["layer"].to_list() == [0, 1]
+    with pytest.raises(errors.QueryFailed, match="parameter"):
+        run_query(full, query, {"model": "tiny-1m"})
+
+
 @pytest.mark.parametrize(
     ("query", "error", "sentence"),
     [
