@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 DEFAULT_JOBS = ("projections", "activity", "contexts")
 DEFAULT_TOKENS = 200_000
@@ -29,6 +29,12 @@ class ModelSource:
 
     source: str
     name: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """`NAME=SOURCE`, or a source alone."""
+        name, equals, source = text.partition("=")
+        return cls(source, name) if equals else cls(text)
 
 
 @dataclass(frozen=True)
