@@ -6,7 +6,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -172,15 +172,27 @@ class Warehouse:
             except duckdb.IOException as error:
                 raise WarehouseUnwritable(self.path, _first_line(error)) from error
 
-    def refresh_views(self) -> None:
-        """Install this release's views where the file has others; a file that cannot be written keeps its own."""
-        if self.views is None or not self.exists():
-            return
-        with self.reader() as connection:
-            current = version_of(connection) == LATEST and not self.views.outdated(connection)
-        if not current and os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK):
-            with self.writer():
-                pass
+    @contextmanager
+    def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease a reader whose file has this release's views; a file that cannot be written keeps its own.
+
+        Raises:
+            As `reader`.
+        """
+        with ExitStack() as lease:
+            connection = lease.enter_context(self.reader())
+            if self._is_outdated(connection) and self._is_writable():
+                lease.close()
+                with self.writer():
+                    pass
+                connection = lease.enter_context(self.reader())
+            yield connection
+
+    def _is_outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        return version_of(connection) < LATEST or (self.views is not None and self.views.outdated(connection))
+
+    def _is_writable(self) -> bool:
+        return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
 
     def _gate(self) -> Gate:
         return Gate(self.path)
