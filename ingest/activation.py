@@ -1,7 +1,6 @@
 """When a coefficient counts as active ([V] 3; beyond ReLU ours)."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -21,7 +20,7 @@ class ActivationRule:
     threshold: float | None
 
     @classmethod
-    def of(cls, shape: Shape, *, active_above: float | None = None) -> Self:
+    def of(cls, shape: Shape, *, active_above: float | None = None) -> "ActivationRule":
         """The rule of an architecture, or the one a person asked for."""
         if active_above is not None:
             return cls(active_above)

@@ -1,7 +1,6 @@
 """Counts and sums over the counted positions of a stretch of text, by neuron; stretches append to one another."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -41,7 +40,7 @@ class Tally:
     n_sequences: int = 0
 
     @classmethod
-    def empty(cls, d_ffn: int, device: torch.device) -> Self:
+    def empty(cls, d_ffn: int, device: torch.device) -> "Tally":
         """Nothing counted yet."""
         return cls(
             totals=torch.zeros(FIRST_ABOVE + len(ABOVE), d_ffn, dtype=torch.float64, device=device),
@@ -50,7 +49,7 @@ class Tally:
             first_active=torch.full((d_ffn,), -1, dtype=torch.int64, device=device),
         )
 
-    def append(self, later: Self) -> None:
+    def append(self, later: "Tally") -> None:
         """Add the stretch of text that follows this one."""
         began = (self.first_active < 0) & (later.first_active >= 0)
         self.first_active = torch.where(began, later.first_active + self.n_positions, self.first_active)
