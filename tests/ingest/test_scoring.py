@@ -56,7 +56,7 @@ def test_real_scores_are_within_rounding() -> None:
         assert bool(((sign * extremes.values - best).abs() <= error).all())
 
 
-@pytest.mark.parametrize("exponent", [-120, -60, 60])
+@pytest.mark.parametrize("exponent", [-110, -60, 60])
 def test_scaling_a_vector_by_a_power_of_two_scales_its_results(exponent: int) -> None:
     """Also where fourth powers of the scores are far below the smallest float32, or above the largest."""
     unembedding, vectors = gaussian(900, 16), gaussian(10, 16, seed=1)
