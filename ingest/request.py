@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 DEFAULT_JOBS = ("projections", "activity", "contexts")
 DEFAULT_TOKENS = 200_000
@@ -31,7 +31,7 @@ class ModelSource:
     name: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str) -> "ModelSource":
         """`NAME=SOURCE`, or a source alone."""
         name, equals, source = text.partition("=")
         return cls(source, name) if equals else cls(text)
