@@ -42,18 +42,19 @@ class ActivityObserver:
 
     def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
         """Take in [batch time d_ffn] coefficients m."""
-        sequences = list(counted_sequences(batch, coefficients))
-        for sequence in sequences:
-            self._tallies.setdefault(sequence.domain, Tally.empty(self._d_ffn, coefficients.device))
-        for sequence, tally in zip(sequences, mapped(self._count, sequences, device=coefficients.device), strict=True):
-            self._tallies[sequence.domain].append(tally)
+        for sequences in counted_sequences(batch, coefficients):
+            for sequence in sequences:
+                self._tallies.setdefault(sequence.domain, Tally.empty(self._d_ffn, coefficients.device))
+            tallies = mapped(self._count, sequences, device=coefficients.device)
+            for sequence, tally in zip(sequences, tallies, strict=True):
+                self._tallies[sequence.domain].append(tally)
 
     def result(self) -> pl.DataFrame:
         """One row a domain of the chunk and neuron, with the columns of PARTIAL."""
         return pl.concat([self._frame(domain) for domain in sorted(self._tallies)])
 
     def _count(self, sequence: CountedSequence) -> Tally:
-        # The domain's tally is not appended to while sequences are counted: it says who fired before this batch.
+        # The domain's tally is not appended to while sequences are counted: it says who fired before.
         ignored = self._tallies[sequence.domain].first_active >= 0
         return self._tallier.sequence(sequence.coefficients, sequence.bos, ignored=ignored)
 

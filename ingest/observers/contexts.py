@@ -42,10 +42,11 @@ class ContextsObserver:
 
     def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
         """Take in [batch time d_ffn] coefficients m."""
-        sequences = [item for item in counted_sequences(batch, coefficients) if len(item.coefficients)]
-        self._held += mapped(self._strongest, sequences, device=coefficients.device)
-        if len(self._held) >= _HELD:
-            self._reduce()
+        for sequences in counted_sequences(batch, coefficients):
+            counted = [sequence for sequence in sequences if len(sequence.coefficients)]
+            self._held += mapped(self._strongest, counted, device=coefficients.device)
+            if len(self._held) >= _HELD:
+                self._reduce()
 
     def result(self) -> pl.DataFrame:
         """Up to ten rows a neuron, best first, with the columns of PARTIAL."""

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from jaxtyping import Float
 from torch import Tensor
 
 from ingest.batches import Batch
+
+# What is found in so many sequences is held at once; short sequences come thousands to a batch.
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +32,14 @@ class CountedSequence:
     bos: Float[Tensor, " d_ffn"] | None
 
 
-def counted_sequences(batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> Iterator[CountedSequence]:
-    """[batch time d_ffn] -> the sequences of the batch in the order of the corpus; views, nothing is copied."""
+def counted_sequences(batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> Iterator[list[CountedSequence]]:
+    """[batch time d_ffn] -> the sequences of the batch in the order of the corpus, some at a time, uncopied."""
+    sequences = _sequences(batch, coefficients)
+    while some := list(islice(sequences, _AT_ONCE)):
+        yield some
+
+
+def _sequences(batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> Iterator[CountedSequence]:
     first = batch.first_counted
     for row, (length, domain) in enumerate(zip(batch.lengths, batch.domains, strict=True)):
         yield CountedSequence(
