@@ -1,12 +1,18 @@
 """Small measurements from end to end: a text of two domains, a request for it, and every table that came out."""
 
 import random
+import shutil
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from catalog.warehouse import Warehouse
+from ingest import builtin
 from ingest.pipeline import ModelReport, ingest_model
 from ingest.request import IngestRequest, ModelSource, TextRequest
 from queries import views
@@ -36,6 +42,22 @@ def write_corpus(folder: Path) -> tuple[str, ...]:
     for number, document in enumerate(short_documents()):
         (folder / "short" / f"{number:02d}.txt").write_text(document)
     return (f"long={folder / 'long.txt'}", f"short={folder / 'short'}")
+
+
+@contextmanager
+def small_library(folder: Path) -> Iterator[None]:
+    """A few of Python's own packages in place of all: reading the whole library takes seconds."""
+    library = Path(sysconfig.get_path("stdlib"))
+    for package in ("json", "email", "http", "logging", "pydoc_data"):
+        shutil.copytree(library / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    caches = (builtin.library_sha256, builtin._hashed, builtin._library)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sysconfig, "get_path", lambda _: str(folder))
+        for cache in caches:
+            cache.cache_clear()
+        yield
+    for cache in caches:
+        cache.cache_clear()
 
 
 def open_warehouse(path: Path) -> Warehouse:
