@@ -1,0 +1,61 @@
+"""Interleaved timing: every contender runs once a round, so that a busy moment of the machine meets all of them."""
+
+import platform
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+INTRODUCTION = """# Benchmarks
+
+Written by `make bench`: ratios taken in one run on one machine. Each contender runs once a round, and the best of its
+rounds counts, since whatever else the machine does only ever adds time.
+"""
+
+
+def best_seconds(contenders: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
+    """The shortest wall time of each contender."""
+    best = dict.fromkeys(contenders, float("inf"))
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            started = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - started)
+    return best
+
+
+def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table whose first column is text and whose others are numbers."""
+    lines = [f"| {' | '.join(header)} |", "|---|" + "---:|" * (len(header) - 1)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def machine() -> str:
+    """What the figures were taken on."""
+    return (
+        f"{_processor()}, {torch.get_num_threads()} threads, Python {platform.python_version()}, "
+        f"PyTorch {torch.__version__}, {platform.system()}"
+    )
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        found = re.search(r"model name\s*: (.*)", info.read_text())
+        if found:
+            return found[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def publish_block(name: str, text: str) -> None:
+    """Put `text` in place of the block `name` of docs/benchmarks.md, or at its end."""
+    page = PAGE.read_text("utf-8") if PAGE.exists() else INTRODUCTION
+    block = f"<!-- {name} -->\n{text.strip()}\n<!-- end of {name} -->"
+    pattern = re.compile(rf"<!-- {name} -->.*?<!-- end of {name} -->", re.DOTALL)
+    page = pattern.sub(lambda _: block, page) if pattern.search(page) else f"{page.rstrip()}\n\n{block}\n"
+    PAGE.write_text(page, "utf-8")
+    print(text, flush=True)
