@@ -1,0 +1,148 @@
+"""Children that measure a small model and are killed: at a moment of the clock, or at the n-th call of a function."""
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+# What a child imports is imported once, by the server that all children are forked from.
+PRELOADED = (
+    "torch",
+    "ingest.pipeline",
+    "queries.views",
+    "pandas",
+    "transformers.models.auto.tokenization_auto",
+    "transformers.models.opt.modeling_opt",
+    "tests.support.ingests",
+    "tests.support.crash",
+)
+
+OURS = tuple(str(Path(__file__).parents[2] / package) for package in ("catalog", "ingest"))
+
+CHUNK_TOKENS = 300
+POLL_SECONDS = 0.001
+PATIENCE_SECONDS = 60.0
+
+Arena = Literal["measuring", "publish", "_create"]
+"""Between the first staged shard and the end; inside a publishing; inside the making of the empty warehouse."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a child is to do: one `ingest` of one model."""
+
+    warehouse: Path
+    model: Path
+    corpora: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a child kills itself: at the call number `call` within the arena, and `delay` seconds after it."""
+
+    arena: Arena
+    call: int
+    delay_seconds: float = 0.0
+
+
+@dataclass
+class _Profile:
+    """Counts by arena what our functions call, begin and end, and kills at the moment chosen."""
+
+    moment: Moment | None
+    calls: Counter[str] = field(default_factory=Counter)
+    inside: Counter[str] = field(default_factory=Counter)
+    staged: bool = False
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        if not frame.f_code.co_filename.startswith(OURS):
+            return
+        name = frame.f_code.co_name
+        if event in ("call", "return") and name in ("publish", "_create"):
+            self.inside[name] += 1 if event == "call" else -1
+        self.staged |= event == "return" and name == "write"
+        for arena, is_here in (("measuring", self.staged), *self.inside.items()):
+            if is_here:
+                self.calls[arena] += 1
+                self._kill_if_due(arena)
+
+    def _kill_if_due(self, arena: str) -> None:
+        moment = self.moment
+        if moment is None or (arena, self.calls[arena]) != (moment.arena, moment.call):
+            return
+        if not moment.delay_seconds:
+            os.kill(os.getpid(), signal.SIGKILL)
+        # The libraries let other threads run while they work: this one strikes in the middle of it.
+        timer = threading.Timer(moment.delay_seconds, os.kill, (os.getpid(), signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
+
+
+def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
+    # Here, because the test that starts children needs none of it.
+    import torch  # noqa: PLC0415
+
+    from ingest import corpora  # noqa: PLC0415
+    from tests.support import ingests  # noqa: PLC0415
+
+    torch.set_num_threads(1)
+    corpora.CHUNK_TOKENS = CHUNK_TOKENS
+    profile = _Profile(moment)
+    if moment is not None or counts is not None:
+        sys.setprofile(profile)
+    ingests.measure(ingests.open_warehouse(task.warehouse), task.model, ingests.request(task.corpora))
+    sys.setprofile(None)
+    if counts is not None:
+        counts.write_text(json.dumps(profile.calls))
+
+
+def start(task: Task, *, moment: Moment | None = None, counts: Path | None = None) -> ForkServerProcess:
+    """Start a child that measures; it kills itself at `moment`, or writes how many calls each arena had."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    child = context.Process(target=_measure, args=(task, moment, counts), daemon=True)
+    child.start()
+    return child
+
+
+def finish(child: ForkServerProcess) -> int:
+    """The exit code of a child that is left alone."""
+    child.join(PATIENCE_SECONDS)
+    assert child.exitcode is not None, "the child does not end"
+    return child.exitcode
+
+
+def kill_after(child: ForkServerProcess, task: Task, seconds: float) -> None:
+    """Kill a child so long after its first staged shard."""
+    _wait(lambda: _has_shards(task), child)
+    time.sleep(seconds)
+    child.kill()
+
+
+def seconds_from_first_shard(child: ForkServerProcess, task: Task) -> float:
+    """How long a child that is left alone goes on after its first staged shard."""
+    _wait(lambda: _has_shards(task), child)
+    started = time.monotonic()
+    assert finish(child) == 0
+    return time.monotonic() - started
+
+
+def _has_shards(task: Task) -> bool:
+    return any(task.warehouse.with_name(f"{task.warehouse.name}.staging").glob("*/*.parquet"))
+
+
+def _wait(condition: Callable[[], bool], child: ForkServerProcess) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition() and child.is_alive():
+        assert time.monotonic() < deadline, "the child stages nothing"
+        time.sleep(POLL_SECONDS)
