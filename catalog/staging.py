@@ -33,9 +33,11 @@ class RunBusy(NeurothekError):
 class StagingFull(NeurothekError):
     """The disk does not take a shard."""
 
-    def __init__(self, folder: Path, error: OSError) -> None:
+    def __init__(self, folder: Path, error: Exception) -> None:
+        said = (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]
+        reason = said.rpartition("underlying IO error: ")[2]
         super().__init__(
-            f"a measurement could not be written to {folder} ({error.strerror or error});"
+            f"a measurement could not be written to {folder} ({reason});"
             " what was finished is kept: free some space or name another disk with --staging, then repeat the command"
         )
 
@@ -92,7 +94,8 @@ class StagedRun:
             try:
                 frame.write_parquet(temporary, compression="zstd", compression_level=1, statistics=False)
                 temporary.replace(target)
-            except OSError as error:
+            except (OSError, pl.exceptions.ComputeError) as error:
+                # The Parquet writer reports a full disk as an error of its own.
                 temporary.unlink(missing_ok=True)
                 raise StagingFull(self.folder, error) from error
 
@@ -120,12 +123,19 @@ class StagedRun:
                 temporary.replace(target)
             except (duckdb.IOException, OSError) as error:
                 temporary.unlink(missing_ok=True)
-                raise StagingFull(self.folder, OSError(str(error).splitlines()[0])) from error
+                raise StagingFull(self.folder, error) from error
         return target
 
     def mark(self, state: State, problem: str | None = None) -> None:
-        """Record how the run stands, for the `runs` command."""
-        _write_manifest(self.folder, self.manifest, state, problem)
+        """Record how the run stands, for the `runs` command.
+
+        Raises:
+            StagingFull: the disk refuses.
+        """
+        try:
+            _write_manifest(self.folder, self.manifest, state, problem)
+        except OSError as error:
+            raise StagingFull(self.folder, error) from error
 
     def discard(self) -> None:
         """Delete the folder: its rows are published or no longer wanted."""

@@ -152,7 +152,8 @@ class Warehouse:
                 self._create()
             connection = self._connect_until(deadline, read_only=False)
             try:
-                self._bring_up_to_date(connection)
+                with self._full_disk():
+                    self._bring_up_to_date(connection)
                 yield connection
             finally:
                 connection.close()
@@ -164,13 +165,10 @@ class Warehouse:
         Raises:
             WarehouseUnwritable: the disk is full; the warehouse is left as it was. Else as `writer`.
         """
-        with self.writer() as connection:
+        with self.writer() as connection, self._full_disk():
             connection.execute("begin")
-            try:
-                yield connection
-                connection.execute("commit")
-            except duckdb.IOException as error:
-                raise WarehouseUnwritable(self.path, _first_line(error)) from error
+            yield connection
+            connection.execute("commit")
 
     @contextmanager
     def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -231,13 +229,20 @@ class Warehouse:
         fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
         self._clear_unfinished()
         try:
-            with duckdb.connect(str(fresh), config=_settings(read_only=False)) as connection:
-                self._bring_up_to_date(connection)
-            fresh.replace(self.path)
-        except (duckdb.IOException, OSError) as error:
-            raise WarehouseUnwritable(self.path, _first_line(error)) from error
+            with self._full_disk():
+                with duckdb.connect(str(fresh), config=_settings(read_only=False)) as connection:
+                    self._bring_up_to_date(connection)
+                fresh.replace(self.path)
         finally:
             self._clear_unfinished()
+
+    @contextmanager
+    def _full_disk(self) -> Iterator[None]:
+        """Say what a disk that refuses to take the file looks like to DuckDB: while it writes, or when it commits."""
+        try:
+            yield
+        except (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException, OSError) as error:
+            raise WarehouseUnwritable(self.path, _first_line(error)) from error
 
     def _clear_unfinished(self) -> None:
         """Delete unfinished new warehouses; the gate is closed, so those of other processes were left by a kill."""
@@ -261,7 +266,7 @@ def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Par
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].removeprefix("IO Error: ")
+    return re.sub(r"^[\w ]+ Error: (Failed to commit: )?", "", str(error).splitlines()[0])
 
 
 def _refuse_file(path: Path) -> None:

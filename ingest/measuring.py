@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import polars as pl
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.publish import FinishedRun, ModelRecord, Publication, publish
-from catalog.staging import RunManifest, StagedRun, now, staged_run
+from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
 from catalog.tables import RUNS, Table
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
@@ -152,7 +152,9 @@ def _staged(work: Work, identity: RunIdentity, *, corpus: str | None) -> Iterato
             run.mark("interrupted")
             raise
         except NeurothekError as error:
-            run.mark("failed", str(error))
+            # Where the disk is full, the note that it is does not fit either.
+            with suppress(StagingFull):
+                run.mark("failed", str(error))
             raise
 
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from catalog.staging import StagingFull
 from ingest.architectures import Transformer
 from ingest.batches import Batch
 from ingest.corpora import Corpus
@@ -60,8 +61,25 @@ class DiskStreams:
     def __enter__(self) -> "DiskStreams":
         # Two-byte floats are kept as integers, since numpy has no bfloat16; no arithmetic is done on them.
         kind = {2: np.int16, 4: np.float32, 8: np.float64}[self._itemsize]
-        self._file = np.memmap(self._path, dtype=kind, mode="w+", shape=self._shape)
+        self._reserve()
+        self._file = np.memmap(self._path, dtype=kind, mode="r+", shape=self._shape)
         return self
+
+    def _reserve(self) -> None:
+        """Take the disk space now: a mapped file that outgrows its disk kills the process.
+
+        Raises:
+            StagingFull: it is not there.
+        """
+        size = self.bytes_needed(self._corpus, self._transformer)
+        try:
+            with self._path.open("wb") as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                file.truncate(size)
+        except OSError as error:
+            self._path.unlink(missing_ok=True)
+            raise StagingFull(self._path.parent, error) from error
 
     def __exit__(self, *_: object) -> None:
         del self._file
