@@ -1,5 +1,7 @@
 """Several models one after another, and the end report that a person reads."""
 
+import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +49,7 @@ def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
     lines = [_line(outcome.report) for outcome in outcomes if outcome.report is not None]
     done = [outcome.report for outcome in outcomes if outcome.report is not None]
     if done:
-        lines += [f"the warehouse is {path}", *_next_steps([report.model for report in done])]
+        lines += [f"the warehouse is {path}", *_next_steps([report.model for report in done], path)]
     return lines
 
 
@@ -91,12 +93,16 @@ def _line(report: ModelReport) -> str:
     return f"{report.model}: measured {', '.join(report.jobs)} ({rows}{text}) in {report.seconds:.1f} s{earlier}"
 
 
-def _next_steps(models: Sequence[str]) -> list[str]:
-    address = f"{models[-1]}/L0N0"
-    return [
-        "try next:",
-        "  neurothek search school --limit 10",
-        f"  neurothek neuron {address}",
-        "  neurothek compare",
-        '  neurothek sql "select * from scaling"',
-    ]
+def _next_steps(models: Sequence[str], path: Path) -> list[str]:
+    here = "" if str(path) == (os.environ.get("NEUROTHEK_WAREHOUSE") or "neurothek.duckdb") else _option(path)
+    commands = (
+        "search school --limit 10",
+        f"neuron {models[-1]}/L0N0",
+        "compare",
+        'sql "select * from scaling"',
+    )
+    return ["try next:", *(f"  neurothek {command}{here}" for command in commands)]
+
+
+def _option(path: Path) -> str:
+    return f" --warehouse {shlex.quote(str(path))}"
