@@ -9,12 +9,19 @@ import polars as pl
 
 from catalog.visible import visible
 
-HEIGHT = 260
+HEIGHT = 300
 MOST_POINTS = 5000
 """More points are neither told apart by an eye nor drawn by altair."""
 
 _MONOSPACED = "monospace"
-_ROW_HEIGHT = 19
+_ROW_HEIGHT = 20
+_GREY = "#8a8a8a"
+"""Read on white and on black."""
+_SHORT_NAME = 14
+"""Three names of so many letters stand side by side in half a narrow window."""
+
+_LOG_TICKS = 6
+"""Log axes would draw a line at every digit of every power: they go without lines, with a few ticks."""
 
 Share = Literal["dead_share", "mean_frequency"]
 
@@ -39,8 +46,13 @@ class Number:
 
     @property
     def scale(self) -> alt.Scale:
-        """Its axis, which need not begin at 0."""
+        """Its scale, which need not begin at 0."""
         return alt.Scale(type="log") if self.is_log else alt.Scale(zero=False)
+
+    @property
+    def axis(self) -> alt.Axis:
+        """Its axis."""
+        return alt.Axis(grid=False, tickCount=_LOG_TICKS) if self.is_log else alt.Axis(tickCount=6)
 
 
 def by_depth(layers: pl.DataFrame, share: Share, colours: Mapping[str, str]) -> alt.Chart:
@@ -57,8 +69,13 @@ def by_depth(layers: pl.DataFrame, share: Share, colours: Mapping[str, str]) -> 
         alt.Chart(layers.filter(pl.col(share).is_not_null()))
         .mark_line(point=alt.OverlayMarkDef(size=36), strokeWidth=2)
         .encode(
-            alt.X("depth:Q", title="relative depth", scale=alt.Scale(domain=[0, 1])),
-            alt.Y(f"{share}:Q", title=title, axis=alt.Axis(format="~%")),
+            alt.X(
+                "depth:Q",
+                title="relative depth",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format=".1f", tickCount=5),
+            ),
+            alt.Y(f"{share}:Q", title=title, axis=alt.Axis(format="~%", tickCount=5)),
             _model_colour(layers, colours),
             tooltip=[*tooltip, *(_counted(name) for name in more)],
         )
@@ -78,7 +95,12 @@ def frequency_distribution(bins: pl.DataFrame, colours: Mapping[str, str]) -> al
         alt.Chart(bins)
         .mark_line(interpolate="monotone", point=alt.OverlayMarkDef(size=20), strokeWidth=2)
         .encode(
-            alt.X("frequency:Q", title="frequency", scale=alt.Scale(type="log"), axis=alt.Axis(format="~%")),
+            alt.X(
+                "frequency:Q",
+                title="frequency",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(format="~%", grid=False, tickCount=_LOG_TICKS),
+            ),
             alt.Y("share:Q", title="share of the neurons that fired", axis=alt.Axis(format="~%")),
             _model_colour(bins, colours),
             tooltip=[
@@ -106,8 +128,19 @@ def dead_by_tokens(points: pl.DataFrame, colours: Mapping[str, str]) -> alt.Char
         alt.Chart(points.filter(pl.col("dead_share").is_not_null()))
         .mark_line(interpolate="step-after", point=alt.OverlayMarkDef(size=20), strokeWidth=2)
         .encode(
-            alt.X("n_tokens:Q", title="tokens seen", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s")),
-            alt.Y("dead_share:Q", title="neurons that had not fired yet", axis=alt.Axis(format="~%")),
+            alt.X(
+                "n_tokens:Q",
+                title="tokens seen",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(format="~s", grid=False, tickCount=_LOG_TICKS),
+            ),
+            alt.Y(
+                "dead_share:Q",
+                title="neurons not fired yet (root scale)",
+                # A linear axis would hide at its foot whether the last, small shares still fall.
+                scale=alt.Scale(type="sqrt"),
+                axis=alt.Axis(format="~%", tickCount=5),
+            ),
             _model_colour(points, colours),
             tooltip=[
                 "model:N",
@@ -130,14 +163,24 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
         colour: of the bars.
     """
     rows = tokens.with_columns(pl.col("token").map_elements(visible, return_dtype=pl.String))
+    is_negative = float(rows.get_column("score").sum()) < 0
     base = alt.Chart(rows).encode(
         alt.Y(
             "token:N",
             sort=alt.EncodingSortField("rank"),
             title=None,
-            axis=alt.Axis(labelFont=_MONOSPACED, labelFontSize=13, labelLimit=190, ticks=False, domain=False),
+            axis=alt.Axis(
+                labelFont=_MONOSPACED,
+                labelFontSize=12,
+                labelLimit=190,
+                labelOverlap=False,
+                labelFlush=False,
+                ticks=False,
+                domain=False,
+            ),
         ),
-        alt.X("score:Q", title="score", axis=alt.Axis(tickCount=4)),
+        # Both sides grow away from their tokens, so that the longest bar is the strongest on either.
+        alt.X("score:Q", title="score", axis=alt.Axis(tickCount=4), scale=alt.Scale(reverse=is_negative)),
         tooltip=[
             "rank:Q",
             "token:N",
@@ -146,12 +189,11 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
             _counted("corpus_count"),
         ],
     )
-    is_left = float(rows.get_column("score").sum()) < 0
-    numbers = base.mark_text(align="right" if is_left else "left", dx=-4 if is_left else 4, fontSize=11, opacity=0.8)
+    numbers = base.mark_text(align="left", dx=4, fontSize=11, color=_GREY)
     chart: alt.LayerChart = (
         alt.layer(base.mark_bar(color=colour, height=12), numbers.encode(alt.Text("score:Q", format=".2f")))
         .configure_view(strokeWidth=0)
-        .properties(height=_ROW_HEIGHT * max(1, rows.height) + 10)
+        .properties(height=_ROW_HEIGHT * max(1, rows.height))
     )
     return chart
 
@@ -168,7 +210,7 @@ def histogram(bins: pl.DataFrame, number: Number, colour: str) -> alt.Chart:
         alt.Chart(bins)
         .mark_bar(color=colour, binSpacing=1)
         .encode(
-            alt.X("low:Q", title=number.title, scale=number.scale),
+            alt.X("low:Q", title=number.title, scale=number.scale, axis=number.axis),
             alt.X2("high:Q"),
             alt.Y("n_neurons:Q", title="neurons"),
             alt.Y2(datum=0),
@@ -196,8 +238,9 @@ def binned(values: pl.Series, *, is_log: bool, n_bins: int = 40) -> pl.DataFrame
     if numbers.is_empty():
         return pl.DataFrame(schema=schema)
     low, high = (float(edge) for edge in (numbers.to_numpy().min(), numbers.to_numpy().max()))
-    # Numbers that are all the same still need a bar to be seen.
-    width = (high - low) / n_bins or max(abs(low), 1.0) / n_bins
+    # Numbers that differ by rounding only, or not at all, still need a bar that can be seen.
+    is_flat = high - low <= max(1e-30, 1e-12 * max(abs(low), abs(high)))
+    width = (max(abs(low), 1.0) if is_flat else high - low) / n_bins
     index = ((numbers - low) / width).floor().clip(0, n_bins - 1).cast(pl.Int64)
     counted = index.value_counts(name="n_neurons").rename({values.name: "bin"}).sort("bin")
     edges = [low + width * pl.col("bin"), low + width * (pl.col("bin") + 1)]
@@ -218,8 +261,8 @@ def scatter(neurons: pl.DataFrame, x: Number, y: Number, colour: str) -> alt.Cha
         alt.Chart(neurons)
         .mark_circle(size=22, opacity=0.55, color=colour)
         .encode(
-            alt.X(f"{x.column}:Q", title=x.title, scale=x.scale),
-            alt.Y(f"{y.column}:Q", title=y.title, scale=y.scale),
+            alt.X(f"{x.column}:Q", title=x.title, scale=x.scale, axis=x.axis),
+            alt.Y(f"{y.column}:Q", title=y.title, scale=y.scale, axis=y.axis),
             tooltip=["address:N", *(alt.Tooltip(f"{one.column}:Q", format=".4~g", title=one.title) for one in (x, y))],
         )
         .add_params(alt.selection_interval(name="chosen"))
@@ -241,7 +284,14 @@ def _model_colour(frame: pl.DataFrame, colours: Mapping[str, str]) -> alt.Color:
         "model:N",
         scale=alt.Scale(domain=shown, range=[colours[model] for model in shown]),
         sort=shown,
-        legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=180, symbolStrokeWidth=3),
+        legend=alt.Legend(
+            title=None,
+            orient="top",
+            columns=3 if max(map(len, shown), default=0) <= _SHORT_NAME else 2,
+            labelLimit=180,
+            offset=6,
+            padding=0,
+        ),
     )
 
 

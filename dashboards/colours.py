@@ -9,10 +9,10 @@ _ANCHORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231
 # model, the further its colour is from the background.
 _STRETCH = {"light": (0.7, 0.0), "dark": (0.35, 1.0)}
 
-ACCENT = {"light": "#2f5d8a", "dark": "#8ab4dd"}
+ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 """The one colour of what belongs to no model."""
 
-CONTRAST = {"light": "#b5532a", "dark": "#e39b6f"}
+CONTRAST = {"light": "#b5532a", "dark": "#cf7a45"}
 """Against the accent: what is suppressed, and the neuron one looks at."""
 
 

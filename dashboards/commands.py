@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,6 @@ from dashboards.colours import ACCENT
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 """Names under which this machine's own browser may ask."""
-
-_INTERRUPTED = 130
 
 
 @click.command()
@@ -43,10 +40,8 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         note(f"warning: anybody who reaches this machine as {', '.join(hosts)} can read all of {ctx.obj.path}")
     command = server_command(port=port, hosts=hosts, browser=not no_browser)
     environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(ctx.obj.path.absolute())}
-    try:
-        ctx.exit(subprocess.call(command, env=environment))  # noqa: S603 - our own server, flags checked by click
-    except KeyboardInterrupt:
-        ctx.exit(_INTERRUPTED)
+    # The server takes this process's place: whoever stops the command stops the server, and no shell is in between.
+    os.execve(command[0], command, environment)  # noqa: S606
 
 
 def is_wide(hosts: Sequence[str]) -> bool:
@@ -66,7 +61,9 @@ def server_command(*, port: int | None, hosts: Sequence[str], browser: bool) -> 
         "server.showEmailPrompt": "false",
         "server.enableStaticServing": "false",
         "browser.gatherUsageStats": "false",
-        "client.toolbarMode": "minimal",
+        "client.toolbarMode": "viewer",
+        # A page is drawn by its calls, not by the values that stand in it.
+        "runner.magicEnabled": "false",
         # A person sees that something broke, the terminal says what: a trace would show the paths of this machine.
         "client.showErrorDetails": "type",
         "client.showErrorLinks": "false",

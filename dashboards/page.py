@@ -18,6 +18,16 @@ from queries.errors import NoModels
 
 Theme = Literal["light", "dark"]
 
+# Streamlit leaves a hand's breadth above a page, and its editor sets SQL in the face of prose.
+_STYLE = """
+<style>
+.stMainBlockContainer { padding-top: 3.6rem; padding-bottom: 2rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
+.stMainBlockContainer h3 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
+.stTextArea textarea { font-family: monospace; }
+</style>
+"""
+
 
 @contextmanager
 def answers() -> Iterator[duckdb.DuckDBPyConnection]:
@@ -32,6 +42,12 @@ def answers() -> Iterator[duckdb.DuckDBPyConnection]:
         st.info(plain(str(missing)))
     except NeurothekError as error:
         st.error(plain(str(error)))
+
+
+def heading(title: str) -> None:
+    """The page's title, and what streamlit's own style lacks."""
+    st.html(_STYLE)
+    st.title(plain(title), anchor=False)
 
 
 def missing(connection: duckdb.DuckDBPyConnection, what: str, models: Sequence[str]) -> None:

@@ -9,8 +9,8 @@ import streamlit as st
 from catalog.cells import TOKEN_COLUMNS
 from catalog.visible import visible, visible_list
 
-_ROW, _HEADER = 35, 38
-"""Heights in pixels that streamlit draws."""
+_MOST_ROWS_WHOLE = 15
+"""A longer table scrolls."""
 
 
 def show_table(frame: pl.DataFrame, *, key: str) -> None:
@@ -25,7 +25,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         neurons: rows with an address.
         shown_columns: the columns to draw.
         key: a name of its own on the page.
-        height: in pixels at most; a longer table scrolls.
+        height: of a table too long to be drawn whole, in pixels.
     """
     picked = st.dataframe(
         shown(neurons.select(shown_columns)),
@@ -34,7 +34,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         key=key,
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
-        height=min(height, _HEADER + _ROW * max(1, neurons.height)),
+        height="content" if neurons.height <= _MOST_ROWS_WHOLE else height,
     )
     st.caption("Click a row to open its neuron, the name of a column to sort by it.")
     place = chosen_row(picked.selection)

@@ -19,6 +19,9 @@ _STYLE = """
 .nt-after { overflow: hidden; text-overflow: ellipsis; }
 .nt-after span { opacity: 0.75; }
 .nt-token { border-radius: 0.2rem; padding: 0.05rem 0; font-weight: 600; }
+.nt-columns { margin: 0; padding: 0; font-size: 0.88rem; line-height: 1.35; }
+.nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
+.nt-columns dd { margin: 0; opacity: 0.7; }
 @media (max-width: 900px) { .nt-places { font-size: 0.85rem; gap: 0.15rem 0.6rem; } }
 </style>
 """
@@ -40,6 +43,12 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     strongest = max((abs(place["activation"]) for place in places), default=0.0) or 1.0
     rows = [_place(place, f"{shade}{_alpha(abs(place['activation']) / strongest)}") for place in places]
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
+
+
+def columns_html(columns: Mapping[str, str]) -> str:
+    """Columns of a view, each with its description under it."""
+    rows = (f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in columns.items())
+    return f'{_STYLE}<dl class="nt-columns">{"".join(rows)}</dl>'
 
 
 def _place(place: Mapping[str, Any], colour: str) -> str:

@@ -9,11 +9,12 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, show_figure
-from dashboards.page import answers, asked, missing, remember, theme
+from dashboards.page import answers, asked, heading, missing, remember, theme
 from dashboards.text import plain
 from queries.compare import Comparison, compare
 from queries.models import choose_models
 
+# Columns of the first table.
 HEADLINES = (
     "model",
     "size",
@@ -31,7 +32,6 @@ HEADLINES = (
     "comparable",
     "corpus",
 )
-"""Columns of the first table."""
 
 DEAD_BY_DEPTH = "Dead: never active on the tokens seen ({seen}). Figure 1 of Voita et al. 2023, dead neurons by layer."
 FREQUENCY_BY_DEPTH = (
@@ -50,7 +50,7 @@ DEAD_BY_TOKENS = (
 
 def show() -> None:
     """The page from top to bottom."""
-    st.title("Compare sizes")
+    heading("Compare sizes")
     with answers() as connection:
         everything = [model.name for model in choose_models(connection)]
         names = _pick(everything)

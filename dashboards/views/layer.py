@@ -7,14 +7,15 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.figures import Data, data_of, show_figure
-from dashboards.page import answers, asked, missing, remember, theme
+from dashboards.page import answers, asked, heading, missing, remember, theme
 from dashboards.text import plain
 from queries.models import KnownModel, choose_models
 from queries.views import view
 
+# Numbers that spread over powers of ten.
 LOGARITHMIC = frozenset({"frequency", "first_active"})
-"""Numbers that spread over powers of ten."""
 
+# Columns of the view neurons that can be drawn.
 NUMBERS = (
     "frequency",
     "kurtosis",
@@ -29,7 +30,6 @@ NUMBERS = (
     "preactivation_bound",
     "top_token_log_frequency",
 )
-"""Columns of `neurons` that can be drawn."""
 
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
 
@@ -37,7 +37,7 @@ LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activati
 def show() -> None:
     """The page from top to bottom."""
     with answers() as connection:
-        st.title("Layer")
+        heading("Layer")
         model, layer = _pick(connection)
         data = data_of(connection, "layer_neurons", {"model": model.name, "layer": layer})
         st.markdown(plain(summary(data.frame)))
@@ -50,7 +50,7 @@ def show() -> None:
             _distribution(data, known)
         with right:
             chosen = _scatter(data.frame, known)
-        st.subheader(f"{chosen.height:,} neurons")
+        st.subheader(f"{chosen.height:,} neurons", anchor=False)
         tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
         if "frequency" not in known:
             missing(connection, "How often these neurons fire is unknown: no text was run through.", [model.name])

@@ -9,9 +9,9 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.figures import Data, data_of, filled, show_source, statement
-from dashboards.page import answers, asked, missing, remember, theme
+from dashboards.page import answers, asked, heading, missing, remember, theme
 from dashboards.text import places_html, plain
-from queries.addresses import NeuronAddress, find_neuron
+from queries.addresses import find_neuron
 from queries.models import KnownModel, choose_models
 from queries.neuron import NeuronPage, neuron_page
 
@@ -22,15 +22,10 @@ def show() -> None:
     """The page from top to bottom."""
     with answers() as connection:
         address = asked("neuron") or _first(connection)
-        st.session_state["address"] = address
-        head, controls = st.columns([3, 2], vertical_alignment="bottom")
-        with controls:
-            st.text_input("Neuron", key="address", on_change=_go_to_typed, label_visibility="collapsed")
+        heading(address)
+        _steps(connection, address)
         neuron = find_neuron(connection, address)
         page = neuron_page(connection, address, limit=MOST_BARS)
-        with head:
-            st.title(plain(page.address))
-        _steps(connection, neuron)
         st.markdown(plain(page.summary))
         _tokens(page)
         if page.corpus is None:
@@ -50,15 +45,17 @@ def _go_to_typed() -> None:
     remember(neuron=st.session_state["address"].strip())
 
 
-def _steps(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> None:
-    (model,) = choose_models(connection, [neuron.model])
-    place = neuron.layer * model.d_ffn + neuron.neuron
-    with st.container(horizontal=True, gap="small"):
-        for label, step in (("Previous", -1), ("Next", 1)):
-            target = address_at(model, place + step)
-            st.button(label, on_click=remember, kwargs={"neuron": target}, help=plain(target))
+def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> None:
+    """The ways to other neurons; the field stays where an address is none, so that it can be mended."""
+    st.session_state["address"] = address
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.text_input("Neuron", key="address", on_change=_go_to_typed, label_visibility="collapsed", width=300)
+        neuron = find_neuron(connection, address)
+        (model,) = choose_models(connection, [neuron.model])
+        place = neuron.layer * model.d_ffn + neuron.neuron
         anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - a walk, no secret
-        st.button("Random", on_click=remember, kwargs={"neuron": address_at(model, anywhere)})
+        for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
+            st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
         st.page_link(
             "views/layer.py",
             label=f"Layer {neuron.layer}",
@@ -86,13 +83,13 @@ def _tokens(page: NeuronPage) -> None:
 
 
 def _activity(connection: duckdb.DuckDBPyConnection, page: NeuronPage) -> None:
-    st.subheader("Activity by domain")
+    st.subheader("Activity by domain", anchor=False)
     tables.show_table(page.domains, key="domains")
     st.caption(plain(f"On {page.corpus}. Frequency as in Voita et al. 2023, section 3."))
 
 
 def _places(page: NeuronPage) -> None:
-    st.subheader("Where it fires strongest")
+    st.subheader("Where it fires strongest", anchor=False)
     if page.contexts.is_empty():
         st.caption("Nowhere on the tokens seen, or the job contexts has not run.")
         return

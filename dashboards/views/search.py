@@ -7,13 +7,13 @@ import streamlit as st
 
 from dashboards import tables
 from dashboards.figures import csv_of, parquet_of
-from dashboards.page import answers, asked, remember
+from dashboards.page import answers, asked, heading, remember
 from dashboards.text import plain
 from queries.models import choose_models
 from queries.search import SIDES, Question, SearchResult, Side, parse_layers, search
 
+# Columns of the table; the downloads hold all.
 COLUMNS = ("address", "z_sum", "n_words", "side", "matched", "neighbours", "frequency", "never_active", "n_tokens_seen")
-"""Columns of the table; the downloads hold all."""
 
 _MOST = 1000
 _DEFAULT_LIMIT = 100
@@ -21,7 +21,7 @@ _DEFAULT_LIMIT = 100
 
 def show() -> None:
     """The page from top to bottom."""
-    st.title("Search")
+    heading("Search")
     with answers() as connection:
         question = _question(connection)
         if not question.words:

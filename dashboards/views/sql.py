@@ -10,22 +10,21 @@ import streamlit as st
 
 from dashboards import tables
 from dashboards.figures import csv_of, parquet_of
-from dashboards.page import answers, asked, remember
-from dashboards.text import plain
-from queries import listing
+from dashboards.page import answers, asked, heading, remember
+from dashboards.text import columns_html, plain
 from queries.sandbox import run_query
 from queries.views import all_views, view
 
 FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
+# More rows are not brought to the page; the command line prints all.
 MOST_ROWS = 10_000
-"""More rows are not brought to the page; the command line prints all."""
 
 MOST_SECONDS = 30.0
 
 
 def show() -> None:
     """The page from top to bottom."""
-    st.title("SQL")
+    heading("SQL")
     editor, beside = st.columns([3, 1], gap="medium")
     with beside:
         _relations()
@@ -48,8 +47,9 @@ def _editor() -> str:
 def _relations() -> None:
     name = st.selectbox("View", sorted(all_views()), index=sorted(all_views()).index("neurons"), key="view")
     st.caption(plain(view(name).grain))
-    st.dataframe(listing.view_columns(name), hide_index=True, key="columns", height=260)
     st.button("Ask for its first rows", on_click=_ask_for, args=(name,))
+    with st.container(height=420, border=False):
+        st.html(columns_html(view(name).columns))
 
 
 def _ask_for(name: str) -> None:
