@@ -1,8 +1,7 @@
 """What every page shares: its lease on the warehouse, the person's theme, and how it says that something is missing."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -29,15 +28,14 @@ _STYLE = """
 """
 
 
-@contextmanager
-def answers() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Lease a reader for one run of a page; what cannot be answered is said in a sentence.
+def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+    """Lease a reader for one run of a page, or of a part of it; what cannot be answered is said in a sentence.
 
     The door itself is asked, not `Neurothek.reader`, which may write the views of a new release first.
     """
     try:
         with neurothek.open().warehouse.reader() as connection:
-            yield connection
+            ask(connection)
     except (WarehouseMissing, NoModels) as missing:
         st.info(plain(str(missing)))
     except NeurothekError as error:

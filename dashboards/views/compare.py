@@ -9,7 +9,7 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, show_figure
-from dashboards.page import answers, asked, heading, missing, remember, theme
+from dashboards.page import answer, asked, heading, missing, remember, theme
 from dashboards.text import plain
 from queries.compare import Comparison, compare
 from queries.models import choose_models
@@ -48,18 +48,17 @@ DEAD_BY_TOKENS = (
 )
 
 
-def show() -> None:
+def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Compare sizes")
-    with answers() as connection:
-        everything = [model.name for model in choose_models(connection)]
-        names = _pick(everything)
-        comparison = compare(connection, names)
-        _headlines(comparison)
-        if comparison.layers.is_empty():
-            _say_unmeasured(connection, names)
-            return
-        _figures(connection, names, model_colours(everything, theme=theme()), tokens_seen(comparison.models))
+    everything = [model.name for model in choose_models(connection)]
+    names = _pick(everything)
+    comparison = compare(connection, names)
+    _headlines(comparison)
+    if comparison.layers.is_empty():
+        _say_unmeasured(connection, names)
+        return
+    _figures(connection, names, model_colours(everything, theme=theme()), tokens_seen(comparison.models))
 
 
 def tokens_seen(models: pl.DataFrame) -> str:
@@ -124,4 +123,4 @@ def _figures(
             show_figure("Dead neurons against tokens seen", chart, DEAD_BY_TOKENS.format(seen=seen), curve)
 
 
-show()
+answer(show)

@@ -7,7 +7,7 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.figures import Data, data_of, show_figure
-from dashboards.page import answers, asked, heading, missing, remember, theme
+from dashboards.page import answer, asked, heading, missing, remember, theme
 from dashboards.text import plain
 from queries.models import KnownModel, choose_models
 from queries.views import view
@@ -34,26 +34,25 @@ NUMBERS = (
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
 
 
-def show() -> None:
+def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
-    with answers() as connection:
-        heading("Layer")
-        model, layer = _pick(connection)
-        data = data_of(connection, "layer_neurons", {"model": model.name, "layer": layer})
-        st.markdown(plain(summary(data.frame)))
-        if data.frame.is_empty():
-            missing(connection, "Nothing was measured of this layer yet.", [model.name])
-            return
-        known = [name for name in NUMBERS if data.frame.get_column(name).null_count() < data.frame.height]
-        left, right = st.columns(2, gap="medium")
-        with left:
-            _distribution(data, known)
-        with right:
-            chosen = _scatter(data.frame, known)
-        st.subheader(f"{chosen.height:,} neurons", anchor=False)
-        tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
-        if "frequency" not in known:
-            missing(connection, "How often these neurons fire is unknown: no text was run through.", [model.name])
+    heading("Layer")
+    model, layer = _pick(connection)
+    data = data_of(connection, "layer_neurons", {"model": model.name, "layer": layer})
+    st.markdown(plain(summary(data.frame)))
+    if data.frame.is_empty():
+        missing(connection, "Nothing was measured of this layer yet.", [model.name])
+        return
+    known = [name for name in NUMBERS if data.frame.get_column(name).null_count() < data.frame.height]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _distribution(data, known)
+    with right:
+        chosen = _scatter(data.frame, known)
+    st.subheader(f"{chosen.height:,} neurons", anchor=False)
+    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
+    if "frequency" not in known:
+        missing(connection, "How often these neurons fire is unknown: no text was run through.", [model.name])
 
 
 def summary(neurons: pl.DataFrame) -> str:
@@ -126,4 +125,4 @@ def _drawable(number: charts.Number) -> pl.Expr:
     return pl.col(number.column) > 0 if number.is_log else pl.col(number.column).is_not_null()
 
 
-show()
+answer(show)

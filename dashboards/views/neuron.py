@@ -9,7 +9,7 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.figures import Data, data_of, filled, show_source, statement
-from dashboards.page import answers, asked, heading, missing, remember, theme
+from dashboards.page import answer, asked, heading, missing, remember, theme
 from dashboards.text import places_html, plain
 from queries.addresses import find_neuron
 from queries.models import KnownModel, choose_models
@@ -18,21 +18,20 @@ from queries.neuron import NeuronPage, neuron_page
 MOST_BARS = 20
 
 
-def show() -> None:
+def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
-    with answers() as connection:
-        address = asked("neuron") or _first(connection)
-        heading(address)
-        _steps(connection, address)
-        neuron = find_neuron(connection, address)
-        page = neuron_page(connection, address, limit=MOST_BARS)
-        st.markdown(plain(page.summary))
-        _tokens(page)
-        if page.corpus is None:
-            missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
-            return
-        _activity(connection, page)
-        _places(page)
+    address = asked("neuron") or _first(connection)
+    heading(address)
+    _steps(connection, address)
+    neuron = find_neuron(connection, address)
+    page = neuron_page(connection, address, limit=MOST_BARS)
+    st.markdown(plain(page.summary))
+    _tokens(page)
+    if page.corpus is None:
+        missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
+        return
+    _activity(connection, page)
+    _places(page)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
@@ -97,4 +96,4 @@ def _places(page: NeuronPage) -> None:
     st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
 
 
-show()
+answer(show)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dashboards import tables
 from dashboards.figures import csv_of, parquet_of
-from dashboards.page import answers, asked, heading, remember
+from dashboards.page import answer, asked, heading, remember
 from dashboards.text import plain
 from queries.models import choose_models
 from queries.search import SIDES, Question, SearchResult, Side, parse_layers, search
@@ -19,18 +19,17 @@ _MOST = 1000
 _DEFAULT_LIMIT = 100
 
 
-def show() -> None:
+def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Search")
-    with answers() as connection:
-        question = _question(connection)
-        if not question.words:
-            st.caption(
-                "A word stands for every token that reads so, whatever its case and white space; quote a word that "
-                'holds blanks: "new york". In tables · is a blank and ↵ a line end.'
-            )
-            return
-        _results(search(connection, question))
+    question = _question(connection)
+    if not question.words:
+        st.caption(
+            "A word stands for every token that reads so, whatever its case and white space; quote a word that "
+            'holds blanks: "new york". In tables · is a blank and ↵ a line end.'
+        )
+        return
+    _results(search(connection, question))
 
 
 def _question(connection: duckdb.DuckDBPyConnection) -> Question:
@@ -104,4 +103,4 @@ def _spoken(side: Side) -> str:
     return {"promoted": "promote", "suppressed": "suppress", "both": "either"}[side]
 
 
-show()
+answer(show)

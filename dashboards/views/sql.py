@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import duckdb
 import streamlit as st
 
 from dashboards import tables
 from dashboards.figures import csv_of, parquet_of
-from dashboards.page import answers, asked, heading, remember
+from dashboards.page import answer, asked, heading, remember
 from dashboards.text import columns_html, plain
 from queries.sandbox import run_query
 from queries.views import all_views, view
@@ -31,8 +32,7 @@ def show() -> None:
     with editor:
         query = _editor()
         if query.strip():
-            with answers() as connection:
-                _answer(connection, query)
+            answer(partial(_answer, query))
 
 
 def _editor() -> str:
@@ -56,7 +56,7 @@ def _ask_for(name: str) -> None:
     st.session_state["query"] = f"from {name}\nlimit 100"
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+def _answer(query: str, connection: duckdb.DuckDBPyConnection) -> None:
     start = time.perf_counter()
     with at_most(connection, MOST_SECONDS):
         frame = run_query(connection, query, most_rows=MOST_ROWS + 1)
