@@ -13,6 +13,7 @@ import click
 
 from catalog.commands import pin, remove, rename
 from catalog.errors import NeurothekError
+from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
 from ingest.train_commands import train
 from queries.commands import compare, corpora, models, neuron, runs, schema, search, sql, views
@@ -160,6 +161,7 @@ _COMMANDS: Sequence[click.Command] = (
     neuron,
     compare,
     sql,
+    dashboard,
     views,
     schema,
     models,

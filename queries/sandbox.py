@@ -17,9 +17,13 @@ _PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 
 
 def run_query(
-    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    most_rows: int | None = None,
 ) -> pl.DataFrame:
-    """Run one query, values bound to its `$name`s, and return all of its rows.
+    """Run one query, values bound to its `$name`s, and return all of its rows, or the first `most_rows`.
 
     Raises:
         NotOneQuery: the text holds no statement or several.
@@ -29,7 +33,8 @@ def run_query(
     """
     try:
         statement = _only_statement(connection, query)
-        frame: pl.DataFrame = connection.sql(statement.query, params=dict(parameters or {})).pl()
+        rows = connection.sql(statement.query, params=dict(parameters or {}))
+        frame: pl.DataFrame = (rows if most_rows is None else rows.limit(most_rows)).pl()
     except duckdb.Error as error:
         raise translated(connection, error) from error
     except pl.exceptions.PolarsError as error:

@@ -1,0 +1,39 @@
+"""One scale of model colours for every chart: ordered by size, told apart with any colour vision."""
+
+from collections.abc import Mapping, Sequence
+
+# Five points of viridis (Smith and van der Walt 2015), whose lightness rises evenly in every colour vision.
+_ANCHORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+
+# The stretch of the scale that can be seen on the background, from the smallest model to the largest: the larger a
+# model, the further its colour is from the background.
+_STRETCH = {"light": (0.7, 0.0), "dark": (0.35, 1.0)}
+
+ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
+"""The one colour of what belongs to no model."""
+
+CONTRAST = {"light": "#b5532a", "dark": "#cf7a45"}
+"""Against the accent: what is suppressed, and the neuron one looks at."""
+
+
+def model_colours(models: Sequence[str], *, theme: str = "light") -> Mapping[str, str]:
+    """A colour for each model of the warehouse.
+
+    Args:
+        models: all models, smallest first, so that a model keeps its colour whichever are shown.
+        theme: "light" or "dark".
+    """
+    first, last = _STRETCH[theme]
+    steps = max(1, len(models) - 1)
+    # A single model stands where the largest would.
+    places = [last] if len(models) == 1 else [first + (last - first) * step / steps for step in range(len(models))]
+    return {model: _colour(place) for model, place in zip(models, places, strict=True)}
+
+
+def _colour(place: float) -> str:
+    """The scale at a place from 0 to 1 as a hex colour."""
+    position = place * (len(_ANCHORS) - 1)
+    index = min(int(position), len(_ANCHORS) - 2)
+    share = position - index
+    mixed = (round(low + (high - low) * share) for low, high in zip(_ANCHORS[index], _ANCHORS[index + 1], strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)

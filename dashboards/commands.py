@@ -1,0 +1,103 @@
+"""The command that opens the dashboard."""
+
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from catalog.commands import common_options, note
+from dashboards.colours import ACCENT
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1")
+"""Names under which this machine's own browser may ask."""
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: the first free from 8501]")
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Also let other machines in, under this name or address of this machine; 0.0.0.0: under all (repeatable).",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@common_options
+@click.pass_context
+def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_browser: bool) -> None:
+    """Look at the warehouse in a browser: compare sizes, search, single neurons, layers, SQL.
+
+    It listens on this machine only, unless --host opens it wider: then anybody who reaches the port can read the
+    whole warehouse. It never writes.
+    """
+    # Pages only read: views of an earlier release are brought up to date before the first page opens.
+    ctx.obj.warehouse.refresh_views()
+    if is_wide(hosts):
+        note(f"warning: anybody who reaches this machine as {', '.join(hosts)} can read all of {ctx.obj.path}")
+    command = server_command(port=port, hosts=hosts, browser=not no_browser)
+    environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(ctx.obj.path.absolute())}
+    # The server takes this process's place: whoever stops the command stops the server, and no shell is in between.
+    os.execve(command[0], command, environment)  # noqa: S606
+
+
+def is_wide(hosts: Sequence[str]) -> bool:
+    """Whether one of the hosts can be reached from other machines."""
+    return not all(_is_loopback(host) for host in hosts)
+
+
+def server_command(*, port: int | None, hosts: Sequence[str], browser: bool) -> list[str]:
+    """The command that serves the pages; settings are flags, so that no file in the current folder can change them."""
+    flags = {
+        "server.address": _address(hosts),
+        **({} if port is None else {"server.port": str(port)}),
+        "server.fileWatcherType": "none",
+        "server.runOnSave": "false",
+        # Streamlit opens a browser where there is one, and would ask for an e-mail address first.
+        **({} if browser else {"server.headless": "true"}),
+        "server.showEmailPrompt": "false",
+        "server.enableStaticServing": "false",
+        "browser.gatherUsageStats": "false",
+        "client.toolbarMode": "viewer",
+        # A page is drawn by its calls, not by the values that stand in it.
+        "runner.magicEnabled": "false",
+        # A person sees that something broke, the terminal says what: a trace would show the paths of this machine.
+        "client.showErrorDetails": "type",
+        "client.showErrorLinks": "false",
+        "theme.baseFontSize": "14",
+        **{f"theme.{kind}.primaryColor": colour for kind, colour in ACCENT.items()},
+    }
+    allowed = [f"--server.allowedHosts={host}" for host in _allowed_hosts(hosts)]
+    app = Path(__file__).with_name("app.py")
+    settings = [f"--{name}={value}" for name, value in flags.items()]
+    return [sys.executable, "-m", "streamlit", "run", str(app), *settings, *allowed]
+
+
+def _address(hosts: Sequence[str]) -> str:
+    outer = [host for host in hosts if not _is_loopback(host)]
+    if not outer:
+        return hosts[0] if hosts else LOCAL_HOSTS[1]
+    # Several names of this machine can only be served together.
+    return outer[0] if len(outer) == 1 else "0.0.0.0"  # noqa: S104 - asked for, and warned about
+
+
+def _allowed_hosts(hosts: Sequence[str]) -> list[str]:
+    own = [socket.gethostname()] if any(_is_everywhere(host) for host in hosts) else []
+    return list(dict.fromkeys([*LOCAL_HOSTS, *hosts, *own]))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_everywhere(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

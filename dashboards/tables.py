@@ -1,0 +1,111 @@
+"""How frames look on a page: labels, units and alignment of the columns that pages show."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from catalog.cells import TOKEN_COLUMNS
+from catalog.visible import visible, visible_list
+
+_MOST_ROWS_WHOLE = 15
+"""A longer table scrolls."""
+
+
+def show_table(frame: pl.DataFrame, *, key: str) -> None:
+    """Draw a table that one reads and sorts."""
+    st.dataframe(frame, column_config=columns(), hide_index=True, key=key)
+
+
+def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key: str, height: int) -> None:
+    """Draw a table of neurons, of which a click on any row opens the neuron's page.
+
+    Args:
+        neurons: rows with an address.
+        shown_columns: the columns to draw.
+        key: a name of its own on the page.
+        height: of a table too long to be drawn whole, in pixels.
+    """
+    picked = st.dataframe(
+        shown(neurons.select(shown_columns)),
+        column_config=columns(),
+        hide_index=True,
+        key=key,
+        on_select="rerun",
+        selection_mode=["single-row", "single-cell"],
+        height="content" if neurons.height <= _MOST_ROWS_WHOLE else height,
+    )
+    st.caption("Click a row to open its neuron, the name of a column to sort by it.")
+    place = chosen_row(picked.selection)
+    # A choice may be older than the rows it was made among.
+    if place is not None and place < neurons.height:
+        address = neurons.get_column("address")[place]
+        st.switch_page("views/neuron.py", query_params={"neuron": address})
+
+
+def chosen_row(selection: Mapping[str, Any]) -> int | None:
+    """The row of a table that a person clicked, in its box or anywhere; None if none."""
+    if selection["rows"]:
+        return int(selection["rows"][0])
+    cells = selection.get("cells") or []
+    return int(cells[0][0]) if cells else None
+
+
+def shown(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
+    """The frame without columns that are all unknown (except `keep`), its tokens with their white space marked."""
+    known = [name for name in frame.columns if name in keep or frame.get_column(name).null_count() < frame.height]
+    return frame.select(_marked(name, frame.schema[name]) for name in known)
+
+
+def _marked(name: str, dtype: pl.DataType) -> pl.Expr:
+    if name not in TOKEN_COLUMNS:
+        return pl.col(name)
+    if isinstance(dtype, pl.List):
+        return pl.col(name).map_elements(visible_list, return_dtype=pl.String)
+    return pl.col(name).map_elements(visible, return_dtype=pl.String) if dtype == pl.String else pl.col(name)
+
+
+def columns() -> dict[str, Any]:
+    """Label, unit and meaning of every column that a page's table may hold."""
+    number = st.column_config.NumberColumn
+    text = st.column_config.TextColumn
+    never = "Never active on the tokens seen."
+    return {
+        "model": text("model", pinned=True),
+        "size": number("size", format="compact", help="Parameters without embeddings."),
+        "n_layers": number("layers"),
+        "n_neurons": number("neurons", format="localized"),
+        "n_tokens_seen": number("tokens seen", format="localized", help="Positions at which the neurons were watched."),
+        "n_dead": number("dead", format="localized", help=never),
+        "dead_share": number("dead, share", format="percent", help=never),
+        "first_half_dead_share": number("in the first half", format="percent", help=never),
+        "provably_dead_share": number("provably dead", format="percent", help="No input can activate them."),
+        "never_active_share": number("never active", format="percent", help=never),
+        "never_active": st.column_config.CheckboxColumn("never active", help=never),
+        "is_dead": st.column_config.CheckboxColumn("dead", help=never),
+        "mean_frequency": number("mean frequency", format="percent", help="Of the neurons that fired."),
+        "median_frequency": number("median frequency", format="percent", help="Of the neurons that fired."),
+        "median_kurtosis": number("median kurtosis", format="%.2f", help="How far the neurons' lists stick out."),
+        "tokens_per_parameter": number("tokens/param", format="%.1f", help="Training tokens over parameters."),
+        "corpus": text("corpus"),
+        "comparable": st.column_config.CheckboxColumn("comparable", help="Measured as most of these models were."),
+        "address": text("neuron", pinned=True),
+        "frequency": number("frequency", format="%.4f", help="Share of the tokens seen at which it was active."),
+        "n_words": number("words", help="How many of the words it lists."),
+        "z_sum": number("z-score", format="%.2f", help="Sum over the words of the best z-score."),
+        "z_score": number("z-score", format="%.2f"),
+        "score": number("score", format="%.3f"),
+        "matched": text("tokens found"),
+        "neighbours": text("other tokens of its list", width="large"),
+        "top_tokens": text("promotes", width="large"),
+        "mean_activation": number("mean activation", format="%.4f"),
+        "activation_max": number("largest", format="%.3f"),
+        "n_active": number("active at", format="localized"),
+        "first_active": number("first active after", format="localized", help="Tokens before it first fired."),
+        "kurtosis": number("kurtosis", format="%.2f"),
+        "value_norm": number("value norm", format="%.3f"),
+        "depth": number("depth", format="%.2f"),
+        "side": text("side"),
+        "corpus_count": number("in corpus", format="localized"),
+    }

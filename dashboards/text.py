@@ -1,0 +1,68 @@
+"""Texts of the warehouse as the page shows them: as themselves, never as Markdown or HTML."""
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from catalog.visible import readable, visible
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+
+_STYLE = """
+<style>
+.nt-places { display: grid; grid-template-columns: max-content max-content 1fr; gap: 0.15rem 1rem; font-size: 0.93rem; }
+.nt-number { text-align: right; font-variant-numeric: tabular-nums; }
+.nt-domain { opacity: 0.65; }
+.nt-text { font-family: monospace; white-space: pre; overflow: hidden; display: grid; grid-template-columns: 3fr 2fr; }
+.nt-before { display: flex; justify-content: flex-end; overflow: hidden; opacity: 0.75; }
+.nt-after { overflow: hidden; text-overflow: ellipsis; }
+.nt-after span { opacity: 0.75; }
+.nt-token { border-radius: 0.2rem; padding: 0.05rem 0; font-weight: 600; }
+.nt-columns { margin: 0; padding: 0; font-size: 0.88rem; line-height: 1.35; }
+.nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
+.nt-columns dd { margin: 0; opacity: 0.7; }
+@media (max-width: 900px) { .nt-places { font-size: 0.85rem; gap: 0.15rem 0.6rem; } }
+</style>
+"""
+
+
+def plain(text: str) -> str:
+    """The text as Markdown that shows it unchanged."""
+    return _PUNCTUATION.sub(r"\\\1", text)
+
+
+def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
+    """Places of activation under each other: number, domain, and the text with its token marked and shaded.
+
+    Args:
+        places: rows with activation, domain, before, token and after.
+        shade: the colour of the strongest, as #rrggbb; weaker ones are paler.
+    """
+    places = list(places)
+    strongest = max((abs(place["activation"]) for place in places), default=0.0) or 1.0
+    rows = [_place(place, f"{shade}{_alpha(abs(place['activation']) / strongest)}") for place in places]
+    return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
+
+
+def columns_html(columns: Mapping[str, str]) -> str:
+    """Columns of a view, each with its description under it."""
+    rows = (f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in columns.items())
+    return f'{_STYLE}<dl class="nt-columns">{"".join(rows)}</dl>'
+
+
+def _place(place: Mapping[str, Any], colour: str) -> str:
+    before, after = (html.escape(readable(place[side])) for side in ("before", "after"))
+    token = html.escape(visible(place["token"]))
+    return (
+        f'<span class="nt-number">{place["activation"]:.3f}</span>'
+        f'<span class="nt-domain">{html.escape(readable(place["domain"]))}</span>'
+        f'<span class="nt-text"><span class="nt-before">{before}</span>'
+        f'<span class="nt-after"><b class="nt-token" style="background: {colour}">{token}</b>'
+        f"<span>{after}</span></span></span>"
+    )
+
+
+def _alpha(share: float) -> str:
+    """How opaque, as the last two digits of a colour; the strongest leaves the text readable on it."""
+    return f"{round(25 + 115 * share):02x}"

@@ -1,0 +1,99 @@
+"""The page of one neuron: what it promotes and suppresses, how often it fires, and on what."""
+
+import random
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+from dashboards import charts, tables
+from dashboards.colours import ACCENT, CONTRAST
+from dashboards.figures import Data, data_of, filled, show_source, statement
+from dashboards.page import answer, asked, heading, missing, remember, theme
+from dashboards.text import places_html, plain
+from queries.addresses import find_neuron
+from queries.models import KnownModel, choose_models
+from queries.neuron import NeuronPage, neuron_page
+
+MOST_BARS = 20
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    address = asked("neuron") or _first(connection)
+    heading(address)
+    _steps(connection, address)
+    neuron = find_neuron(connection, address)
+    page = neuron_page(connection, address, limit=MOST_BARS)
+    st.markdown(plain(page.summary))
+    _tokens(page)
+    if page.corpus is None:
+        missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
+        return
+    _activity(connection, page)
+    _places(page)
+
+
+def _first(connection: duckdb.DuckDBPyConnection) -> str:
+    smallest, *_ = choose_models(connection)
+    found = data_of(connection, "first_neuron", {"model": smallest.name}).frame.get_column("address")
+    return str(found[0]) if len(found) else f"{smallest.name}/L0N0"
+
+
+def _go_to_typed() -> None:
+    remember(neuron=st.session_state["address"].strip())
+
+
+def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> None:
+    """The ways to other neurons; the field stays where an address is none, so that it can be mended."""
+    st.session_state["address"] = address
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.text_input("Neuron", key="address", on_change=_go_to_typed, label_visibility="collapsed", width=300)
+        neuron = find_neuron(connection, address)
+        (model,) = choose_models(connection, [neuron.model])
+        place = neuron.layer * model.d_ffn + neuron.neuron
+        anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - a walk, no secret
+        for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
+            st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
+        st.page_link(
+            "views/layer.py",
+            label=f"Layer {neuron.layer}",
+            query_params={"model": neuron.model, "layer": str(neuron.layer)},
+        )
+
+
+def address_at(model: KnownModel, place: int) -> str:
+    """The neuron at a place of the model, counted over layers; after the last comes the first."""
+    layer, neuron = divmod(place % (model.n_layers * model.d_ffn), model.d_ffn)
+    return f"{model.name}/L{layer}N{neuron}"
+
+
+def _tokens(page: NeuronPage) -> None:
+    colours = {"promoted": ACCENT[theme()], "suppressed": CONTRAST[theme()]}
+    for column, side in zip(st.columns(2, gap="medium"), colours, strict=True):
+        with column:
+            st.markdown(f"**{'Promotes' if side == 'promoted' else 'Suppresses'}**")
+            rows = page.tokens.filter(pl.col("side") == side).head(MOST_BARS)
+            chart = charts.token_bars(rows, colours[side])
+            st.altair_chart(chart, width="stretch", key=f"tokens-{side}", alt=f"tokens {side}, with their scores")
+    st.caption("Scores: value vector times unembedding, the first tokens of each list. Geva et al. 2022, section 3.")
+    parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
+    show_source(Data("neuron_tokens", filled(statement("neuron_tokens"), parameters), page.tokens))
+
+
+def _activity(connection: duckdb.DuckDBPyConnection, page: NeuronPage) -> None:
+    st.subheader("Activity by domain", anchor=False)
+    tables.show_table(page.domains, key="domains")
+    st.caption(plain(f"On {page.corpus}. Frequency as in Voita et al. 2023, section 3."))
+
+
+def _places(page: NeuronPage) -> None:
+    st.subheader("Where it fires strongest", anchor=False)
+    if page.contexts.is_empty():
+        st.caption("Nowhere on the tokens seen, or the job contexts has not run.")
+        return
+    st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
+    st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
+
+
+answer(show)

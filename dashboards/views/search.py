@@ -1,0 +1,106 @@
+"""The page that searches: words and conditions in, a table of neurons out, each row a way to its neuron."""
+
+import shlex
+
+import duckdb
+import streamlit as st
+
+from dashboards import tables
+from dashboards.figures import csv_of, parquet_of
+from dashboards.page import answer, asked, heading, remember
+from dashboards.text import plain
+from queries.models import choose_models
+from queries.search import SIDES, Question, SearchResult, Side, parse_layers, search
+
+# Columns of the table; the downloads hold all.
+COLUMNS = ("address", "z_sum", "n_words", "side", "matched", "neighbours", "frequency", "never_active", "n_tokens_seen")
+
+_MOST = 1000
+_DEFAULT_LIMIT = 100
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Search")
+    question = _question(connection)
+    if not question.words:
+        st.caption(
+            "A word stands for every token that reads so, whatever its case and white space; quote a word that "
+            'holds blanks: "new york". In tables · is a blank and ↵ a line end.'
+        )
+        return
+    _results(search(connection, question))
+
+
+def _question(connection: duckdb.DuckDBPyConnection) -> Question:
+    models = [model.name for model in choose_models(connection)]
+    first, second = st.columns([3, 2], vertical_alignment="bottom")
+    typed = first.text_input("Words", asked("words") or "", key="words", placeholder="school university")
+    side: Side = (
+        second.segmented_control("Neurons that", SIDES, default=_side(), key="side", format_func=_spoken) or "promoted"
+    )
+    remember(words=typed, side=None if side == "promoted" else side)
+    with st.expander("Conditions"):
+        left, middle, right = st.columns(3)
+        chosen = left.multiselect("Models", models, key="search_models", placeholder="all models")
+        layers = left.text_input("Layers", key="layers", placeholder="3 or 3-5")
+        without = middle.text_input("Without the words", key="without")
+        where = middle.text_input(
+            "Condition on neurons, in SQL", asked("where") or "", key="where", placeholder="frequency < 0.01"
+        )
+        min_count = right.number_input("Tokens at least so often in the corpus", 0, key="min_count")
+        limit = right.number_input("Most neurons", 1, _MOST, _DEFAULT_LIMIT, key="limit")
+        switches = st.columns(3)
+        match_all = switches[0].toggle("Every word must be listed", key="match_all")
+        exact = switches[1].toggle(
+            "Exact tokens", key="exact", help="White space and case count; · stands for a blank."
+        )
+        alive = switches[2].toggle("Only neurons that fired", key="alive")
+    remember(where=where)
+    return Question(
+        words=words_of(typed),
+        side=side,
+        models=tuple(chosen),
+        layers=parse_layers(layers) if layers.strip() else None,
+        match_all=match_all,
+        exact=exact,
+        without=words_of(without),
+        where=where.strip() or None,
+        min_count=int(min_count),
+        alive=alive,
+        limit=int(limit),
+    )
+
+
+def words_of(typed: str) -> tuple[str, ...]:
+    """The words of a line: separated by blanks, a quoted one keeps its own; a lone quotation mark is itself."""
+    try:
+        return tuple(word for word in shlex.split(typed, posix=True) if word)
+    except ValueError:
+        return tuple(typed.split())
+
+
+def _results(result: SearchResult) -> None:
+    st.markdown(f"**{plain(result.title)}**")
+    if result.notes:
+        st.caption(plain("; ".join(result.notes) + "."))
+    found = result.neurons
+    if found.is_empty():
+        st.info("No neuron lists that under these conditions.")
+        return
+    told = [name for name in COLUMNS if name not in ("n_words", "side") or found.get_column(name).n_unique() > 1]
+    tables.link_to_neurons(found, told, key="found", height=640)
+    with st.container(horizontal=True):
+        st.download_button("CSV", csv_of(found), "neurons.csv", "text/csv", type="tertiary", on_click="ignore")
+        st.download_button("Parquet", parquet_of(found), "neurons.parquet", type="tertiary", on_click="ignore")
+
+
+def _side() -> Side:
+    return next((side for side in SIDES if side == asked("side")), "promoted")
+
+
+def _spoken(side: Side) -> str:
+    return {"promoted": "promote", "suppressed": "suppress", "both": "either"}[side]
+
+
+answer(show)

@@ -1,0 +1,51 @@
+"""Pages over warehouses made by hand: one with everything, one with projections only, one empty."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.support import warehouse as made
+
+APP = Path(__file__).parents[2] / "dashboards" / "app.py"
+WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})
+OF_TEXT = ("corpus_id", "top_token_log_frequency", "n_positions", "n_active", "n_active_bos", "activation_sum")
+MORE_OF_TEXT = ("activation_min", "activation_max", "first_active")
+
+Opener = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="session")
+def full_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("full") / "full.duckdb"
+    made.create(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def weights_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Projections of every model, and the facts that a publish derives from them: nothing of any text."""
+    path = tmp_path_factory.mktemp("weights") / "weights.duckdb"
+    made.create(path, tables=WEIGHTS_ONLY)
+    nothing = dict.fromkeys((*OF_TEXT, *MORE_OF_TEXT))
+    with duckdb.connect(str(path)) as connection:
+        made.insert(connection, "neuron_facts", [row | nothing for row in made.hand_made().rows["neuron_facts"]])
+    return path
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Opener:
+    """Opens a page of the dashboard on a warehouse, as a browser would with an address and its parameters."""
+
+    def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
+        monkeypatch.setenv("NEUROTHEK_WAREHOUSE", str(path))
+        app = AppTest.from_file(str(APP), default_timeout=30)
+        if name != "compare":
+            app.switch_page(f"views/{name}.py")
+        for key, value in parameters.items():
+            app.query_params[key] = value
+        return app.run()
+
+    return open_page

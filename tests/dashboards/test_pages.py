@@ -1,0 +1,232 @@
+"""Every page under streamlit's own test runner: right numbers, missing data, and nothing that it should not do."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboards.figures import data_of, filled, statement
+from dashboards.views import __file__ as views_file
+from queries.sandbox import run_query
+from tests.support import warehouse as made
+
+Opener = Callable[..., AppTest]
+PAGES = sorted(file.stem for file in Path(views_file).parent.glob("[a-z]*.py"))
+
+
+def text(page: AppTest) -> str:
+    """All the words of a page, with the marks of Markdown taken out."""
+    parts = [*page.title, *page.markdown, *page.caption, *page.info, *page.error, *page.warning, *page.code]
+    return "\n".join(str(part.value) for part in parts).replace("\\", "")
+
+
+def table(page: AppTest, column: str) -> pl.DataFrame:
+    """The table of the page that has a column."""
+    (found,) = [one.value for one in page.dataframe if column in one.value.columns]
+    return pl.from_pandas(found)
+
+
+def in_order(page: AppTest) -> None:
+    assert [error.message for error in page.exception] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_runs_on_a_full_warehouse(page: Opener, full_path: Path, name: str) -> None:
+    opened = page(full_path, name)
+    in_order(opened)
+    assert not opened.error
+    in_order(opened.run())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_runs_on_projections_only(page: Opener, weights_path: Path, name: str) -> None:
+    opened = page(weights_path, name)
+    in_order(opened)
+    assert not opened.error
+
+
+@pytest.mark.parametrize("name", ["compare", "neuron", "layer"])
+def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weights_path: Path, name: str) -> None:
+    shown = text(page(weights_path, name))
+    assert "no text was run through" in shown.casefold()
+    assert "neurothek ingest" in shown
+    assert "--job activity" in shown
+
+
+@pytest.mark.parametrize("name", ["compare", "search", "neuron", "layer"])
+def test_without_a_warehouse_a_page_says_how_to_build_one(page: Opener, tmp_path: Path, name: str) -> None:
+    opened = page(tmp_path / "none.duckdb", name)
+    in_order(opened)
+    assert "neurothek demo" in text(opened)
+    assert not (tmp_path / "none.duckdb").exists()
+
+
+def test_headlines_and_the_tokens_behind_them(page: Opener, full_path: Path) -> None:
+    opened = page(full_path)
+    row = table(opened, "n_dead").row(by_predicate=pl.col("model") == "tiny-1m", named=True)
+    dead = [key for key in made.DEAD if key[0] == 0]
+    assert row["n_dead"] == len(dead)
+    assert row["dead_share"] == pytest.approx(len(dead) / 10)
+    # Figures and headlines name the tokens on which "dead" was seen.
+    seen = int(row["n_tokens_seen"])
+    assert seen == 41
+    captions = [caption.value.replace("\\", "") for caption in opened.caption if "Dead" in caption.value]
+    assert captions
+    assert all(f"tiny-1m {seen}" in caption for caption in captions)
+    assert any("Voita et al. 2023" in caption for caption in captions)
+
+
+def test_models_are_picked_and_kept_in_the_address(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, models="tiny-1m,tiny-2m,nothing")
+    assert list(table(opened, "n_dead")["model"]) == ["tiny-1m", "tiny-2m"]
+    opened.multiselect(key="models").set_value(["tiny-2m"]).run()
+    assert list(table(opened, "n_dead")["model"]) == ["tiny-2m"]
+    assert opened.query_params["models"] == "tiny-2m"
+
+
+def test_search_finds_the_planted_neurons_and_a_click_opens_one(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "search", words="coffee")
+    rows = table(opened, "neighbours")
+    assert {"tiny-1m/L0N1", "tiny-2m/L2N3"} <= set(rows["address"])
+    place = list(rows["address"]).index("tiny-2m/L2N3")
+    opened.session_state["found"] = {"selection": {"rows": [], "columns": [], "cells": [[place, "address"]]}}
+    opened.run()
+    in_order(opened)
+    assert opened.title[0].value.replace("\\", "") == "tiny-2m/L2N3"
+
+
+def test_a_condition_narrows_a_search_and_is_refused_where_it_is_more(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "search", words="coffee", where="layer = 2")
+    assert all("/L2N" in address for address in table(opened, "neighbours")["address"])
+    opened.text_input(key="where").set_value("true; drop table store.models").run()
+    in_order(opened)
+    assert "is not one expression" in text(opened)
+
+
+def test_a_word_that_is_none_is_answered_as_text(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "search", words="![x](http://h/a.png)")
+    in_order(opened)
+    assert r"\!\[x\]\(http" in opened.error[0].value
+
+
+def test_a_neuron_shows_its_numbers_and_steps_to_the_next(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "neuron", neuron="tiny-1m/L0N4")
+    key = (0, 0, 4)
+    counted = [m for line in made.hand_made().coefficients[0, key].values() for m in line[1:]]
+    n_active = sum(m > 0 for m in counted)
+    assert f"Active at {n_active} of the {len(counted)} tokens of builtin" in text(opened)
+    assert table(opened, "domain")["n_active"].sum() == n_active
+    next_one = next(button for button in opened.button if button.label == "Next")
+    next_one.click().run()
+    assert opened.query_params["neuron"] == "tiny-1m/L1N0"
+    opened.text_input(key="address").set_value("tiny-2m/L1N2").run()
+    assert "layer 1 of tiny-2m" in text(opened)
+
+
+def test_a_dead_neuron_is_called_so_with_its_tokens(page: Opener, full_path: Path) -> None:
+    assert "Dead: never active on the 41 tokens of builtin" in text(page(full_path, "neuron", neuron="tiny-1m/L0N3"))
+
+
+def test_a_neuron_that_is_none_is_a_sentence(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "neuron", neuron="<b>/L0")
+    in_order(opened)
+    assert "is no address of a neuron" in text(opened)
+    assert opened.text_input(key="address").value == "<b>/L0"
+
+
+def test_a_script_token_is_text_wherever_it_stands(page: Opener, full_path: Path) -> None:
+    contexts = page(full_path, "sql", query="select address from contexts_text where token = ' <script>' limit 1")
+    address = table(contexts, "address")["address"][0]
+    opened = page(full_path, "neuron", neuron=address)
+    bodies = [element.proto.body for element in opened.get("html")]
+    assert any("·&lt;script&gt;" in body for body in bodies)
+    assert not any("<script" in body for body in bodies)
+
+
+def test_a_layer_counts_its_dead_and_lists_its_neurons(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "layer", model="tiny-2m", layer="2")
+    assert "6 neurons. 1 dead on the 84 tokens seen." in text(opened)
+    assert list(table(opened, "address")["address"]) == [f"tiny-2m/L2N{i}" for i in range(6)]
+    assert page(full_path, "layer", model="tiny-2m", layer="99").selectbox(key="layer-tiny-2m").value == 0
+
+
+def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "sql", query="select count(*) as n from neurons")
+    assert table(opened, "n")["n"][0] == sum(plan.n_layers * plan.d_ffn for plan in made.MODELS)
+    assert "1 rows in" in text(opened)
+    opened.text_area(key="query").set_value("select 2 as two")
+    next(button for button in opened.button if button.label == "Run").click().run()
+    assert table(opened, "two")["two"][0] == 2
+    assert opened.query_params["query"] == "select 2 as two"
+
+
+FORBIDDEN = (
+    "delete from store.models",
+    "copy (select 1) to 'stolen.csv'",
+    "select 1; select 2",
+    "attach 'other.duckdb'",
+    "set threads = 1",
+    "from read_csv('/etc/passwd')",
+    "from '/etc/passwd'",
+    "select content from read_text('/etc/passwd')",
+)
+
+
+def test_forbidden_sql_is_refused_in_a_sentence(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "sql")
+    for query in FORBIDDEN:
+        opened.text_area(key="query").set_value(query)
+        next(button for button in opened.button if button.label == "Run").click().run()
+        in_order(opened)
+        assert len(opened.error) == 1, query
+        assert not opened.dataframe, query
+
+
+def test_sql_brings_no_more_rows_than_a_page_holds(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "sql", query="from range(20000)")
+    assert table(opened, "range").height == 10_000
+    assert "the first 10,000 rows" in text(opened)
+
+
+def test_no_page_opens_a_writer(page: Opener, full_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[bool] = []
+    connect = duckdb.connect
+
+    def watched(path: str, read_only: bool = False, **settings: Any) -> duckdb.DuckDBPyConnection:
+        opened.append(read_only)
+        return connect(path, read_only=read_only, **settings)
+
+    monkeypatch.setattr(duckdb, "connect", watched)
+    for name in PAGES:
+        page(full_path, name)
+    assert opened
+    assert all(opened)
+
+
+@pytest.mark.parametrize("name", ["dead_by_depth", "frequency_by_depth", "frequency_distribution", "dead_by_tokens"])
+def test_the_sql_behind_a_figure_yields_its_data(full_path: Path, name: str) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        data = data_of(connection, name, {"models": ["tiny-1m", "it's none"]})
+        assert data.frame.height
+        assert run_query(connection, data.sql).equals(data.frame)
+
+
+def test_values_are_written_out_as_literals() -> None:
+    assert filled("$a = $b", {"a": "it's", "b": [1, "x"]}) == "'it''s' = [1, 'x']"
+
+
+def test_frequencies_of_the_distribution_are_those_of_the_neurons(full_path: Path) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        bins = run_query(connection, statement("frequency_distribution"), {"models": ["tiny-1m"]})
+        neurons = run_query(connection, "select frequency from neurons where model = 'tiny-1m' and frequency > 0")
+    found = [
+        neurons.filter(pl.col("frequency").is_between(row["frequency_from"] * 0.9999, row["frequency_to"] * 1.0001))
+        for row in bins.to_dicts()
+    ]
+    assert sum(bins.get_column("n_neurons")) == neurons.height
+    assert bins.get_column("share").sum() == pytest.approx(1)
+    assert all(part.height >= row["n_neurons"] for part, row in zip(found, bins.to_dicts(), strict=True))
