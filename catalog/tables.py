@@ -285,11 +285,68 @@ CONTEXTS = Table(
     },
 )
 
-FACTS: tuple[Table, ...] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, ACTIVITY, CONTEXTS)
+NGRAMS = Table(
+    name="ngrams",
+    scope="model_corpus",
+    key=("layer", "neuron", "n"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "n": SMALL,
+        "n_active": BIG,
+        "n_distinct": BIG,
+        "n_covering_50": BIG,
+        "n_covering_80": BIG,
+        "n_covering_90": BIG,
+        "n_covering_95": BIG,
+        "n_covering_99": BIG,
+    },
+)
+
+TRIGGERS = Table(
+    name="triggers",
+    scope="model_corpus",
+    key=("layer", "neuron", "n", "rank"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "n": SMALL,
+        "rank": SMALL,
+        "token_ids": IDS,
+        "n_active": BIG,
+        "n_occurrences": BIG,
+        "score": FLOAT,
+        "z_score": FLOAT,
+        "score_centred": FLOAT,
+        "rank_from_bottom": INTEGER,
+        "control_scores": SCORES,
+    },
+    # Scores are those of single tokens; controls are drawn for tokens that could make a detector.
+    nullable=frozenset({"score", "z_score", "score_centred", "rank_from_bottom", "control_scores"}),
+)
+
+NGRAM_SPECTRUM = Table(
+    name="ngram_spectrum",
+    scope="model_corpus",
+    key=("n", "n_occurrences"),
+    columns={"n": SMALL, "n_occurrences": BIG, "n_distinct": BIG},
+)
+
+FACTS: tuple[Table, ...] = (
+    PROJECTIONS,
+    POSTINGS,
+    TOKEN_NEIGHBOURS,
+    ACTIVITY,
+    CONTEXTS,
+    NGRAMS,
+    TRIGGERS,
+    NGRAM_SPECTRUM,
+)
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
     "activity": (ACTIVITY,),
     "contexts": (CONTEXTS,),
+    "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
 }
 """The tables that each job fills."""
 

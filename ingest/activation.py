@@ -1,10 +1,9 @@
 """When a coefficient counts as active ([V] 3; beyond ReLU ours)."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ingest.architectures import Shape
@@ -21,7 +20,7 @@ class ActivationRule:
     threshold: float | None
 
     @classmethod
-    def of(cls, shape: Shape, *, active_above: float | None = None) -> Self:
+    def of(cls, shape: Shape, *, active_above: float | None = None) -> "ActivationRule":
         """The rule of an architecture, or the one a person asked for."""
         if active_above is not None:
             return cls(active_above)
@@ -36,3 +35,7 @@ class ActivationRule:
             torch.ne(coefficients, 0, out=active)
         else:
             torch.gt(coefficients, self.threshold, out=active)
+
+    def active(self, coefficients: Float[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
+        """[*shape] whether each coefficient is active."""
+        return coefficients != 0 if self.threshold is None else coefficients > self.threshold

@@ -17,7 +17,7 @@ from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
 from ingest.errors import DiskTooSmall
-from ingest.jobs.protocols import TextJob, WeightsJob
+from ingest.jobs.protocols import Partials, TextJob, WeightsJob
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
 from ingest.runs import RunIdentity, versions
@@ -129,7 +129,7 @@ def _folded(work: Work, corpus: Corpus, job: TextJob, run: StagedRun, identity: 
     layers = [f"layer-{layer:04d}" for layer in range(work.transformer.shape.n_layers)]
     for layer, shard in enumerate(layers):
         if not run.has(shard, [table.name for table in job.tables]):
-            partials = [run.read(_part(layer, chunk), _PARTIAL) for chunk in range(n_chunks)]
+            partials = Partials(tuple(run.scan(_part(layer, chunk), _PARTIAL) for chunk in range(n_chunks)))
             run.write(shard, _checked(job.fold(layer, partials, corpus), job.tables))
     files = {table.name: _files(work, run, table, layers) for table in job.tables}
     return _finished(run, identity, files, needs_corpus=True)

@@ -63,7 +63,8 @@ def ingest_model(
     work, checkpoint = _open(warehouse, request, asked, progress or Silent())
     rule = ActivationRule.of(work.transformer.shape, active_above=request.active_above)
     weights = [job for name, job in registry.weights_jobs().items() if name in request.jobs]
-    texts = [job for name, job in registry.text_jobs(rule).items() if name in request.jobs]
+    text_jobs = registry.text_jobs(rule, work.transformer, work.tokenizer)
+    texts = [job for name, job in text_jobs.items() if name in request.jobs]
     corpus = _corpus(work) if texts else None
     identities = [_identity(work, job, None) for job in weights] + [_identity(work, job, corpus) for job in texts]
     missing = {identity.job: identity for identity in to_measure(warehouse, identities, force=request.force)}
