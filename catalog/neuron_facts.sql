@@ -107,7 +107,16 @@ select
     activities.activation_sum,
     activities.activation_min,
     activities.activation_max,
-    activities.first_active
+    activities.first_active,
+    profiles.n_sequences as n_position_sequences,
+    profiles.mutual_information,
+    profiles.mutual_information_corrected,
+    profiles.n_switches,
+    profiles.n_on_runs,
+    profiles.n_off_runs,
+    profiles.weakest_on,
+    profiles.weakest_off,
+    profiles.roughness
 from grid
 cross join model
 left join store.projections as projections
@@ -115,4 +124,7 @@ left join store.projections as projections
 left join texts on texts.layer = grid.layer and texts.neuron = grid.neuron
 left join frequencies on frequencies.layer = grid.layer and frequencies.neuron = grid.neuron
 left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
+left join store.positions as profiles
+    on profiles.model_id = $model_id and profiles.corpus_id = (select corpus_id from shown) and profiles.domain = 'all'
+    and profiles.layer = grid.layer and profiles.neuron = grid.neuron
 order by grid.layer, grid.neuron;

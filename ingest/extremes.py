@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -28,7 +28,7 @@ class Extremes:
     values: Float[Tensor, "columns k"]
 
     @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
+    def joined(cls, parts: Sequence["Extremes"]) -> "Extremes":
         """The extremes of several matrices with the same rows, their columns side by side."""
         return cls(torch.cat([part.rows for part in parts]), torch.cat([part.values for part in parts]))
 

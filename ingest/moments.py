@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -31,12 +30,12 @@ class Moments:
     kurtosis: Float[Tensor, " columns"]
     negative_share: Float[Tensor, " columns"]
 
-    def scaled(self, factors: Float[Tensor, " columns"]) -> Self:
+    def scaled(self, factors: Float[Tensor, " columns"]) -> "Moments":
         """The moments of the same columns, each multiplied by a positive factor."""
         return replace(self, mean=self.mean * factors, sd=self.sd * factors)
 
     @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
+    def joined(cls, parts: Sequence["Moments"]) -> "Moments":
         """The moments of several matrices with the same rows, their columns side by side."""
         return cls(**{field.name: torch.cat([getattr(part, field.name) for part in parts]) for field in fields(cls)})
 

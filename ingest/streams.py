@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -57,7 +57,7 @@ class DiskStreams:
         """Size of the file."""
         return corpus.n_tokens * transformer.shape.d_model * transformer.dtype.itemsize
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "DiskStreams":
         # Two-byte floats are kept as integers, since numpy has no bfloat16; no arithmetic is done on them.
         kind = {2: np.int16, 4: np.float32, 8: np.float64}[self._itemsize]
         self._file = np.memmap(self._path, dtype=kind, mode="w+", shape=self._shape)

@@ -1,7 +1,6 @@
 """The rows of an unembedding that have a token: every score is taken against these alone."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import torch
@@ -22,7 +21,7 @@ class Vocabulary:
     rows: Float[Tensor, "vocab d_model"]
 
     @classmethod
-    def of(cls, unembedding: Float[Tensor, "rows d_model"], ids: np.ndarray) -> Self:
+    def of(cls, unembedding: Float[Tensor, "rows d_model"], ids: np.ndarray) -> "Vocabulary":
         """Leave out the rows without a token (OPT: 50,272 rows, 50,265 tokens); nothing is copied if they come last."""
         count = len(ids)
         if count and int(ids[-1]) == count - 1:

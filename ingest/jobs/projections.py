@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import polars as pl
@@ -74,7 +74,7 @@ class _Opened:
     scorer: Scorer
 
     @classmethod
-    def of(cls, transformer: Transformer, tokenizer: Tokenizer, *, k: int) -> Self:
+    def of(cls, transformer: Transformer, tokenizer: Tokenizer, *, k: int) -> "_Opened":
         vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
         kept = min(k, len(vocabulary.ids) // 2)
         return cls(vocabulary, Scorer(vocabulary.rows, keep=Keep(largest=kept, smallest=kept, moments=True)))

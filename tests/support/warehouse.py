@@ -151,9 +151,9 @@ def create(path: Path, *, tables: frozenset[str] | None = None) -> None:
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     """Apply the migrations by hand."""
-    for number, file in enumerate(sorted(SCHEMA.glob("*.sql")), start=1):
+    for file in sorted(SCHEMA.glob("*.sql")):
         connection.execute(file.read_text("utf-8"))
-        connection.execute("insert into store.schema_versions values (?, timestamp '2026-01-01')", [number])
+        connection.execute("insert into store.schema_versions values (?, timestamp '2026-01-01')", [int(file.name[:4])])
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -> None:
