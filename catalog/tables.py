@@ -285,6 +285,33 @@ CONTEXTS = Table(
     },
 )
 
+POSITIONS = Table(
+    name="positions",
+    scope="model_corpus",
+    key=("layer", "neuron", "domain"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "domain": TEXT,
+        "n_sequences": BIG,
+        "first_position": INTEGER,
+        "mutual_information": DOUBLE,
+        "mutual_information_corrected": DOUBLE,
+        "n_switches": INTEGER,
+        "n_on_runs": INTEGER,
+        "n_off_runs": INTEGER,
+        "weakest_on": DOUBLE,
+        "weakest_off": DOUBLE,
+        "roughness": DOUBLE,
+        "counts_64": COUNTS,
+        "counts": COUNTS,
+    },
+    # Undefined without a full-length sequence, without a run of the sort, or not kept.
+    nullable=frozenset(
+        {"mutual_information", "mutual_information_corrected", "weakest_on", "weakest_off", "roughness", "counts"}
+    ),
+)
+
 NGRAMS = Table(
     name="ngrams",
     scope="model_corpus",
@@ -341,12 +368,14 @@ FACTS: tuple[Table, ...] = (
     NGRAMS,
     TRIGGERS,
     NGRAM_SPECTRUM,
+    POSITIONS,
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
     "activity": (ACTIVITY,),
     "contexts": (CONTEXTS,),
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
+    "positions": (POSITIONS,),
 }
 """The tables that each job fills."""
 

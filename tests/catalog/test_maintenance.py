@@ -54,8 +54,8 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     before = rows(warehouse, "select * from store.postings where model_id = 1")
     deleted = remove(warehouse, "tiny")
     from_weights = {"projections": 12, "postings": 96, "token_neighbours": 20}
-    assert deleted == from_weights | {"activity": 24, "contexts": 10} | FROM_NGRAMS
-    for table in ("corpora", "sequences", "token_counts", "activity", "contexts", "ngrams", "triggers"):
+    assert deleted == from_weights | {"activity": 24, "contexts": 10, "positions": 12} | FROM_NGRAMS
+    for table in ("corpora", "sequences", "token_counts", "activity", "contexts", "ngrams", "triggers", "positions"):
         assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
     assert rows(warehouse, "select * from store.postings") == before
     assert rows(warehouse, "select sha256 from store.tokenizers") == [("t1",)]
@@ -64,9 +64,9 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
 
 def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
     assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10}
-    jobs = [("activity",), ("ngrams",), ("projections",)]
+    jobs = [("activity",), ("ngrams",), ("positions",), ("projections",)]
     assert rows(warehouse, "select job from store.runs order by job") == jobs
-    assert remove(warehouse, "tiny", corpus="text") == {"activity": 24, "contexts": 0} | FROM_NGRAMS
+    assert remove(warehouse, "tiny", corpus="text") == {"activity": 24, "contexts": 0, "positions": 12} | FROM_NGRAMS
     assert rows(warehouse, "select count(*), count(n_active) from store.neuron_facts") == [(12, 0)]
     assert rows(warehouse, "select count(*) from store.projections") == [(12,)]
 

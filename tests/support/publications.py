@@ -17,6 +17,7 @@ from catalog.tables import (
     MODELS,
     NGRAM_SPECTRUM,
     NGRAMS,
+    POSITIONS,
     POSTINGS,
     PROJECTIONS,
     RUNS,
@@ -157,6 +158,19 @@ def contexts_frames() -> dict[str, pl.DataFrame]:
     return {"contexts": frame(CONTEXTS, rows)}
 
 
+def positions_frames() -> dict[str, pl.DataFrame]:
+    """The pooled profile of every neuron over three sequences of four counted positions; none knows its position."""
+    rows = [
+        {"layer": layer, "neuron": neuron, "domain": "all", "n_sequences": 3, "first_position": 1}
+        | {"mutual_information": 0.0, "mutual_information_corrected": 0.0, "roughness": 0.0}
+        | {"n_switches": 0, "n_on_runs": 0, "n_off_runs": 0, "weakest_on": None, "weakest_off": None}
+        | {"counts_64": [1, 1, 1, 1], "counts": None}
+        for layer in range(N_LAYERS)
+        for neuron in range(D_FFN)
+    ]
+    return {"positions": frame(POSITIONS, rows)}
+
+
 def ngrams_frames() -> dict[str, pl.DataFrame]:
     """Tokens that trigger every neuron but the dead ones: id 1 at half of its activations, id 2 at the others."""
     alive = [(layer, neuron) for layer in range(N_LAYERS) for neuron in range(1, D_FFN)]
@@ -207,8 +221,9 @@ def publish_job(
 
 
 def publish_everything(warehouse: Warehouse, *, seed: int = 0) -> None:
-    """One model with projections, activity, contexts and n-grams on one corpus."""
+    """One model with projections, activity, contexts, n-grams and positions on one corpus."""
     publish_job(warehouse, "projections", weights_frames(seed))
     publish_job(warehouse, "activity", activity_frames(seed), text=corpus())
     publish_job(warehouse, "contexts", contexts_frames(), text=corpus())
     publish_job(warehouse, "ngrams", ngrams_frames(), text=corpus())
+    publish_job(warehouse, "positions", positions_frames(), text=corpus())
