@@ -57,9 +57,7 @@ class Neurothek:
         Raises:
             WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
         """
-        warehouse = self.warehouse
-        warehouse.refresh_views()
-        with warehouse.reader() as connection:
+        with self.warehouse.current_reader() as connection:
             yield connection
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:

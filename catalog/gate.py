@@ -35,8 +35,8 @@ class Gate:
 
     @contextmanager
     def shared(self, deadline: float) -> Iterator[None]:
-        """Pass with other readers; a folder that cannot be written has no publishers, hence no gate."""
-        if not os.access(self._path if self._path.exists() else self._path.parent, os.W_OK):
+        """Pass with other readers; where no publisher ever made a lock file, or none can write, there is no gate."""
+        if not os.access(self._path, os.W_OK):
             yield
             return
         lock = self._lock()

@@ -19,23 +19,18 @@ grid as (
     select layers.layer::smallint as layer, neurons.neuron::integer as neuron
     from model, unnest(range(model.n_layers)) as layers(layer), unnest(range(model.d_ffn)) as neurons(neuron)
 ),
-ranked as (
-    select layer, neuron, 'top' as side, unnest(top_token_ids[1:10]) as token_id, unnest(range(1, least(len(top_token_ids), 10) + 1)) as place
-    from store.projections where model_id = $model_id
-    union all
-    select layer, neuron, 'bottom', unnest(bottom_token_ids[1:10]), unnest(range(1, least(len(bottom_token_ids), 10) + 1))
-    from store.projections where model_id = $model_id
+ids as (
+    -- Every id from 0 to the last, so that an id's place in the lists below is the id plus one, holes included.
+    select unnest(range(max(tokens.token_id) + 1)) as token_id
+    from store.tokens as tokens
+    inner join model on model.tokenizer_id = tokens.tokenizer_id
 ),
 texts as (
-    select
-        ranked.layer,
-        ranked.neuron,
-        list(tokens.text order by ranked.place) filter (ranked.side = 'top') as top_tokens,
-        list(tokens.text order by ranked.place) filter (ranked.side = 'bottom') as bottom_tokens
-    from ranked
-    inner join store.tokens as tokens on tokens.token_id = ranked.token_id
-    inner join model on model.tokenizer_id = tokens.tokenizer_id
-    group by ranked.layer, ranked.neuron
+    select list(tokens.text order by ids.token_id) as by_id
+    from ids
+    cross join model
+    left join store.tokens as tokens
+        on tokens.token_id = ids.token_id and tokens.tokenizer_id = model.tokenizer_id
 ),
 counts as (
     select token_counts.token_id, sum(token_counts.n_occurrences) as n
@@ -43,14 +38,25 @@ counts as (
     inner join shown on shown.corpus_id = token_counts.corpus_id
     group by token_counts.token_id
 ),
-frequencies as (
-    select listed.layer, listed.neuron, avg(ln(1 + coalesce(counts.n, 0))) as top_token_log_frequency
-    from (
-        select layer, neuron, unnest(top_token_ids) as token_id from store.projections where model_id = $model_id
-    ) as listed
-    left join counts on counts.token_id = listed.token_id
-    where exists (select 1 from shown)
-    group by listed.layer, listed.neuron
+logarithms as (
+    select list(ln(1 + coalesce(counts.n, 0)) order by ids.token_id) as by_id
+    from ids
+    left join counts on counts.token_id = ids.token_id
+),
+-- Looking ids up in one list takes a tenth of the time that unnesting, joining and collecting them again takes.
+listed as (
+    select
+        projections.*,
+        list_select((select by_id from texts), list_transform(top_token_ids[1:10], lambda i: i + 1)) as top_tokens,
+        list_select((select by_id from texts), list_transform(bottom_token_ids[1:10], lambda i: i + 1)) as bottom_tokens,
+        case
+            when exists (select 1 from shown)
+                then list_avg(
+                    list_select((select by_id from logarithms), list_transform(top_token_ids, lambda i: i + 1))
+                )
+        end as top_token_log_frequency
+    from store.projections as projections
+    where projections.model_id = $model_id
 ),
 domains as (
     -- Domains lie one after another in a corpus: what came before a domain is counted before its first activation.
@@ -91,16 +97,16 @@ select
     (select corpus_id from shown) as corpus_id,
     model.name || '/L' || grid.layer || 'N' || grid.neuron as address,
     (grid.layer + 0.5::double) / model.n_layers as depth,
-    projections.value_norm,
-    projections.score_mean,
-    projections.score_sd,
-    projections.score_skewness,
-    projections.score_kurtosis,
-    projections.score_negative_share,
-    projections.preactivation_bound,
-    texts.top_tokens,
-    texts.bottom_tokens,
-    frequencies.top_token_log_frequency,
+    listed.value_norm,
+    listed.score_mean,
+    listed.score_sd,
+    listed.score_skewness,
+    listed.score_kurtosis,
+    listed.score_negative_share,
+    listed.preactivation_bound,
+    listed.top_tokens,
+    listed.bottom_tokens,
+    listed.top_token_log_frequency,
     activities.n_positions,
     activities.n_active,
     activities.n_active_bos,
@@ -119,10 +125,7 @@ select
     profiles.roughness
 from grid
 cross join model
-left join store.projections as projections
-    on projections.model_id = $model_id and projections.layer = grid.layer and projections.neuron = grid.neuron
-left join texts on texts.layer = grid.layer and texts.neuron = grid.neuron
-left join frequencies on frequencies.layer = grid.layer and frequencies.neuron = grid.neuron
+left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
 left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
 left join store.positions as profiles
     on profiles.model_id = $model_id and profiles.corpus_id = (select corpus_id from shown) and profiles.domain = 'all'

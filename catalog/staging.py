@@ -15,6 +15,7 @@ import filelock
 import polars as pl
 
 from catalog.errors import NeurothekError
+from catalog.interrupts import keyboard_interrupts
 from catalog.tables import Table
 
 MANIFEST = "manifest.json"
@@ -118,7 +119,8 @@ class StagedRun:
             rows = f"select * from read_parquet($files) order by {', '.join(table.order)}"
             query = f"copy ({rows}) to '{_quoted(temporary)}' (format parquet)"
             try:
-                connection.execute(query, {"files": files})
+                with keyboard_interrupts():
+                    connection.execute(query, {"files": files})
                 temporary.replace(target)
             except (duckdb.IOException, OSError) as error:
                 temporary.unlink(missing_ok=True)
@@ -160,7 +162,8 @@ def staged_run(staging: Path, manifest: RunManifest) -> Iterator[StagedRun]:
 
 def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
     folder.mkdir(exist_ok=True)
-    for stray in folder.glob(".*.parquet.*"):
+    # Hidden files are unfinished ones; the lock is held, so whoever wrote them is gone.
+    for stray in folder.glob(".*"):
         stray.unlink(missing_ok=True)
     earlier = _read_manifest(folder)
     if earlier is not None:

@@ -1,11 +1,12 @@
 """The one door to DuckDB: short leases on the warehouse file, for many readers or one writer."""
 
+import glob
 import os
 import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ import duckdb
 from catalog.errors import NeurothekError
 from catalog.gate import Gate
 from catalog.instances import shared_reader, sole_writer
+from catalog.interrupts import keyboard_interrupts
 from catalog.migrations import LATEST, migrate, version_of
 
 WAIT_SECONDS = 60.0
@@ -24,6 +26,9 @@ STORAGE_VERSION = "v1.5.0"
 """Format of the file, so that DuckDB 1.5 and later open it."""
 
 _RETRY_SECONDS = 0.02
+
+# A checksum of eight bytes goes before it.
+_MAGIC, _MAGIC_END = b"DUCK", 12
 
 Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -94,6 +99,27 @@ class Warehouse:
         """Whether there is a file at the path."""
         return self.path.exists()
 
+    def require_writable(self) -> None:
+        """Refuse a path that could not be published to, before anything is measured; nothing is created.
+
+        Raises:
+            WarehouseInvalid, WarehouseBusy: as `reader`.
+            WarehouseUnwritable: the file, its folder or its disk takes no writing.
+        """
+        _refuse_file(self.path)
+        if not self.path.parent.is_dir():
+            raise WarehouseUnwritable(self.path, f"there is no folder {self.path.parent}")
+        if self.path.exists():
+            with self.reader():
+                pass
+            if not os.access(self.path, os.W_OK):
+                raise WarehouseUnwritable(self.path, "the file is read-only")
+        try:
+            with tempfile.TemporaryFile(dir=self.path.parent):
+                pass
+        except OSError as error:
+            raise WarehouseUnwritable(self.path, error.strerror or str(error)) from error
+
     @contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lease a read-only connection that cannot reach files, networks or its own settings.
@@ -103,11 +129,11 @@ class Warehouse:
             WarehouseInvalid: it is no warehouse, or one of a newer release.
             WarehouseBusy: a writer of another program held it for too long.
         """
-        _refuse_name(self.path)
+        _refuse_file(self.path)
         if not self.path.exists():
             raise WarehouseMissing(self.path)
         deadline = time.monotonic() + self.wait_seconds
-        with shared_reader(self.path, lambda: self._open_reader(deadline)) as connection:
+        with shared_reader(self.path, lambda: self._open_reader(deadline)) as connection, keyboard_interrupts():
             yield connection
 
     @contextmanager
@@ -119,9 +145,9 @@ class Warehouse:
             WarehouseBusy: readers or a writer elsewhere held it for too long.
             WarehouseUnwritable: the folder or the disk refuses.
         """
-        _refuse_name(self.path)
+        _refuse_file(self.path)
         deadline = time.monotonic() + self.wait_seconds
-        with sole_writer(self.path), self._gate().exclusive(deadline):
+        with sole_writer(self.path), self._gate().exclusive(deadline), keyboard_interrupts():
             if not self.path.exists():
                 self._create()
             connection = self._connect_until(deadline, read_only=False)
@@ -146,15 +172,27 @@ class Warehouse:
             except duckdb.IOException as error:
                 raise WarehouseUnwritable(self.path, _first_line(error)) from error
 
-    def refresh_views(self) -> None:
-        """Install this release's views where the file has others; a file that cannot be written keeps its own."""
-        if self.views is None or not self.exists():
-            return
-        with self.reader() as connection:
-            current = version_of(connection) == LATEST and not self.views.outdated(connection)
-        if not current and os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK):
-            with self.writer():
-                pass
+    @contextmanager
+    def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease a reader whose file has this release's views; a file that cannot be written keeps its own.
+
+        Raises:
+            As `reader`.
+        """
+        with ExitStack() as lease:
+            connection = lease.enter_context(self.reader())
+            if self._is_outdated(connection) and self._is_writable():
+                lease.close()
+                with self.writer():
+                    pass
+                connection = lease.enter_context(self.reader())
+            yield connection
+
+    def _is_outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        return version_of(connection) < LATEST or (self.views is not None and self.views.outdated(connection))
+
+    def _is_writable(self) -> bool:
+        return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
 
     def _gate(self) -> Gate:
         return Gate(self.path)
@@ -191,7 +229,7 @@ class Warehouse:
     def _create(self) -> None:
         """Make the empty warehouse under a temporary name and move it into place: nobody ever sees half of one."""
         fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
-        fresh.unlink(missing_ok=True)
+        self._clear_unfinished()
         try:
             with duckdb.connect(str(fresh), config=_settings(read_only=False)) as connection:
                 self._bring_up_to_date(connection)
@@ -199,7 +237,12 @@ class Warehouse:
         except (duckdb.IOException, OSError) as error:
             raise WarehouseUnwritable(self.path, _first_line(error)) from error
         finally:
-            fresh.unlink(missing_ok=True)
+            self._clear_unfinished()
+
+    def _clear_unfinished(self) -> None:
+        """Delete unfinished new warehouses; the gate is closed, so those of other processes were left by a kill."""
+        for stray in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.new*"):
+            stray.unlink(missing_ok=True)
 
     def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection) -> None:
         if version_of(connection) > LATEST:
@@ -221,11 +264,22 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0].removeprefix("IO Error: ")
 
 
-def _refuse_name(path: Path) -> None:
+def _refuse_file(path: Path) -> None:
     if path.stem == "store":
         raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
     if path.is_dir():
         raise WarehouseInvalid(path, "it is a folder")
+    if path.exists() and not _is_duckdb(path):
+        raise WarehouseInvalid(path, "it is not a DuckDB file")
+
+
+def _is_duckdb(path: Path) -> bool:
+    """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAGIC_END).endswith(_MAGIC)
+    except OSError as error:
+        raise WarehouseInvalid(path, error.strerror or str(error)) from error
 
 
 def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:

@@ -29,12 +29,11 @@ class ActivationRule:
     def __str__(self) -> str:
         return "m != 0" if self.threshold is None else f"m > {self.threshold:g}"
 
-    def mark_(self, active: Float[Tensor, "*shape"], coefficients: Float[Tensor, "*shape"]) -> None:
-        """[*shape] write 1 into `active` where a coefficient is active, else 0."""
+    def mark_(self, active: Float[Tensor, "*shape"], coefficients: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """[*shape] write 1 into `active` where a coefficient is active, else 0, and return it."""
         if self.threshold is None:
-            torch.ne(coefficients, 0, out=active)
-        else:
-            torch.gt(coefficients, self.threshold, out=active)
+            return torch.ne(coefficients, 0, out=active)
+        return torch.gt(coefficients, self.threshold, out=active)
 
     def active(self, coefficients: Float[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
         """[*shape] whether each coefficient is active."""

@@ -23,7 +23,7 @@ from ingest.errors import (
 from ingest.hashing import fingerprint
 from ingest.weights import Checkpoint, Weights, weight_files
 
-__all__ = ["Checkpoint", "Weights", "find"]
+__all__ = ["Checkpoint", "Weights", "find", "model_name"]
 
 NAME = re.compile(r"[A-Za-z0-9._@+-]+")
 
@@ -57,7 +57,7 @@ def find(
     require_supported(config, where=source)
     files, pickled = weight_files(folder, allow_pickle=allow_pickle)
     found = Checkpoint(
-        name=_name(source, folder, name, revision),
+        name=_name(source, name, revision),
         source=source,
         folder=folder,
         revision=commit,
@@ -92,15 +92,21 @@ def _folder(source: str, revision: str | None, allow_pickle: bool) -> tuple[Path
     return snapshot, snapshot.name
 
 
-def _name(source: str, folder: Path, name: str | None, revision: str | None) -> str:
-    if name is None:
-        last = Path(source).name
-        # "." and ".." are folders whose name stands elsewhere.
-        name = last if last not in ("", "..") else folder.resolve().name
-        name = f"{name}@{revision}" if revision is not None else name
-    if not NAME.fullmatch(name):
-        raise ModelNameInvalid(name, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", name).strip("-") or "NAME")
-    return name
+def model_name(source: str, *, name: str | None = None, revision: str | None = None) -> str:
+    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for."""
+    if name is not None:
+        return name
+    last = Path(source).name
+    # "." and ".." are folders whose name stands elsewhere.
+    last = last if last not in ("", "..") else Path(source).expanduser().resolve().name
+    return f"{last}@{revision}" if revision is not None else last
+
+
+def _name(source: str, name: str | None, revision: str | None) -> str:
+    called = model_name(source, name=name, revision=revision)
+    if not NAME.fullmatch(called):
+        raise ModelNameInvalid(called, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-") or "NAME")
+    return called
 
 
 def _config(folder: Path) -> dict[str, Any]:

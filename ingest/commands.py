@@ -89,9 +89,10 @@ def _ingest(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] 
 
 
 def _request(options: dict[str, Any]) -> IngestRequest:
+    from ingest.jobs.registry import NAMES
     from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
-    jobs = tuple(options["jobs"])
+    jobs = tuple(name for asked in options["jobs"] for name in (NAMES if asked == "all" else [asked]))
     text = TextRequest(
         corpora=options["corpora"] or ("builtin",),
         name=options["corpus_name"],
@@ -102,7 +103,7 @@ def _request(options: dict[str, Any]) -> IngestRequest:
     memory = {} if options["memory"] is None else {"memory_bytes": options["memory"]}
     same = ("revision", "allow_pickle", "device", "dtype", "active_above", "batch_tokens", "staging", "force")
     return IngestRequest(
-        jobs=DEFAULT_JOBS if not jobs or "all" in jobs else jobs,
+        jobs=jobs or DEFAULT_JOBS,
         text=text,
         **memory,
         **{name: options[name] for name in same},

@@ -334,6 +334,36 @@ class TokenizerUnfit(NeurothekError):
 # What is to be measured
 
 
+class ModelNamedTwice(NeurothekError):
+    """Two models of one command that would get one name."""
+
+    def __init__(self, name: str, sources: Sequence[str]) -> None:
+        super().__init__(
+            f"{' and '.join(sources)} would both be called {name} in the warehouse:"
+            f" give one of them another name, as in {name}-2={sources[-1]}"
+        )
+
+
+class ParametersDiffer(NeurothekError):
+    """The warehouse holds the same job of the same model and corpus, measured otherwise."""
+
+    def __init__(self, job: str, model: str, differences: Sequence[str]) -> None:
+        super().__init__(
+            f"{job} of {model} is in the warehouse with other settings ({'; '.join(differences)});"
+            " repeat those settings, or add --force to replace it"
+        )
+
+
+class ModelChanged(NeurothekError):
+    """The warehouse holds the same weights under another configuration."""
+
+    def __init__(self, name: str, differences: Sequence[str]) -> None:
+        super().__init__(
+            f"the model {name} is in the warehouse with another config.json ({'; '.join(differences)});"
+            " restore that one, or give this model another name with NAME="
+        )
+
+
 class TokenizerTooLarge(NeurothekError):
     """A tokenizer with ids that the unembedding has no row for."""
 
@@ -353,6 +383,33 @@ class CorpusUnknown(NeurothekError):
             f"the corpus {name} was asked for by name, but the warehouse {found}:"
             " give one such name alone, or builtin, or NAME=PATH"
         )
+
+
+class CorpusNameInvalid(NeurothekError):
+    """A name that no corpus of a person's own can have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"a corpus cannot be named {name!r}: letters, digits and . _ @ + - are allowed,"
+            " and builtin means the built-in text"
+        )
+
+
+class CorpusChanged(NeurothekError):
+    """A corpus of the warehouse whose text is to be read again and is no longer what it was."""
+
+    def __init__(self, name: str, domain: str, location: str) -> None:
+        super().__init__(
+            f"the corpus {name} has to be read again for this model, but the text of its domain {domain}"
+            f" at {location} has changed since: restore it, or give the new text as NAME=PATH"
+        )
+
+
+class ThresholdInvalid(NeurothekError):
+    """A threshold that no coefficient can be compared with."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(f"--active-above {value} was asked for, but a coefficient is compared with a finite number")
 
 
 class DiskTooSmall(NeurothekError):

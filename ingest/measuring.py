@@ -78,14 +78,7 @@ def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) 
 def measure_text(
     work: Work, corpus: Corpus, jobs: Sequence[tuple[TextJob, RunIdentity]], plan: SweepPlan
 ) -> dict[str, int]:
-    """Measure jobs that read text in one sweep, and publish them together; rows by table.
-
-    Raises:
-        DiskTooSmall: the staging folder's disk cannot hold what is to be staged.
-    """
-    if not jobs:
-        return {}
-    _require_disk(work, corpus, len(jobs), plan)
+    """Measure jobs that read text in one sweep, and publish them together; rows by table."""
     record = corpus_record(corpus)
     with ExitStack() as stack:
         runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
@@ -192,7 +185,12 @@ def _finished(
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
 
 
-def _require_disk(work: Work, corpus: Corpus, n_jobs: int, plan: SweepPlan) -> None:
+def require_disk(work: Work, corpus: Corpus, n_jobs: int, plan: SweepPlan) -> None:
+    """Refuse a staging folder whose disk cannot hold what is to be staged.
+
+    Raises:
+        DiskTooSmall: says how much is needed and how much there is.
+    """
     shape = work.transformer.shape
     rows = shape.n_layers * shape.d_ffn * n_jobs * (10 * len(corpus.chunks()))
     needed = rows * _BYTES_PER_ROW + plan.disk_bytes

@@ -1,26 +1,27 @@
 """From a model and a text to published rows: what is missing is measured, staged and published."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import torch
 
 from catalog.progress import Progress, Silent
-from catalog.publish import NameTaken
 from catalog.staging import discard_runs
 from catalog.tables import JobUnknown
-from catalog.warehouse import Warehouse, first_row
+from catalog.warehouse import Warehouse
 from ingest import checkpoints, tokenization
 from ingest.activation import ActivationRule
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
+from ingest.errors import ThresholdInvalid
 from ingest.jobs import registry
-from ingest.jobs.protocols import Job
-from ingest.measuring import Work, measure_text, measure_weights
+from ingest.jobs.protocols import Job, TextJob, WeightsJob
+from ingest.measuring import Work, measure_text, measure_weights, require_disk
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
-from ingest.runs import RunIdentity, to_measure
+from ingest.runs import RunIdentity, refuse_other_model, to_measure
 from ingest.sweep_plan import SweepPlan, plan
 from ingest.texts import choose_corpus
 from ingest.weights import Checkpoint
@@ -49,52 +50,70 @@ class ModelReport:
     seconds: float
 
 
+@dataclass(frozen=True)
+class _Agenda:
+    """The runs that were asked for, and which of their jobs are still to be measured."""
+
+    identities: Sequence[RunIdentity]
+    weights: Sequence[tuple[WeightsJob, RunIdentity]]
+    texts: Sequence[tuple[TextJob, RunIdentity]]
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """Names of the jobs that are to be measured."""
+        return tuple(identity.job for _, identity in (*self.weights, *self.texts))
+
+
 def ingest_model(
     warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress | None = None
 ) -> ModelReport:
     """Measure one model and publish the rows; what is finished is not measured again.
+
+    Everything that can be refused is refused before anything is written.
 
     Raises:
         JobUnknown: a name is no job.
         NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
     """
     started = time.monotonic()
-    check_jobs(request.jobs)
+    check_request(request)
+    warehouse.require_writable()
     work, checkpoint = _open(warehouse, request, asked, progress or Silent())
-    rule = ActivationRule.of(work.transformer.shape, active_above=request.active_above)
-    weights = [job for name, job in registry.weights_jobs().items() if name in request.jobs]
-    text_jobs = registry.text_jobs(rule, work.transformer, work.tokenizer)
-    texts = [job for name, job in text_jobs.items() if name in request.jobs]
-    corpus = _corpus(work) if texts else None
-    identities = [_identity(work, job, None) for job in weights] + [_identity(work, job, corpus) for job in texts]
-    missing = {identity.job: identity for identity in to_measure(warehouse, identities, force=request.force)}
-    rows = measure_weights(work, [(job, missing[job.name]) for job in weights if job.name in missing])
-    todo = [(job, missing[job.name]) for job in texts if job.name in missing]
-    if corpus is not None and todo:
+    corpus = _corpus(work) if set(request.jobs) & set(_text_jobs(work)) else None
+    agenda = _agenda(work, corpus)
+    rows: dict[str, int] = {}
+    if corpus is not None and agenda.texts:
         work, chosen = _planned(work, checkpoint, corpus)
-        rows |= measure_text(work, corpus, todo, chosen)
+        require_disk(work, corpus, len(agenda.texts), chosen)
+        rows |= measure_weights(work, agenda.weights)
+        rows |= measure_text(work, corpus, agenda.texts, chosen)
+    else:
+        rows |= measure_weights(work, agenda.weights)
     # A process that was killed between publishing and tidying left shards that nobody needs.
-    discard_runs(work.staging, [identity.key for identity in identities])
+    discard_runs(work.staging, [identity.key for identity in agenda.identities])
     return ModelReport(
         model=work.model.name,
-        jobs=tuple(missing),
+        jobs=agenda.jobs,
         rows=rows,
-        up_to_date=tuple(identity.job for identity in identities if identity.job not in missing),
+        up_to_date=tuple(identity.job for identity in agenda.identities if identity.job not in agenda.jobs),
         corpus=corpus.name if corpus else None,
         n_tokens=corpus.n_counted if corpus else 0,
         seconds=time.monotonic() - started,
     )
 
 
-def check_jobs(names: Sequence[str]) -> None:
-    """Refuse names that are no jobs.
+def check_request(request: IngestRequest) -> None:
+    """Refuse what no model can be asked for.
 
     Raises:
-        JobUnknown: with the nearest name.
+        JobUnknown: a name is no job; with the nearest name.
+        ThresholdInvalid: the threshold of activity is no finite number.
     """
-    for name in names:
+    for name in request.jobs:
         if name not in registry.NAMES:
             raise JobUnknown(name)
+    if request.active_above is not None and not math.isfinite(request.active_above):
+        raise ThresholdInvalid(request.active_above)
 
 
 def _open(
@@ -104,11 +123,36 @@ def _open(
     checkpoint = checkpoints.find(
         asked.source, name=asked.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
     )
-    _refuse_other_weights(warehouse, checkpoint)
     tokenizer = tokenization.load(checkpoint.folder)
     transformer = open_transformer(checkpoint, device=_device(request), dtype=_DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer)
+    refuse_other_model(warehouse, record)
     return Work(warehouse, request, record, tokenizer, transformer, progress), checkpoint
+
+
+def _rule(work: Work) -> ActivationRule:
+    return ActivationRule.of(work.transformer.shape, active_above=work.request.active_above)
+
+
+def _text_jobs(work: Work) -> Mapping[str, TextJob]:
+    return registry.text_jobs(_rule(work), work.transformer, work.tokenizer)
+
+
+def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
+    """What is asked for and not finished.
+
+    Raises:
+        ParametersDiffer: a job is finished with other parameters.
+    """
+    weights = [job for name, job in registry.weights_jobs().items() if name in work.request.jobs]
+    texts = [job for name, job in _text_jobs(work).items() if name in work.request.jobs]
+    identities = [_identity(work, job, None) for job in weights] + [_identity(work, job, corpus) for job in texts]
+    missing = {found.job: found for found in to_measure(work.warehouse, identities, force=work.request.force)}
+    return _Agenda(
+        identities=identities,
+        weights=[(job, missing[job.name]) for job in weights if job.name in missing],
+        texts=[(job, missing[job.name]) for job in texts if job.name in missing],
+    )
 
 
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -118,15 +162,6 @@ def _device(request: IngestRequest) -> str:
     if request.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     return request.device
-
-
-def _refuse_other_weights(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
-    if not warehouse.exists():
-        return
-    with warehouse.reader() as connection:
-        known = first_row(connection, "select weights_sha256 from store.models where name = ?", [checkpoint.name])
-    if known is not None and known[0] != checkpoint.weights_sha256:
-        raise NameTaken(checkpoint.name)
 
 
 def _corpus(work: Work) -> Corpus:
@@ -148,7 +183,7 @@ def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus) -> tuple[Work, 
     streamed = open_transformer(
         checkpoint, device=work.transformer.device, dtype=work.transformer.dtype, resident=False
     )
-    return Work(work.warehouse, request, work.model, work.tokenizer, streamed, work.progress), chosen
+    return replace(work, transformer=streamed), chosen
 
 
 def _identity(work: Work, job: Job, corpus: Corpus | None) -> RunIdentity:
@@ -161,6 +196,7 @@ def _identity(work: Work, job: Job, corpus: Corpus | None) -> RunIdentity:
         shape=asdict(work.transformer.shape),
         tokenizer_sha256=work.tokenizer.sha256,
         corpus_sha256=corpus.sha256 if corpus else None,
+        sequence_length=corpus.sequence_length if corpus else None,
         # Weights are projected in float32 whatever the model computes in.
         dtype=work.request.dtype if corpus else "float32",
         parameters=job.parameters(),

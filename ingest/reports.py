@@ -7,7 +7,9 @@ from pathlib import Path
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
-from ingest.pipeline import ModelReport, check_jobs, ingest_model
+from ingest.checkpoints import model_name
+from ingest.errors import ModelNamedTwice
+from ingest.pipeline import ModelReport, check_request, ingest_model
 from ingest.request import IngestRequest, ModelSource
 
 
@@ -32,9 +34,11 @@ def ingest_all(
     """Measure every model; one that fails does not stop the others.
 
     Raises:
-        JobUnknown: a name is no job, whatever the model.
+        JobUnknown, ThresholdInvalid: the request makes no sense, whatever the model.
+        ModelNamedTwice: two of the models would get one name.
     """
-    check_jobs(request.jobs)
+    check_request(request)
+    _refuse_one_name(request, models)
     return [_outcome(warehouse, request, asked, progress) for asked in models]
 
 
@@ -59,11 +63,19 @@ def print_report(
     return 2 if problems else 0
 
 
+def _refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
+    sources: dict[str, str] = {}
+    for model in map(ModelSource.parse, models):
+        name = model_name(model.source, name=model.name, revision=request.revision)
+        if name in sources:
+            raise ModelNamedTwice(name, [sources[name], model.source])
+        sources[name] = model.source
+
+
 def _outcome(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> Outcome:
-    name, equals, source = asked.partition("=")
-    model = ModelSource(source, name) if equals else ModelSource(asked)
     try:
-        return Outcome(asked, ingest_model(warehouse, request, model, progress=progress), None)
+        report = ingest_model(warehouse, request, ModelSource.parse(asked), progress=progress)
+        return Outcome(asked, report, None)
     except NeurothekError as error:
         return Outcome(asked, None, str(error))
     finally:

@@ -30,6 +30,12 @@ class ModelSource:
     source: str
     name: str | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> "ModelSource":
+        """`NAME=SOURCE`, or a source alone."""
+        name, equals, source = text.partition("=")
+        return cls(source, name) if equals else cls(text)
+
 
 @dataclass(frozen=True)
 class TextRequest:

@@ -7,20 +7,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from catalog.errors import NeurothekError
+from catalog.publish import ModelRecord, NameTaken, TokenizerChanged
 from catalog.warehouse import Warehouse
+from ingest.errors import ModelChanged, ParametersDiffer
 
+# What config.json decides beside the weights.
+_CONFIGURED = ("architecture", "activation", "norm_position", "n_heads", "context_length")
 _LIBRARIES = ("neurothek", "torch", "transformers", "tokenizers", "duckdb", "polars", "numpy")
-
-
-class ParametersDiffer(NeurothekError):
-    """The warehouse holds the same job of the same model and corpus, measured otherwise."""
-
-    def __init__(self, job: str, model: str, differences: Sequence[str]) -> None:
-        super().__init__(
-            f"{job} of {model} is in the warehouse with other settings ({'; '.join(differences)});"
-            " repeat those settings, or add --force to replace it"
-        )
 
 
 @dataclass(frozen=True)
@@ -35,6 +28,7 @@ class RunIdentity:
         shape: the architecture and its sizes, since a config can be edited beside the same weights.
         tokenizer_sha256: hash of the tokenizer, whose ids are the unmasked ones.
         corpus_sha256: fingerprint of the corpus; None for jobs that read only weights.
+        sequence_length: ids that a sequence of the corpus holds at most; None likewise.
         dtype: number format of the model.
         parameters: the job's own parameters, as JSON values.
     """
@@ -46,6 +40,7 @@ class RunIdentity:
     shape: Mapping[str, Any]
     tokenizer_sha256: str
     corpus_sha256: str | None
+    sequence_length: int | None
     dtype: str
     parameters: Mapping[str, Any]
 
@@ -82,6 +77,36 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     return missing
 
 
+def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
+    """Refuse a model whose name stands for something else in the warehouse, before anything is measured.
+
+    Raises:
+        NameTaken: for other weights.
+        TokenizerChanged: for these weights with another tokenizer.
+        ModelChanged: for these weights with another config.json.
+    """
+    if not warehouse.exists():
+        return
+    query = """
+        select models.*, tokenizers.sha256 as tokenizer_sha256
+        from store.models as models
+        inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
+        where models.name = $name
+    """
+    with warehouse.reader() as connection:
+        known = connection.sql(query, params={"name": model.name}).pl()
+    if known.is_empty():
+        return
+    before, now = known.row(0, named=True), model.row.row(0, named=True)
+    if before["weights_sha256"] != now["weights_sha256"]:
+        raise NameTaken(model.name)
+    if before["tokenizer_sha256"] != model.tokenizer.item(0, "sha256"):
+        raise TokenizerChanged(model.name)
+    changed = [name for name in _CONFIGURED if before[name] != now[name]]
+    if changed:
+        raise ModelChanged(model.name, [_difference(name, before[name], now[name]) for name in changed])
+
+
 def versions() -> str:
     """Versions of this package and of the libraries that numbers may depend on, as JSON."""
     return json.dumps({name: metadata.version(name) for name in _LIBRARIES})
@@ -96,19 +121,23 @@ def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | N
         inner join store.models as models on models.model_id = runs.model_id
         left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
         where models.name = ? and models.weights_sha256 = ? and runs.job = ?
-            and corpora.sha256 is not distinct from ?
+            and corpora.sha256 is not distinct from ? and corpora.sequence_length is not distinct from ?
+            and (corpora.corpus_id is null or corpora.tokenizer_id = models.tokenizer_id)
     """
+    corpus = [identity.corpus_sha256, identity.sequence_length]
     with warehouse.reader() as connection:
-        rows = connection.execute(
-            query, [identity.model, identity.weights_sha256, identity.job, identity.corpus_sha256]
-        ).fetchall()
+        rows = connection.execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
     if not rows:
         return None
     return dict(zip(("run_key", "job_version", "parameters", "dtype"), rows[0], strict=True))
 
 
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:
-    before = {"dtype": earlier["dtype"], **json.loads(earlier["parameters"])}
-    asked = {"dtype": identity.dtype, **json.loads(identity.parameters_json)}
+    before = {name: earlier[name] for name in ("job_version", "dtype")} | json.loads(earlier["parameters"])
+    asked = {"job_version": identity.version, "dtype": identity.dtype} | json.loads(identity.parameters_json)
     names = [name for name in sorted(before | asked) if before.get(name) != asked.get(name)]
-    return [f"{name}: {before.get(name)} there, {asked.get(name)} asked for" for name in names]
+    return [_difference(name, before.get(name), asked.get(name)) for name in names]
+
+
+def _difference(name: str, before: object, asked: object) -> str:
+    return f"{name}: {before} there, {asked} asked for"

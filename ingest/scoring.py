@@ -176,7 +176,7 @@ def _buffer(size: int, device: torch.device) -> Float[Tensor, " size"]:
 def _scale(vectors: Float[Tensor, "columns d_model"], spread: Float[Tensor, ""]) -> Float[Tensor, " columns"]:
     """[columns] powers of two that bring scores near 1; 1 for a zero vector."""
     typical = torch.linalg.vector_norm(vectors, dim=1, dtype=torch.float64) * spread.double()
-    exponents = torch.where(typical > 0, -typical.log2().round(), 0.0).clamp(-100, 100)
+    exponents = torch.where(typical > 0, -typical.log2().round(), 0.0).clamp(-126, 126)
     return torch.exp2(exponents).float()
 
 

@@ -1,15 +1,16 @@
 """The corpus that a request asks for: of the warehouse where it lies there, else prepared from its sources."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest import corpora
 from ingest.corpora import Corpus, Recipe
-from ingest.errors import CorpusUnknown, SequenceTooLong
+from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown, SequenceTooLong
 from ingest.request import LONGEST_SEQUENCE, TextRequest
-from ingest.sources import BUILTIN, Source, parse_sources
+from ingest.sources import BUILTIN, NAME, Source, parse_sources
 from ingest.tokenization import Tokenizer
 
 
@@ -21,27 +22,69 @@ def choose_corpus(
     Raises:
         SequenceTooLong: longer sequences were asked for than the model takes.
         CorpusUnknown: a corpus was asked for by name and the warehouse has none of that name.
+        CorpusChanged: such a corpus has to be read again, and its text is no longer the same.
+        CorpusNameInvalid: the corpus was given a name that it cannot have.
         SourceMissing, ...: see `corpora`.
     """
-    length = request.sequence_length or min(context_length, LONGEST_SEQUENCE)
-    if length > context_length:
-        raise SequenceTooLong(length, context_length)
-    recipe = _recipe(warehouse, request, length)
-    name = request.name or _stored_name(warehouse, request)
-    stored = _stored(warehouse, recipe, tokenizer)
-    return stored or corpora.prepare(recipe, tokenizer, name=name, progress=progress)
-
-
-def _recipe(warehouse: Warehouse, request: TextRequest, length: int) -> Recipe:
+    if (request.sequence_length or 0) > context_length:
+        raise SequenceTooLong(request.sequence_length or 0, context_length)
     name = _stored_name(warehouse, request)
     if name is None:
-        sources = parse_sources(request.corpora)
-        limit, packing = request.tokens_per_domain, request.packing
+        _check_name(request.name)
+        found = _of_sources(warehouse, request, tokenizer, context_length)
     else:
-        said = _stored_recipe(warehouse, name)
-        sources = [Source(source["domain"], source["location"]) for source in said["sources"]]
-        limit, packing = said["tokens_per_domain"], said["packing"]
-    return corpora.recipe(sources, sequence_length=length, tokens_per_domain=limit, packing=packing)
+        found = _of_name(warehouse, name, request, tokenizer, context_length)
+    if isinstance(found, Corpus):
+        return found
+    return corpora.prepare(found, tokenizer, name=name or request.name, progress=progress)
+
+
+def _of_sources(
+    warehouse: Warehouse, request: TextRequest, tokenizer: Tokenizer, context_length: int
+) -> Corpus | Recipe:
+    """What the sources make: a corpus of the warehouse, or the recipe of a new one."""
+    recipe = corpora.recipe(
+        [_absolute(source) for source in parse_sources(request.corpora)],
+        sequence_length=request.sequence_length or min(context_length, LONGEST_SEQUENCE),
+        tokens_per_domain=request.tokens_per_domain,
+        packing=request.packing,
+    )
+    return _stored(warehouse, recipe, tokenizer) or recipe
+
+
+def _of_name(
+    warehouse: Warehouse, name: str, request: TextRequest, tokenizer: Tokenizer, context_length: int
+) -> Corpus | Recipe:
+    """A corpus of the warehouse if this tokenizer made it, else the recipe of one, to be carried out again."""
+    rows = _rows(warehouse, name)
+    for row in rows:
+        length = row["sequence_length"]
+        fits = length == request.sequence_length if request.sequence_length else length <= context_length
+        if _is_of(row, tokenizer) and fits:
+            return _of_row(warehouse, row, tokenizer)
+    said = json.loads(rows[0]["recipe"])
+    recipe = corpora.recipe(
+        [Source(source["domain"], source["location"]) for source in said["sources"]],
+        sequence_length=request.sequence_length or min(said["sequence_length"], context_length),
+        tokens_per_domain=said["tokens_per_domain"],
+        packing=said["packing"],
+    )
+    for source, sha256 in zip(said["sources"], recipe.hashes, strict=True):
+        if source["sha256"] != sha256:
+            raise CorpusChanged(name, source["domain"], source["location"])
+    return recipe
+
+
+def _check_name(name: str | None) -> None:
+    if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
+        raise CorpusNameInvalid(name)
+
+
+def _absolute(source: Source) -> Source:
+    """The source with a path that means the same file wherever the recipe is read again."""
+    if source.builtin_domain is not None:
+        return source
+    return Source(source.domain, str(Path(source.location).absolute()))
 
 
 def _stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
@@ -63,33 +106,51 @@ def _names(warehouse: Warehouse) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def _stored_recipe(warehouse: Warehouse, name: str) -> dict[str, Any]:
-    with warehouse.reader() as connection:
-        rows = connection.execute(
-            "select recipe from store.corpora where name = ? order by corpus_id desc limit 1", [name]
-        ).fetchall()
-    said: dict[str, Any] = json.loads(rows[0][0])
+def _stored(warehouse: Warehouse, recipe: Recipe, tokenizer: Tokenizer) -> Corpus | None:
+    """The corpus made of the same text in the same way with the same tokenizer, if the warehouse holds it."""
+    if not warehouse.exists():
+        return None
+    content = _content(recipe.json())
+    for row in _rows(warehouse):
+        if _is_of(row, tokenizer) and _content(row["recipe"]) == content:
+            return _of_row(warehouse, row, tokenizer)
+    return None
+
+
+def _content(recipe: str) -> dict[str, Any]:
+    """A recipe without the places of its files: the hashes say what stands in them."""
+    said: dict[str, Any] = json.loads(recipe)
+    for source in said["sources"]:
+        if not source["location"].startswith(f"{BUILTIN}:"):
+            del source["location"]
     return said
 
 
-def _stored(warehouse: Warehouse, recipe: Recipe, tokenizer: Tokenizer) -> Corpus | None:
-    """The corpus made by the same recipe with the same tokenizer, if the warehouse holds it."""
-    if not warehouse.exists():
-        return None
+def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]:
+    """Rows of `corpora`, those of one name if it is given, with what was their tokenizer; the newest first."""
     query = """
-        select corpora.*, tokenizers.sha256 as tokenizer_sha256
+        select corpora.*, tokenizers.sha256 as tokenizer_sha256, tokenizers.bos_token_id
         from store.corpora as corpora
         inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = corpora.tokenizer_id
-        where corpora.recipe = $recipe and tokenizers.sha256 = $sha256
-        order by corpora.corpus_id desc limit 1
+        where $name is null or corpora.name = $name
+        order by corpora.corpus_id desc
     """
     with warehouse.reader() as connection:
-        rows = connection.sql(query, params={"recipe": recipe.json(), "sha256": tokenizer.sha256}).pl()
-        if rows.is_empty():
-            return None
-        row = rows.row(0, named=True)
-        sequences = connection.sql(
-            "select sequence_id, domain, tokens, starts_document from store.sequences where corpus_id = $corpus_id",
-            params={"corpus_id": row["corpus_id"]},
-        ).pl()
+        rows: list[dict[str, Any]] = connection.sql(query, params={"name": name}).pl().to_dicts()
+    return rows
+
+
+def _is_of(row: dict[str, Any], tokenizer: Tokenizer) -> bool:
+    """Whether the tokenizer made the corpus: the same pieces, and the same prepended BOS or none."""
+    return bool(row["tokenizer_sha256"] == tokenizer.sha256 and row["bos_token_id"] == tokenizer.bos_id)
+
+
+def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
+    query = """
+        select sequence_id, domain, tokens, starts_document
+        from store.sequences
+        where corpus_id = $corpus_id
+    """
+    with warehouse.reader() as connection:
+        sequences = connection.sql(query, params={"corpus_id": row["corpus_id"]}).pl()
     return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)

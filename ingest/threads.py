@@ -1,6 +1,6 @@
 """Several threads that each run whole blocks of work, instead of one operation spread over several threads."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import torch
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def share(items: Iterable[Item], work: Callable[[Iterator[Item]], None], *, workers: int) -> None:
@@ -28,6 +29,20 @@ def share(items: Iterable[Item], work: Callable[[Iterator[Item]], None], *, work
                 future.result()
         finally:
             queue.close()
+
+
+def mapped(function: Callable[[Item], Result], items: Sequence[Item], *, device: torch.device) -> list[Result]:
+    """The results of `function` in the order of `items`: by one thread a core, or one for a GPU."""
+    results: dict[int, Result] = {}
+
+    def work(mine: Iterator[int]) -> None:
+        with torch.inference_mode():
+            for number in mine:
+                results[number] = function(items[number])
+
+    workers = torch.get_num_threads() if device.type == "cpu" else 1
+    share(range(len(items)), work, workers=max(1, min(workers, len(items))))
+    return [results[number] for number in range(len(items))]
 
 
 @contextmanager

@@ -24,11 +24,6 @@ class NeuronAddress:
         """The address as people write it."""
         return f"{self.model}/L{self.layer}N{self.neuron}"
 
-    @property
-    def parameters(self) -> dict[str, int]:
-        """The numbers by which statements find it."""
-        return {"model_id": self.model_id, "layer": self.layer, "neuron": self.neuron}
-
 
 def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAddress:
     """The neuron at an address.

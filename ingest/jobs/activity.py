@@ -10,7 +10,8 @@ from catalog.tables import ACTIVITY, Table
 from ingest.activation import ActivationRule
 from ingest.architectures import Shape
 from ingest.corpora import Corpus
-from ingest.observers.activity import ABOVE, ActivityObserver
+from ingest.observers.activity import ActivityObserver
+from ingest.observers.tallies import ABOVE
 from ingest.sweep import Observer
 
 

@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ingest.batches import Batch
+from ingest.observers.sequences import CountedSequence, counted_sequences
+from ingest.threads import mapped
 
 KEPT = 10
 """Contexts a neuron."""
@@ -40,12 +42,9 @@ class ContextsObserver:
 
     def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
         """Take in [batch time d_ffn] coefficients m."""
-        for row, length in enumerate(batch.lengths):
-            counted = coefficients[row, batch.first_counted : length]
-            if len(counted):
-                values, positions = self._strongest(counted)
-                sequences = torch.full_like(positions, batch.first_sequence + row)
-                self._held.append((sequences[None], values[None], positions[None] + batch.first_counted))
+        for sequences in counted_sequences(batch, coefficients):
+            counted = [sequence for sequence in sequences if len(sequence.coefficients)]
+            self._held += mapped(self._strongest, counted, device=coefficients.device)
             if len(self._held) >= _HELD:
                 self._reduce()
 
@@ -71,16 +70,20 @@ class ContextsObserver:
         order = values.abs().sort(dim=0, descending=True, stable=True).indices[:KEPT]
         self._held = [(sequences.gather(0, order), values.gather(0, order), positions.gather(0, order))]
 
-    def _strongest(self, counted: Float[Tensor, "time d_ffn"]) -> tuple[Float[Tensor, " d_ffn"], Int[Tensor, " d_ffn"]]:
-        """([d_ffn], [d_ffn]) the m of largest |m| in one sequence, and its first position."""
+    def _strongest(
+        self, sequence: CountedSequence
+    ) -> tuple[Int[Tensor, "1 d_ffn"], Float[Tensor, "1 d_ffn"], Int[Tensor, "1 d_ffn"]]:
+        """([1 d_ffn], [1 d_ffn], [1 d_ffn]) the sequence, the m of largest |m| in it, and its first position."""
+        counted = sequence.coefficients
         maxima = torch.stack([self._magnitude(block) for block in torch.split(counted, _BLOCK_ROWS)])
         # argmax takes the first of equal values: the first block, and in it the first row.
         first_rows = maxima.argmax(0) * _BLOCK_ROWS
         rows = first_rows[None] + torch.arange(min(_BLOCK_ROWS, len(counted)), device=counted.device)[:, None]
         # The last block may be short; its last row again changes no first maximum.
         candidates = counted.gather(0, rows.clamp_(max=len(counted) - 1))
-        best = candidates.abs().argmax(0)
-        return candidates.gather(0, best[None])[0].float(), first_rows + best
+        best = candidates.abs().argmax(0)[None]
+        positions = first_rows + best + sequence.first_position
+        return torch.full_like(positions, sequence.number), candidates.gather(0, best).float(), positions
 
     def _magnitude(self, block: Float[Tensor, "rows d_ffn"]) -> Float[Tensor, " d_ffn"]:
         """[d_ffn] largest |m| of a block."""

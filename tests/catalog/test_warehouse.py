@@ -191,3 +191,31 @@ def _foreign_writer(path: Path) -> Iterator[int]:
         process.stdout.readline()
         yield process.pid
         process.kill()
+
+
+class OneView:
+    """Installs a view with the given number in it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute(f"create or replace view main.answer as select {self.number} as number")
+
+    def outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        found = connection.execute("select sql from duckdb_views() where view_name = 'answer'").fetchall()
+        return not found or str(self.number) not in found[0][0]
+
+
+def test_a_reader_brings_the_views_of_this_release_unless_the_file_is_read_only(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(number: int) -> list[tuple[int]]:
+        with Warehouse(warehouse.path, views=OneView(number)).current_reader() as connection:
+            rows: list[tuple[int]] = connection.execute("select number from answer").fetchall()
+        return rows
+
+    assert answer(41) == [(41,)]
+    assert answer(42) == [(42,)]
+    monkeypatch.setattr(Warehouse, "_is_writable", lambda _: False)
+    assert answer(43) == [(42,)]

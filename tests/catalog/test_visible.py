@@ -1,0 +1,35 @@
+"""Tokens as people see them: no two look alike, and none moves the cursor."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.visible import readable, typed, visible, visible_list
+
+
+def test_white_space_is_marked() -> None:
+    assert visible(" school") == "·school"
+    assert visible("a\n\tb") == "a↵⇥b"
+    assert visible_list([" a", "b", " "]) == "·a b ·"
+
+
+def test_the_marks_themselves_are_escaped() -> None:
+    assert visible("·") == "\\xb7"
+    assert visible("↵⇥") == "\\u21b5\\u21e5"
+    assert visible("\x1b[31m\xa0\u200b\U000e0001") == "\\x1b[31m\\xa0\\u200b\\U000e0001"
+
+
+def test_running_text_keeps_its_blanks() -> None:
+    assert readable("two words\n") == "two words↵"
+
+
+def test_typed_turns_back_what_was_shown() -> None:
+    assert typed("·school↵") == " school\n"
+
+
+@given(first=st.text(max_size=4), second=st.text(max_size=4))
+def test_shown_alike_means_alike(first: str, second: str) -> None:
+    shown = visible(first)
+    assert shown.isprintable()
+    assert " " not in shown
+    if "\\" not in first + second and visible(second) == shown:
+        assert first == second

@@ -1,0 +1,78 @@
+"""Small measurements from end to end: a text of two domains, a request for it, and every table that came out."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from catalog.warehouse import Warehouse
+from ingest.pipeline import ModelReport, ingest_model
+from ingest.request import IngestRequest, ModelSource, TextRequest
+from queries import views
+
+TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"
+WORDS = TEXT.split()
+
+LONG_WORDS, SHORT_DOCUMENTS = 420, 14
+
+
+def long_document() -> str:
+    """A document of many sequences."""
+    chosen = random.Random(1)
+    return " ".join(chosen.choice(WORDS) for _ in range(LONG_WORDS))
+
+
+def short_documents() -> list[str]:
+    """Documents that are shorter than a sequence."""
+    chosen = random.Random(2)
+    return [" ".join(chosen.choice(WORDS) for _ in range(5 + 2 * n)) for n in range(SHORT_DOCUMENTS)]
+
+
+def write_corpus(folder: Path) -> tuple[str, ...]:
+    """Both as files under `folder`; returns what to give to --corpus: the domains `long` and `short`."""
+    (folder / "long.txt").write_text(long_document())
+    (folder / "short").mkdir()
+    for number, document in enumerate(short_documents()):
+        (folder / "short" / f"{number:02d}.txt").write_text(document)
+    return (f"long={folder / 'long.txt'}", f"short={folder / 'short'}")
+
+
+def open_warehouse(path: Path) -> Warehouse:
+    """The door as the front door opens it, but without patience."""
+    return Warehouse(path, views=views, wait_seconds=5.0)
+
+
+def request(corpora: tuple[str, ...], *, text: dict[str, Any] | None = None, **fields: Any) -> IngestRequest:
+    """A request for this text in small batches; `text` and `fields` override."""
+    asked = TextRequest(**{"corpora": corpora, **(text or {})})
+    return IngestRequest(**{"text": asked, "batch_tokens": 200, "device": "cpu", **fields})
+
+
+def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> ModelReport:
+    """Measure one model, given as on the command line."""
+    return ingest_model(warehouse, asked, ModelSource.parse(str(model)))
+
+
+def table(warehouse: Warehouse, name: str, condition: str = "true") -> pl.DataFrame:
+    """The rows of a table of the schema `store`, in the order in which they lie."""
+    with warehouse.reader() as connection:
+        rows: pl.DataFrame = connection.sql(f"select * from store.{name} where {condition}").pl()
+    return rows
+
+
+def everything(warehouse: Warehouse) -> dict[str, pl.DataFrame]:
+    """Every table of the schema `store` but the times at which its runs were measured."""
+    with warehouse.reader() as connection:
+        names = [name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]
+        frames = {name: connection.sql(f"select * from store.{name}").pl() for name in sorted(names)}
+    del frames["schema_versions"]
+    frames["runs"] = frames["runs"].drop("started_at", "finished_at")
+    return frames
+
+
+def assert_same(found: dict[str, pl.DataFrame], expected: dict[str, pl.DataFrame]) -> None:
+    """Both hold the same rows, bit for bit and in the same order."""
+    assert found.keys() == expected.keys()
+    different = [name for name, frame in expected.items() if not found[name].equals(frame)]
+    assert not different, {name: (found[name].shape, expected[name].shape) for name in different}
