@@ -1,8 +1,9 @@
 -- One row per model, layer and neuron: what it promotes and how often it fires on the model's shown corpus.
 -- Why: the first place to ask. From: store.neuron_facts, which every publish rebuilds; labels are expressions here, so
 -- copy the query and move a threshold. Sources: scores Geva et al. 2022, sections 3 and 4; frequency and dead neurons
--- Voita et al. 2023, section 3; the bound behind is_provably_dead is ours. A label is null only where its job has not
--- run or where it has no meaning for the model.
+-- Voita et al. 2023, section 3; the bound behind is_provably_dead is ours; mutual information section 5, the kinds of
+-- profiles and their strength ours. A label is null only where its job has not run or where it has no meaning for the
+-- model.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -27,6 +28,11 @@
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
 --   activation_max: Largest coefficient.
+--   mutual_information: Between position and being active, in nats, as counted over full-length sequences.
+--   mutual_information_corrected: The same less the bias that chance gives it: what position_kind judges.
+--   n_position_sequences: Full-length sequences behind it.
+--   position_kind: oscillatory, both extremes, one extreme, other, not positional, or too few sequences.
+--   position_strength: strong or weak; as position_kind where the neuron is not positional.
 --   corpus: The shown corpus; null before any text was measured.
 --   score_mean: Mean raw score over the vocabulary.
 --   score_sd: Standard deviation of the raw scores.
@@ -39,6 +45,12 @@ with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
         cast(0 as double) as dead_bound,
+        cast(100 as bigint) as least_sequences,
+        cast(0.05 as double) as positional_information,
+        3 as oscillating_switches,
+        cast(0.995 as double) as strong_on,
+        cast(0.005 as double) as strong_off,
+        cast(0.02 as double) as strong_roughness,
 ),
 measured as (
     select
@@ -65,6 +77,20 @@ measured as (
         facts.score_negative_share,
         facts.preactivation_bound,
         facts.top_token_log_frequency,
+        facts.n_position_sequences,
+        facts.mutual_information,
+        facts.mutual_information_corrected,
+        case
+            when facts.n_position_sequences < thresholds.least_sequences then 'too few sequences'
+            when facts.mutual_information_corrected <= thresholds.positional_information then 'not positional'
+            when facts.n_switches >= thresholds.oscillating_switches then 'oscillatory'
+            when facts.n_switches > 0 then 'both extremes'
+            when facts.n_on_runs + facts.n_off_runs > 0 then 'one extreme'
+            when facts.n_position_sequences is not null then 'other'
+        end as position_kind,
+        coalesce(facts.weakest_on >= thresholds.strong_on, true)
+        and coalesce(facts.weakest_off <= thresholds.strong_off, true) as has_strong_runs,
+        facts.roughness <= thresholds.strong_roughness as is_smooth,
         facts.n_active = thresholds.dead_active_positions as never_active,
         facts.preactivation_bound < thresholds.dead_bound as bound_below,
     from store.neuron_facts as facts
@@ -93,6 +119,15 @@ select
     measured.activation_sum / nullif(measured.n_positions, 0) as mean_activation,
     measured.activation_min,
     measured.activation_max,
+    measured.mutual_information,
+    measured.mutual_information_corrected,
+    measured.n_position_sequences,
+    measured.position_kind,
+    case
+        when measured.position_kind in ('not positional', 'too few sequences') then measured.position_kind
+        when measured.position_kind = 'other' then case when measured.is_smooth then 'strong' else 'weak' end
+        when measured.position_kind is not null then case when measured.has_strong_runs then 'strong' else 'weak' end
+    end as position_strength,
     corpora.name as corpus,
     measured.score_mean,
     measured.score_sd,

@@ -1,9 +1,6 @@
 """Numbers of position profiles against loops over the definition, planted shapes and the bias of chance."""
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,62 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.profiles import Profiles, bin_starts, binned, measure, shortest_run
+from tests.support.profiles import by_the_definition, labels
 
 CLOSE = 1e-12
 """Sums of at most 2,048 doubles of size 1 in another order differ by less."""
-
-
-def by_the_definition(counts: Sequence[int], n: int, length: int) -> dict[str, Any]:
-    """One profile, position by position."""
-    frequencies = [count / n for count in counts]
-    mean = sum(counts) / (n * len(counts))
-    information = 0.0
-    for frequency in frequencies:
-        for part, whole in ((frequency, mean), (1 - frequency, 1 - mean)):
-            if part > 0:
-                information += part * math.log(part / whole) / len(counts)
-    cells = sum((count > 0) + (count < n) for count in counts)
-    columns = any(counts) + any(count < n for count in counts)
-    bias = (cells - len(counts) - columns + 1) / (2 * n * len(counts))
-    runs = runs_of(counts, n, length)
-    kinds = [kind for _, kind, _ in runs]
-    on, off = ([q for _, kind, q in runs if kind == sort] for sort in ("on", "off"))
-    bends = [frequencies[p] - (frequencies[p - 1] + frequencies[p + 1]) / 2 for p in range(1, len(counts) - 1)]
-    rough = None
-    if n > 1 and bends:
-        noise = 1.5 * math.fsum(f * (1 - f) for f in frequencies) / len(counts) / (n - 1)
-        rough = math.sqrt(max(0, math.fsum(bend**2 for bend in bends) / len(bends) - noise))
-    return {
-        "mutual_information": information,
-        "mutual_information_corrected": max(0, information - bias),
-        "n_switches": sum(a != b for a, b in pairwise(kinds)),
-        "n_on_runs": len(on),
-        "n_off_runs": len(off),
-        "weakest_on": min(on, default=None),
-        "weakest_off": max(off, default=None),
-        "roughness": rough,
-    }
-
-
-def runs_of(counts: Sequence[int], n: int, length: int) -> list[tuple[int, str, float]]:
-    """(start, sort, pooled frequency) of every run, in order."""
-    found = []
-    total, cells = sum(counts), n * len(counts)
-    for sort in ("on", "off"):
-        start = 0
-        while start < len(counts):
-            end = start
-            while end < len(counts) and (10 * counts[end] >= 9 * n if sort == "on" else 10 * counts[end] <= n):
-                end += 1
-            if end - start >= max(4, math.ceil(length / 64)):
-                own, size = sum(counts[start:end]), n * (end - start)
-                # 1 - q <= (1 - f) / 2, or q <= f / 2, free of rounding.
-                if sort == "on" and 2 * (size - own) * cells <= (cells - total) * size:
-                    found.append((start, sort, own / size))
-                if sort == "off" and 2 * own * cells <= total * size:
-                    found.append((start, sort, own / size))
-            start = max(end, start + 1)
-    return sorted(found)
 
 
 def check(counts: np.ndarray, n: int, length: int) -> None:
@@ -115,16 +60,9 @@ def test_long_profiles_of_every_shape() -> None:
 
 
 def kind(measured: Profiles, number: int = 0) -> str:
-    """The label by the definition's thresholds."""
-    if measured.mutual_information_corrected[number] <= 0.05:
-        return "not positional"
-    on, off, switches = (getattr(measured, f"n_{name}")[number] for name in ("on_runs", "off_runs", "switches"))
-    weakest_on, weakest_off = measured.weakest_on[number], measured.weakest_off[number]
-    if not on and not off:
-        return f"other, {'strong' if measured.roughness[number] <= 0.02 else 'weak'}"
-    name = "oscillatory" if switches >= 3 else "both extremes" if switches else "one extreme"
-    is_strong = not weakest_on < 0.995 and not weakest_off > 0.005
-    return f"{name}, {'strong' if is_strong else 'weak'}"
+    """The label and its strength by the definition's thresholds."""
+    row = {name: values[number].item() for name, values in vars(measured).items()}
+    return ", ".join(labels({name: None if math.isnan(value) else value for name, value in row.items()}, 400))
 
 
 def sampled(share: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
@@ -156,7 +94,7 @@ def test_shuffled_over_positions_nothing_is_positional(planted: str) -> None:
     draw = np.random.default_rng(2)
     active = draw.random((400, 255)) < PLANTED[planted]
     shuffled = draw.permuted(active, axis=1).sum(axis=0)[None]
-    assert kind(measure(shuffled, 400, sequence_length=256)) == "not positional"
+    assert kind(measure(shuffled, 400, sequence_length=256)) == "not positional, not positional"
 
 
 @pytest.mark.parametrize("n_sequences", [20, 100, 500])

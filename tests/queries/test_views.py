@@ -16,6 +16,7 @@ from tests.support import warehouse as made
 CONTRACT = (
     *("models", "tokens", "corpora", "runs", "neurons", "neurons_by_corpus", "promotions", "neuron_tokens"),
     *("contexts_text", "layer_activity", "dead_by_tokens", "scaling", "scaling_long"),
+    *("positional_neurons", "positions_by_layer", "position_teams"),
 )
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 
@@ -70,6 +71,7 @@ def test_empty_warehouse_has_no_rows(view: View, empty: duckdb.DuckDBPyConnectio
 def test_warehouse_of_projections_only(view: View, weights: duckdb.DuckDBPyConnection) -> None:
     found = rows(weights, f"select count(*) from {view.name}")
     needs_text = {"contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"}
+    needs_text |= {"positional_neurons", "positions_by_layer", "position_teams"}
     if view.name in needs_text:
         assert found == [(0,)]
 
