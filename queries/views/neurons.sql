@@ -1,9 +1,9 @@
 -- One row per model, layer and neuron: what it promotes and how often it fires on the model's shown corpus.
 -- Why: the first place to ask. From: store.neuron_facts, which every publish rebuilds; labels are expressions here, so
 -- copy the query and move a threshold. Sources: scores Geva et al. 2022, sections 3 and 4; frequency and dead neurons
--- Voita et al. 2023, section 3; the bound behind is_provably_dead is ours; mutual information section 5, the kinds of
--- profiles and their strength ours. A label is null only where its job has not run or where it has no meaning for the
--- model.
+-- Voita et al. 2023, section 3, token detectors section 4, mutual information section 5; the bound behind
+-- is_provably_dead, the kinds of position profiles and their strength are ours. A label is null only where its job has
+-- not run or where it has no meaning for the model.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -40,11 +40,23 @@
 --   kurtosis: Excess kurtosis of the raw scores.
 --   score_negative_share: Share of the tokens whose raw score is below 0.
 --   preactivation_bound: No input can raise its pre-activation above this.
+--   unigrams_95: Coverage: fewest tokens that hold 95% of its activations; null before n-grams were counted.
+--   token_status: detector, not, or too few activations to tell.
+--   is_token_detector: Few tokens hold nearly all of its activations, and nearly always activate it.
+--   detected_tokens: Texts of the tokens it detects, by id; null where it is no detector.
+--   suppresses_triggers: It is a detector, and the mean raw score of these tokens is negative: see suppression.
+--   trigger_share: Share of its activations on the five tokens that trigger it most; null if it never fired.
+--   trigger_recall: Share of the occurrences of these five at which it was active.
+--   trigger_z: Mean z-score of these five: above 0 where it promotes what triggers it.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
         cast(0 as double) as dead_bound,
+        cast(100 as bigint) as min_activations,
+        cast(5 as bigint) as most_tokens,
+        cast(0.95 as double) as least_share,
+        cast(0 as double) as suppression_bound,
         cast(100 as bigint) as least_sequences,
         cast(0.05 as double) as positional_information,
         3 as oscillating_switches,
@@ -93,6 +105,20 @@ measured as (
         facts.roughness <= thresholds.strong_roughness as is_smooth,
         facts.n_active = thresholds.dead_active_positions as never_active,
         facts.preactivation_bound < thresholds.dead_bound as bound_below,
+        facts.unigrams_95,
+        facts.trigger_share,
+        facts.trigger_recall,
+        facts.trigger_z,
+        facts.detected_tokens,
+        facts.detected_score < thresholds.suppression_bound as suppresses,
+        case
+            when facts.unigram_active < thresholds.min_activations then 'too few activations'
+            when
+                facts.unigrams_95 <= thresholds.most_tokens
+                and cast(facts.detected_active as double) / facts.unigram_active >= thresholds.least_share
+                then 'detector'
+            when facts.unigram_active is not null then 'not'
+        end as token_status,
     from store.neuron_facts as facts
     cross join thresholds
 )
@@ -135,6 +161,14 @@ select
     measured.score_kurtosis as kurtosis,
     measured.score_negative_share,
     measured.preactivation_bound,
+    measured.unigrams_95,
+    measured.token_status,
+    measured.token_status = 'detector' as is_token_detector,
+    case when measured.token_status = 'detector' then measured.detected_tokens end as detected_tokens,
+    measured.token_status = 'detector' and measured.suppresses as suppresses_triggers,
+    measured.trigger_share,
+    measured.trigger_recall,
+    measured.trigger_z,
     measured.top_token_log_frequency,
 from measured
 inner join store.models as models on models.model_id = measured.model_id

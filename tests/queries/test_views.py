@@ -18,6 +18,12 @@ CONTRACT = (
     *("contexts_text", "layer_activity", "dead_by_tokens", "scaling", "scaling_long"),
     *("positional_neurons", "positions_by_layer", "position_teams"),
 )
+MADE_ELSEWHERE = {
+    *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
+    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
+}
+"""Detectors need more text than the hand-made warehouse has: test_ngram_views makes one."""
+
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 
 
@@ -45,7 +51,8 @@ def test_header_describes_the_view(view: View, full: duckdb.DuckDBPyConnection) 
 def test_key_is_unique(view: View, full: duckdb.DuckDBPyConnection) -> None:
     key = ", ".join(view.key)
     ((n_rows, n_keys),) = rows(full, f"select count(*), count(distinct ({key})) from {view.name}")
-    assert n_rows == n_keys > 0
+    assert n_rows == n_keys
+    assert n_rows > 0 or view.name in MADE_ELSEWHERE
 
 
 @every_view
