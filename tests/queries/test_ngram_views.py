@@ -422,3 +422,23 @@ def test_neurons(connection: duckdb.DuckDBPyConnection) -> None:
             assert row["trigger_share"] == held / sum(counts.values())
             assert row["trigger_recall"] == held / sum(seen[ngram] for ngram, _ in first)
             assert row["trigger_z"] == pytest.approx(statistics.fmean(2 * score(*key, *ngram) for ngram, _ in first))
+
+
+def test_scaling(connection: duckdb.DuckDBPyConnection) -> None:
+    found = {row["model"]: row for row in rows(connection, "select * from scaling")}
+    for model, row in found.items():
+        for n, name in ((1, "token"), (2, "bigram"), (3, "trigram")):
+            number = len(detectors(model, n)) if can_be_labelled(model, n) else None
+            assert row[f"n_{name}_detectors"] == number
+            assert row[f"{name}_detector_share"] == (None if number is None else number / len(NEURONS))
+        detected = {ngram for one in detectors(model, 1).values() for ngram in one.detected}
+        frequent = [count for count in oracle.occurrences(lines(model, 0, 0), 1).values() if count >= 10]
+        assert (row["n_detected_tokens"], row["detected_token_share"]) == (len(detected), len(detected) / len(frequent))
+    (suppressing,) = rows(connection, "select * from suppression_by_model")
+    assert found["planted"]["suppressing_difference"] == suppressing["difference"]
+    # Without a single detector nothing can be said of suppression.
+    assert found["shuffled"]["suppressing_share"] is None
+    long = rows(connection, "select * from scaling_long where metric = 'suppressing_share'")
+    assert [(row["model"], row["value"], row["low"], row["n"]) for row in long] == [
+        ("planted", suppressing["observed"], pytest.approx(suppressing["observed_low"]), suppressing["n_detectors"])
+    ]
