@@ -1,9 +1,9 @@
 -- One row per model: the headline numbers of all, and whether they may be compared.
 -- Why: what changes with size. From: store.models, store.neuron_facts, measured_corpora, detectors_by_layer,
--- detected_by_layer and suppression_by_model. Sources: dead neurons and frequency Voita et al. 2023, section 3, detectors
--- section 4; comparability ours: the reference is the text, sequence length, activation rule and number format that most
--- models share, ties by most tokens; a model measured otherwise, or on less than half of the reference's tokens, is not
--- comparable. Variants are shown but are no sizes.
+-- detected_by_layer, suppression_by_model and positions_by_layer. Sources: dead neurons and frequency Voita et al. 2023,
+-- section 3, detectors section 4, positional neurons section 5; comparability ours: the reference is the text, sequence
+-- length, activation rule and number format that most models share, ties by most tokens; a model measured otherwise, or
+-- on less than half of the reference's tokens, is not comparable. Variants are shown but are no sizes.
 -- key: model
 -- columns:
 --   model: Name of the model.
@@ -42,6 +42,10 @@
 --   suppressing_share: Share of the token detectors that suppress what triggers them; null where there are none.
 --   suppressing_expected: The share expected of equally frequent tokens.
 --   suppressing_difference: suppressing_share - suppressing_expected.
+--   n_positional: Neurons whose activity hangs on the position; null where the corpus has too few sequences to tell.
+--   positional_share: n_positional / n_neurons.
+--   n_strong_positional: Those of them whose pattern is strong.
+--   strong_positional_share: n_strong_positional / n_neurons.
 --   text_sha256: sha256 of the documents of the shown corpus.
 --   sequence_length: Longest sequence of the shown corpus, in ids.
 --   activation_rule: When a coefficient m counted as active.
@@ -202,6 +206,15 @@ detected as (
     from detected_by_layer
     where n = 1
     group by model
+),
+positions as (
+    select
+        model,
+        sum(n_neurons) as n_neurons,
+        sum(n_positional) as n_positional,
+        sum(n_strong) as n_strong,
+    from positions_by_layer
+    group by model
 )
 select
     models.name as model,
@@ -240,12 +253,17 @@ select
     suppression_by_model.observed as suppressing_share,
     suppression_by_model.expected as suppressing_expected,
     suppression_by_model.difference as suppressing_difference,
+    cast(positions.n_positional as bigint) as n_positional,
+    cast(positions.n_positional as double) / positions.n_neurons as positional_share,
+    cast(positions.n_strong as bigint) as n_strong_positional,
+    cast(positions.n_strong as double) / positions.n_neurons as strong_positional_share,
     shown.text_sha256,
     shown.sequence_length,
     shown.activation_rule,
     shown.dtype,
 from store.models as models
 left join sums on sums.model_id = models.model_id
+left join positions on positions.model = models.name
 left join shown on shown.model_id = models.model_id
 left join reasons on reasons.model_id = models.model_id
 left join detectors on detectors.model = models.name

@@ -30,6 +30,8 @@ kinds as (
             ('provably_dead_share', 'wilson', 'share', 'layer_activity'),
             ('mean_frequency', 'normal', 'share', 'layer_activity'),
             ('median_frequency', 'none', 'share', 'layer_activity'),
+            ('positional_share', 'wilson', 'share', 'positions_by_layer'),
+            ('strong_positional_share', 'wilson', 'share', 'positions_by_layer'),
             ('median_kurtosis', 'none', 'none', 'neurons'),
             ('median_top_token_log_frequency', 'none', 'nats', 'neurons'),
             ('token_detector_share', 'wilson', 'share', 'detectors_by_layer'),
@@ -51,6 +53,8 @@ metrics as (
             when 'provably_dead_share' then scaling.provably_dead_share
             when 'mean_frequency' then scaling.mean_frequency
             when 'median_frequency' then scaling.median_frequency
+            when 'positional_share' then scaling.positional_share
+            when 'strong_positional_share' then scaling.strong_positional_share
             when 'median_kurtosis' then scaling.median_kurtosis
             when 'median_top_token_log_frequency' then scaling.median_top_token_log_frequency
             when 'token_detector_share' then scaling.token_detector_share

@@ -106,6 +106,20 @@ def test_positions_by_layer(full: duckdb.DuckDBPyConnection) -> None:
         assert row["mean_mutual_information"] == pytest.approx(mean, rel=1e-12)
 
 
+def test_scaling(full: duckdb.DuckDBPyConnection) -> None:
+    rows, expected = by_key(full, "scaling", "model"), labelled()
+    for model_id, plan in enumerate(MODELS):
+        row = rows[plan.name]
+        own = [expected[address(key)] for key in neurons_of(model_id) if address(key) in expected]
+        if not own or own[0][0] == "too few sequences":
+            assert row["n_positional"] is row["positional_share"] is row["strong_positional_share"] is None
+            continue
+        positional = [strength for kind, strength in own if kind in KINDS]
+        assert (row["n_positional"], row["positional_share"]) == (len(positional), len(positional) / len(own))
+        n_strong = positional.count("strong")
+        assert (row["n_strong_positional"], row["strong_positional_share"]) == (n_strong, n_strong / len(own))
+
+
 def test_position_teams(full: duckdb.DuckDBPyConnection) -> None:
     rows = by_key(full, "position_teams", "model", "layer", "team")
     expected, stored = labelled(), profiles()
