@@ -185,15 +185,18 @@ def _finished(
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
 
 
-def require_disk(work: Work, corpus: Corpus, n_jobs: int, plan: SweepPlan) -> None:
+def require_disk(work: Work, corpus: Corpus, jobs: Sequence[TextJob], plan: SweepPlan) -> None:
     """Refuse a staging folder whose disk cannot hold what is to be staged.
 
     Raises:
         DiskTooSmall: says how much is needed and how much there is.
     """
     shape = work.transformer.shape
-    rows = shape.n_layers * shape.d_ffn * n_jobs * (10 * len(corpus.chunks()))
-    needed = rows * _BYTES_PER_ROW + plan.disk_bytes
+    n_neurons = shape.n_layers * shape.d_ffn
+    needed = n_neurons * len(jobs) * (10 * len(corpus.chunks())) * _BYTES_PER_ROW + plan.disk_bytes
+    if any(job.name == "ngrams" for job in jobs):
+        # A bit a neuron and position, for all layers until the last is folded.
+        needed += n_neurons * corpus.n_counted // 8
     folder = next(path for path in (work.staging, *work.staging.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
     if free < needed:

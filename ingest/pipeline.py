@@ -84,7 +84,7 @@ def ingest_model(
     rows: dict[str, int] = {}
     if corpus is not None and agenda.texts:
         work, chosen = _planned(work, checkpoint, corpus)
-        require_disk(work, corpus, len(agenda.texts), chosen)
+        require_disk(work, corpus, [job for job, _ in agenda.texts], chosen)
         rows |= measure_weights(work, agenda.weights)
         rows |= measure_text(work, corpus, agenda.texts, chosen)
     else:
