@@ -89,6 +89,42 @@ activities as (
     inner join domains on domains.domain = activity.domain
     where activity.model_id = $model_id
     group by activity.layer, activity.neuron
+),
+unigrams as (
+    select layer, neuron, n_active as unigram_active, n_covering_95 as unigrams_95
+    from store.ngrams
+    where model_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
+),
+answered as (
+    -- A token is detected as in the view detected_ngrams: it comes often enough, and nearly always fires the neuron.
+    select
+        layer,
+        neuron,
+        rank,
+        token_ids[1] as token_id,
+        n_active,
+        n_occurrences,
+        score,
+        z_score,
+        n_occurrences >= 10 and n_active::double / n_occurrences >= 0.95::double as is_detected
+    from store.triggers
+    where model_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
+),
+answers as (
+    select
+        answered.layer,
+        answered.neuron,
+        (sum(answered.n_active) filter (answered.rank <= 5))::bigint as first_active,
+        (sum(answered.n_occurrences) filter (answered.rank <= 5))::bigint as first_occurrences,
+        avg(answered.z_score::double) filter (answered.rank <= 5) as trigger_z,
+        coalesce(sum(answered.n_active) filter (answered.is_detected), 0)::bigint as detected_active,
+        avg(answered.score::double) filter (answered.is_detected) as detected_score,
+        list(tokens.text order by answered.token_id) filter (answered.is_detected) as detected_tokens
+    from answered
+    cross join model
+    inner join store.tokens as tokens
+        on tokens.tokenizer_id = model.tokenizer_id and tokens.token_id = answered.token_id
+    group by answered.layer, answered.neuron
 )
 select
     model.model_id,
@@ -113,9 +149,31 @@ select
     activities.activation_sum,
     activities.activation_min,
     activities.activation_max,
-    activities.first_active
+    activities.first_active,
+    unigrams.unigram_active,
+    unigrams.unigrams_95,
+    answers.first_active::double / unigrams.unigram_active as trigger_share,
+    answers.first_active::double / answers.first_occurrences as trigger_recall,
+    answers.trigger_z,
+    answers.detected_active,
+    answers.detected_score,
+    answers.detected_tokens,
+    profiles.n_sequences as n_position_sequences,
+    profiles.mutual_information,
+    profiles.mutual_information_corrected,
+    profiles.n_switches,
+    profiles.n_on_runs,
+    profiles.n_off_runs,
+    profiles.weakest_on,
+    profiles.weakest_off,
+    profiles.roughness
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
 left join activities on activities.layer = grid.layer and activities.neuron = grid.neuron
+left join unigrams on unigrams.layer = grid.layer and unigrams.neuron = grid.neuron
+left join answers on answers.layer = grid.layer and answers.neuron = grid.neuron
+left join store.positions as profiles
+    on profiles.model_id = $model_id and profiles.corpus_id = (select corpus_id from shown) and profiles.domain = 'all'
+    and profiles.layer = grid.layer and profiles.neuron = grid.neuron
 order by grid.layer, grid.neuron;

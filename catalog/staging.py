@@ -103,6 +103,10 @@ class StagedRun:
         """The rows of one table of a finished shard."""
         return pl.read_parquet(self.path(shard, table))
 
+    def scan(self, shard: str, table: str) -> pl.LazyFrame:
+        """The rows of one table of a finished shard, not read yet."""
+        return pl.scan_parquet(self.path(shard, table))
+
     def sort(self, shard: str, table: Table, shards: Sequence[str], *, memory_bytes: int) -> Path:
         """Merge shards into one file sorted as the table lies on disk, spilling beyond the memory budget."""
         target = self.path(shard, table.name)

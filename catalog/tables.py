@@ -285,11 +285,97 @@ CONTEXTS = Table(
     },
 )
 
-FACTS: tuple[Table, ...] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, ACTIVITY, CONTEXTS)
+POSITIONS = Table(
+    name="positions",
+    scope="model_corpus",
+    key=("layer", "neuron", "domain"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "domain": TEXT,
+        "n_sequences": BIG,
+        "first_position": INTEGER,
+        "mutual_information": DOUBLE,
+        "mutual_information_corrected": DOUBLE,
+        "n_switches": INTEGER,
+        "n_on_runs": INTEGER,
+        "n_off_runs": INTEGER,
+        "weakest_on": DOUBLE,
+        "weakest_off": DOUBLE,
+        "roughness": DOUBLE,
+        "counts_64": COUNTS,
+        "counts": COUNTS,
+    },
+    # Undefined without a full-length sequence, without a run of the sort, or not kept.
+    nullable=frozenset(
+        {"mutual_information", "mutual_information_corrected", "weakest_on", "weakest_off", "roughness", "counts"}
+    ),
+)
+
+NGRAMS = Table(
+    name="ngrams",
+    scope="model_corpus",
+    key=("layer", "neuron", "n"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "n": SMALL,
+        "n_active": BIG,
+        "n_distinct": BIG,
+        "n_covering_50": BIG,
+        "n_covering_80": BIG,
+        "n_covering_90": BIG,
+        "n_covering_95": BIG,
+        "n_covering_99": BIG,
+    },
+)
+
+TRIGGERS = Table(
+    name="triggers",
+    scope="model_corpus",
+    key=("layer", "neuron", "n", "rank"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "n": SMALL,
+        "rank": SMALL,
+        "token_ids": IDS,
+        "n_active": BIG,
+        "n_occurrences": BIG,
+        "score": FLOAT,
+        "z_score": FLOAT,
+        "score_centred": FLOAT,
+        "rank_from_bottom": INTEGER,
+        "control_scores": SCORES,
+    },
+    # Scores are those of single tokens; controls are drawn for tokens that could make a detector.
+    nullable=frozenset({"score", "z_score", "score_centred", "rank_from_bottom", "control_scores"}),
+)
+
+NGRAM_SPECTRUM = Table(
+    name="ngram_spectrum",
+    scope="model_corpus",
+    key=("n", "n_occurrences"),
+    columns={"n": SMALL, "n_occurrences": BIG, "n_distinct": BIG},
+)
+
+FACTS: tuple[Table, ...] = (
+    PROJECTIONS,
+    POSTINGS,
+    TOKEN_NEIGHBOURS,
+    ACTIVITY,
+    CONTEXTS,
+    NGRAMS,
+    TRIGGERS,
+    NGRAM_SPECTRUM,
+    POSITIONS,
+)
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
     "activity": (ACTIVITY,),
     "contexts": (CONTEXTS,),
+    "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
+    "positions": (POSITIONS,),
 }
 """The tables that each job fills."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ingest.architectures import Shape
@@ -34,3 +34,7 @@ class ActivationRule:
         if self.threshold is None:
             return torch.ne(coefficients, 0, out=active)
         return torch.gt(coefficients, self.threshold, out=active)
+
+    def active(self, coefficients: Float[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
+        """[*shape] whether each coefficient is active."""
+        return coefficients != 0 if self.threshold is None else coefficients > self.threshold

@@ -17,7 +17,7 @@ from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
 from ingest.errors import DiskTooSmall
-from ingest.jobs.protocols import TextJob, WeightsJob
+from ingest.jobs.protocols import Partials, TextJob, WeightsJob
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
 from ingest.runs import RunIdentity, versions
@@ -122,7 +122,7 @@ def _folded(work: Work, corpus: Corpus, job: TextJob, run: StagedRun, identity: 
     layers = [f"layer-{layer:04d}" for layer in range(work.transformer.shape.n_layers)]
     for layer, shard in enumerate(layers):
         if not run.has(shard, [table.name for table in job.tables]):
-            partials = [run.read(_part(layer, chunk), _PARTIAL) for chunk in range(n_chunks)]
+            partials = Partials(tuple(run.scan(_part(layer, chunk), _PARTIAL) for chunk in range(n_chunks)))
             run.write(shard, _checked(job.fold(layer, partials, corpus), job.tables))
     files = {table.name: _files(work, run, table, layers) for table in job.tables}
     return _finished(run, identity, files, needs_corpus=True)
@@ -187,15 +187,18 @@ def _finished(
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
 
 
-def require_disk(work: Work, corpus: Corpus, n_jobs: int, plan: SweepPlan) -> None:
+def require_disk(work: Work, corpus: Corpus, jobs: Sequence[TextJob], plan: SweepPlan) -> None:
     """Refuse a staging folder whose disk cannot hold what is to be staged.
 
     Raises:
         DiskTooSmall: says how much is needed and how much there is.
     """
     shape = work.transformer.shape
-    rows = shape.n_layers * shape.d_ffn * n_jobs * (10 * len(corpus.chunks()))
-    needed = rows * _BYTES_PER_ROW + plan.disk_bytes
+    n_neurons = shape.n_layers * shape.d_ffn
+    needed = n_neurons * len(jobs) * (10 * len(corpus.chunks())) * _BYTES_PER_ROW + plan.disk_bytes
+    if any(job.name == "ngrams" for job in jobs):
+        # A bit a neuron and position, for all layers until the last is folded.
+        needed += n_neurons * corpus.n_counted // 8
     folder = next(path for path in (work.staging, *work.staging.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
     if free < needed:

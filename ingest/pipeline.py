@@ -79,12 +79,12 @@ def ingest_model(
     check_request(request)
     warehouse.require_writable()
     work, checkpoint = _open(warehouse, request, asked, progress or Silent())
-    corpus = _corpus(work) if set(request.jobs) & set(registry.text_jobs(_rule(work))) else None
+    corpus = _corpus(work) if set(request.jobs) & set(_text_jobs(work)) else None
     agenda = _agenda(work, corpus)
     rows: dict[str, int] = {}
     if corpus is not None and agenda.texts:
         work, chosen = _planned(work, checkpoint, corpus)
-        require_disk(work, corpus, len(agenda.texts), chosen)
+        require_disk(work, corpus, [job for job, _ in agenda.texts], chosen)
         rows |= measure_weights(work, agenda.weights)
         rows |= measure_text(work, corpus, agenda.texts, chosen)
     else:
@@ -134,6 +134,10 @@ def _rule(work: Work) -> ActivationRule:
     return ActivationRule.of(work.transformer.shape, active_above=work.request.active_above)
 
 
+def _text_jobs(work: Work) -> Mapping[str, TextJob]:
+    return registry.text_jobs(_rule(work), work.transformer, work.tokenizer)
+
+
 def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
     """What is asked for and not finished.
 
@@ -141,7 +145,7 @@ def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
         ParametersDiffer: a job is finished with other parameters.
     """
     weights = [job for name, job in registry.weights_jobs().items() if name in work.request.jobs]
-    texts = [job for name, job in registry.text_jobs(_rule(work)).items() if name in work.request.jobs]
+    texts = [job for name, job in _text_jobs(work).items() if name in work.request.jobs]
     identities = [_identity(work, job, None) for job in weights] + [_identity(work, job, corpus) for job in texts]
     missing = {found.job: found for found in to_measure(work.warehouse, identities, force=work.request.force)}
     return _Agenda(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-DEFAULT_JOBS = ("projections", "activity", "contexts")
+DEFAULT_JOBS = ("projections", "activity", "contexts", "ngrams", "positions")
 DEFAULT_TOKENS = 200_000
 DEFAULT_BATCH_TOKENS = 16_384
 LONGEST_SEQUENCE = 2_048

@@ -14,6 +14,8 @@ _STREAMS = 10
 _ACTIVATIONS = 3
 # Tallies and best contexts of the observers: float64 and int64 numbers a neuron.
 _OBSERVER_BYTES = 8 * 256
+# The activations of a chunk as bits, kept three times while they are handed over.
+_BIT_COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def _estimate(
     shape, itemsize = transformer.shape, transformer.dtype.itemsize
     batch = max(batch_tokens, corpus.sequence_length)
     working = batch * (_STREAMS * shape.d_model + _ACTIVATIONS * shape.d_ffn) * max(itemsize, 4)
-    observers = shape.d_ffn * _OBSERVER_BYTES
+    bits = shape.d_ffn * max(CHUNK_TOKENS, corpus.sequence_length) * _BIT_COPIES // 8
+    observers = shape.d_ffn * _OBSERVER_BYTES + bits
     layers = range(shape.n_layers if is_resident else 1)
     weights = sum(transformer.block_bytes(layer) for layer in layers)
     chunk = max(CHUNK_TOKENS, corpus.sequence_length) if order == "chunks" else 0

@@ -11,6 +11,7 @@ from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
 from queries.corpora import MeasuredCorpus, choose_corpora
 from queries.notebook import html_page, text_page
+from queries.profiles import LEVELS, frequencies, sparkline
 from queries.sections import Section
 from queries.statement import ask_records, framed
 
@@ -42,6 +43,16 @@ CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
     "sequence_id": INTEGER,
     "position": INTEGER,
 }
+POSITION_COLUMNS: Mapping[str, pl.DataType] = {
+    "domain": TEXT,
+    "n_sequences": BIG,
+    "mutual_information": DOUBLE,
+    "mutual_information_corrected": DOUBLE,
+    "first_position": INTEGER,
+    "last_position": INTEGER,
+    "frequencies": pl.List(DOUBLE),
+    "profile": TEXT,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +66,7 @@ class NeuronPage:
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
+        positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`.
         limit: how many tokens of a side the page shows; `tokens` has all.
     """
 
@@ -64,6 +76,7 @@ class NeuronPage:
     corpus: str | None
     domains: pl.DataFrame
     contexts: pl.DataFrame
+    positions: pl.DataFrame
     limit: int = 10
 
     @property
@@ -72,7 +85,7 @@ class NeuronPage:
         facts = self.facts
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
-        return f"{place}{norm}. {self._firing()}{self._bound()}"
+        return f"{place}{norm}. {self._firing()}{self._bound()}{self._kind()}"
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -90,6 +103,15 @@ class NeuronPage:
             return f" No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
         return ""
 
+    def _kind(self) -> str:
+        kind, strength = self.facts["position_kind"], self.facts["position_strength"]
+        if self.facts["corpus"] != self.corpus or kind in (None, "not positional"):
+            return ""
+        if kind == "too few sequences":
+            n = self.facts["n_position_sequences"]
+            return f" Whether it is positional cannot be told from {n:,} full-length sequences."
+        return f" Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
+
     def sections(self) -> list[Section]:
         """The page's tables."""
         columns = ("rank", "token", "score", "z_score", "corpus_count")
@@ -103,15 +125,30 @@ class NeuronPage:
         return [
             *sides,
             Section(f"activity on {self.corpus}", self.domains),
+            *self._profiles(),
             Section(f"strongest places in {self.corpus}", contexts),
         ]
 
+    def _profiles(self) -> list[Section]:
+        if self.positions.is_empty():
+            return []
+        row = self.positions.row(0, named=True)
+        shown = self.positions.select(
+            "domain", "n_sequences", pl.col("mutual_information_corrected").alias("nats"), "profile"
+        )
+        remark = (
+            f"profile: frequency from 0 ({LEVELS[0]}) to 1 ({LEVELS[-1]}) over positions {row['first_position']} to"
+            f" {row['last_position']}; nats: mutual information less the bias of chance"
+        )
+        return [Section(f"positions in {self.corpus}", shown, remark)]
+
     def data(self) -> dict[str, Any]:
-        """The page for programs: `tokens`, `neuron`, `domains` and `contexts`."""
+        """The page for programs: `tokens`, `neuron`, `domains`, `positions` and `contexts`."""
         return {
             "tokens": self.tokens,
             "neuron": dict(self.facts),
             "domains": self.domains,
+            "positions": self.positions,
             "contexts": self.contexts,
         }
 
@@ -142,8 +179,22 @@ def neuron_page(
         corpus=None if measured is None else measured.corpus,
         domains=_on_corpus(connection, "neuron_domains", parameters, measured, DOMAIN_COLUMNS),
         contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
+        positions=_positions(connection, parameters, measured),
         limit=limit,
     )
+
+
+def _positions(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], measured: MeasuredCorpus | None
+) -> pl.DataFrame:
+    if measured is None:
+        return pl.DataFrame(schema=dict(POSITION_COLUMNS))
+    rows = ask_records(connection, "neuron_positions", {**parameters, "corpus_id": measured.corpus_id})
+    for row in rows:
+        n_positions = row["last_position"] - row["first_position"] + 1
+        row["frequencies"] = frequencies(row["counts_64"], row["n_sequences"], n_positions)
+        row["profile"] = sparkline(row["frequencies"])
+    return framed(rows, POSITION_COLUMNS)
 
 
 def _on_corpus(

@@ -1,7 +1,8 @@
 """What a job is: its name and version, the tables it fills, and how it measures shard by shard."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, overload, runtime_checkable
 
 import polars as pl
 
@@ -49,6 +50,34 @@ class WeightsJob(Job, Protocol):
         """The rows of one shard, by table."""
 
 
+@dataclass(frozen=True)
+class Partials(Sequence[pl.DataFrame]):
+    """What a layer's observers saw, in the order of the chunks; each part is read when it is asked for.
+
+    Attributes:
+        scans: the parts, not read yet, for a job that wants only some of their rows at a time.
+    """
+
+    scans: tuple[pl.LazyFrame, ...]
+
+    def __len__(self) -> int:
+        return len(self.scans)
+
+    @overload
+    def __getitem__(self, chunk: int) -> pl.DataFrame: ...
+
+    @overload
+    def __getitem__(self, chunk: slice) -> "Partials": ...
+
+    def __getitem__(self, chunk: int | slice) -> "pl.DataFrame | Partials":
+        if isinstance(chunk, slice):
+            return Partials(self.scans[chunk])
+        return self.scans[chunk].collect()
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        return (scan.collect() for scan in self.scans)
+
+
 @runtime_checkable
 class TextJob(Job, Protocol):
     """A job whose observers watch a text run through the model."""
@@ -56,5 +85,5 @@ class TextJob(Job, Protocol):
     def observer(self, shape: Shape, corpus: Corpus) -> Observer:
         """What watches one layer of one chunk."""
 
-    def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Partials, corpus: Corpus) -> dict[str, pl.DataFrame]:
         """A layer's rows by table, from what its observers saw, given in the order of the chunks."""

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 
 from ingest.activation import ActivationRule
+from ingest.architectures import Transformer
 from ingest.jobs.activity import ActivityJob
 from ingest.jobs.contexts import ContextsJob
+from ingest.jobs.ngrams import NgramsJob
+from ingest.jobs.positions import PositionsJob
 from ingest.jobs.projections import ProjectionsJob
 from ingest.jobs.protocols import TextJob, WeightsJob
+from ingest.tokenization import Tokenizer
 
-NAMES = ("projections", "activity", "contexts")
+NAMES = ("projections", "activity", "contexts", "ngrams", "positions")
 """The names of all jobs."""
 
 
@@ -18,7 +22,12 @@ def weights_jobs() -> Mapping[str, WeightsJob]:
     return {job.name: job for job in jobs}
 
 
-def text_jobs(rule: ActivationRule) -> Mapping[str, TextJob]:
+def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, TextJob]:
     """Jobs that watch a text run through the model; they share one forward pass."""
-    jobs: tuple[TextJob, ...] = (ActivityJob(rule), ContextsJob())
+    jobs: tuple[TextJob, ...] = (
+        ActivityJob(rule),
+        ContextsJob(),
+        NgramsJob(rule, transformer, tokenizer),
+        PositionsJob(rule),
+    )
     return {job.name: job for job in jobs}

@@ -1,8 +1,9 @@
 -- One row per model, layer and neuron: what it promotes and how often it fires on the model's shown corpus.
 -- Why: the first place to ask. From: store.neuron_facts, which every publish rebuilds; labels are expressions here, so
 -- copy the query and move a threshold. Sources: scores Geva et al. 2022, sections 3 and 4; frequency and dead neurons
--- Voita et al. 2023, section 3; the bound behind is_provably_dead is ours. A label is null only where its job has not
--- run or where it has no meaning for the model.
+-- Voita et al. 2023, section 3, token detectors section 4, mutual information section 5; the bound behind
+-- is_provably_dead, the kinds of position profiles and their strength are ours. A label is null only where its job has
+-- not run or where it has no meaning for the model.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -27,6 +28,11 @@
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
 --   activation_max: Largest coefficient.
+--   mutual_information: Between position and being active, in nats, as counted over full-length sequences.
+--   mutual_information_corrected: The same less the bias that chance gives it: what position_kind judges.
+--   n_position_sequences: Full-length sequences behind it.
+--   position_kind: oscillatory, both extremes, one extreme, other, not positional, or too few sequences.
+--   position_strength: strong or weak; as position_kind where the neuron is not positional.
 --   corpus: The shown corpus; null before any text was measured.
 --   score_mean: Mean raw score over the vocabulary.
 --   score_sd: Standard deviation of the raw scores.
@@ -34,11 +40,29 @@
 --   kurtosis: Excess kurtosis of the raw scores.
 --   score_negative_share: Share of the tokens whose raw score is below 0.
 --   preactivation_bound: No input can raise its pre-activation above this.
+--   unigrams_95: Coverage: fewest tokens that hold 95% of its activations; null before n-grams were counted.
+--   token_status: detector, not, or too few activations to tell.
+--   is_token_detector: Few tokens hold nearly all of its activations, and nearly always activate it.
+--   detected_tokens: Texts of the tokens it detects, by id; null where it is no detector.
+--   suppresses_triggers: It is a detector, and the mean raw score of these tokens is negative: see suppression.
+--   trigger_share: Share of its activations on the five tokens that trigger it most; null if it never fired.
+--   trigger_recall: Share of the occurrences of these five at which it was active.
+--   trigger_z: Mean z-score of these five: above 0 where it promotes what triggers it.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
         cast(0 as double) as dead_bound,
+        cast(100 as bigint) as min_activations,
+        cast(5 as bigint) as most_tokens,
+        cast(0.95 as double) as least_share,
+        cast(0 as double) as suppression_bound,
+        cast(100 as bigint) as least_sequences,
+        cast(0.05 as double) as positional_information,
+        3 as oscillating_switches,
+        cast(0.995 as double) as strong_on,
+        cast(0.005 as double) as strong_off,
+        cast(0.02 as double) as strong_roughness,
 ),
 measured as (
     select
@@ -65,8 +89,36 @@ measured as (
         facts.score_negative_share,
         facts.preactivation_bound,
         facts.top_token_log_frequency,
+        facts.n_position_sequences,
+        facts.mutual_information,
+        facts.mutual_information_corrected,
+        case
+            when facts.n_position_sequences < thresholds.least_sequences then 'too few sequences'
+            when facts.mutual_information_corrected <= thresholds.positional_information then 'not positional'
+            when facts.n_switches >= thresholds.oscillating_switches then 'oscillatory'
+            when facts.n_switches > 0 then 'both extremes'
+            when facts.n_on_runs + facts.n_off_runs > 0 then 'one extreme'
+            when facts.n_position_sequences is not null then 'other'
+        end as position_kind,
+        coalesce(facts.weakest_on >= thresholds.strong_on, true)
+        and coalesce(facts.weakest_off <= thresholds.strong_off, true) as has_strong_runs,
+        facts.roughness <= thresholds.strong_roughness as is_smooth,
         facts.n_active = thresholds.dead_active_positions as never_active,
         facts.preactivation_bound < thresholds.dead_bound as bound_below,
+        facts.unigrams_95,
+        facts.trigger_share,
+        facts.trigger_recall,
+        facts.trigger_z,
+        facts.detected_tokens,
+        facts.detected_score < thresholds.suppression_bound as suppresses,
+        case
+            when facts.unigram_active < thresholds.min_activations then 'too few activations'
+            when
+                facts.unigrams_95 <= thresholds.most_tokens
+                and cast(facts.detected_active as double) / facts.unigram_active >= thresholds.least_share
+                then 'detector'
+            when facts.unigram_active is not null then 'not'
+        end as token_status,
     from store.neuron_facts as facts
     cross join thresholds
 )
@@ -93,6 +145,15 @@ select
     measured.activation_sum / nullif(measured.n_positions, 0) as mean_activation,
     measured.activation_min,
     measured.activation_max,
+    measured.mutual_information,
+    measured.mutual_information_corrected,
+    measured.n_position_sequences,
+    measured.position_kind,
+    case
+        when measured.position_kind in ('not positional', 'too few sequences') then measured.position_kind
+        when measured.position_kind = 'other' then case when measured.is_smooth then 'strong' else 'weak' end
+        when measured.position_kind is not null then case when measured.has_strong_runs then 'strong' else 'weak' end
+    end as position_strength,
     corpora.name as corpus,
     measured.score_mean,
     measured.score_sd,
@@ -100,6 +161,14 @@ select
     measured.score_kurtosis as kurtosis,
     measured.score_negative_share,
     measured.preactivation_bound,
+    measured.unigrams_95,
+    measured.token_status,
+    measured.token_status = 'detector' as is_token_detector,
+    case when measured.token_status = 'detector' then measured.detected_tokens end as detected_tokens,
+    measured.token_status = 'detector' and measured.suppresses as suppresses_triggers,
+    measured.trigger_share,
+    measured.trigger_recall,
+    measured.trigger_z,
     measured.top_token_log_frequency,
 from measured
 inner join store.models as models on models.model_id = measured.model_id

@@ -1,8 +1,9 @@
 -- One row per model: the headline numbers of all, and whether they may be compared.
--- Why: what changes with size. From: store.models, store.neuron_facts and measured_corpora. Sources: dead neurons and
--- frequency Voita et al. 2023, section 3; comparability ours: the reference is the text, sequence length, activation
--- rule and number format that most models share, ties by most tokens; a model measured otherwise, or on less than half
--- of the reference's tokens, is not comparable. Variants are shown but are no sizes.
+-- Why: what changes with size. From: store.models, store.neuron_facts, measured_corpora, detectors_by_layer,
+-- detected_by_layer, suppression_by_model and positions_by_layer. Sources: dead neurons and frequency Voita et al. 2023,
+-- section 3, detectors section 4, positional neurons section 5; comparability ours: the reference is the text, sequence
+-- length, activation rule and number format that most models share, ties by most tokens; a model measured otherwise, or
+-- on less than half of the reference's tokens, is not comparable. Variants are shown but are no sizes.
 -- key: model
 -- columns:
 --   model: Name of the model.
@@ -30,6 +31,21 @@
 --   median_frequency: Half of them have at most this frequency.
 --   median_kurtosis: Median excess kurtosis of the neurons' raw scores: how far their lists stick out.
 --   median_top_token_log_frequency: Median over neurons of the mean ln(1 + corpus count) of their top tokens.
+--   n_token_detectors: Token detectors: see token_detectors; null before n-grams were counted, like what follows.
+--   token_detector_share: n_token_detectors / n_neurons.
+--   n_bigram_detectors: Bigram detectors; null too where the corpus is too small to label them.
+--   bigram_detector_share: n_bigram_detectors / n_neurons.
+--   n_trigram_detectors: Trigram detectors; null too where the corpus is too small to label them.
+--   trigram_detector_share: n_trigram_detectors / n_neurons.
+--   n_detected_tokens: Distinct tokens that they detect.
+--   detected_token_share: n_detected_tokens over the tokens that come often enough to be detected.
+--   suppressing_share: Share of the token detectors that suppress what triggers them; null where there are none.
+--   suppressing_expected: The share expected of equally frequent tokens.
+--   suppressing_difference: suppressing_share - suppressing_expected.
+--   n_positional: Neurons whose activity hangs on the position; null where the corpus has too few sequences to tell.
+--   positional_share: n_positional / n_neurons.
+--   n_strong_positional: Those of them whose pattern is strong.
+--   strong_positional_share: n_strong_positional / n_neurons.
 --   text_sha256: sha256 of the documents of the shown corpus.
 --   sequence_length: Longest sequence of the shown corpus, in ids.
 --   activation_rule: When a coefficient m counted as active.
@@ -172,6 +188,33 @@ sums as (
         median(top_token_log_frequency) as median_top_token_log_frequency,
     from watched
     group by model_id
+),
+detectors as (
+    select
+        model,
+        sum(case when n = 1 then n_detectors end) as n_token_detectors,
+        sum(case when n = 2 then n_detectors end) as n_bigram_detectors,
+        sum(case when n = 3 then n_detectors end) as n_trigram_detectors,
+    from detectors_by_layer
+    group by model
+),
+detected as (
+    select
+        model,
+        max(n_cumulative) as n_detected_tokens,
+        max(cumulative_share) as detected_token_share,
+    from detected_by_layer
+    where n = 1
+    group by model
+),
+positions as (
+    select
+        model,
+        sum(n_neurons) as n_neurons,
+        sum(n_positional) as n_positional,
+        sum(n_strong) as n_strong,
+    from positions_by_layer
+    group by model
 )
 select
     models.name as model,
@@ -199,11 +242,30 @@ select
     sums.median_frequency,
     sums.median_kurtosis,
     sums.median_top_token_log_frequency,
+    cast(detectors.n_token_detectors as bigint) as n_token_detectors,
+    cast(detectors.n_token_detectors as double) / models.n_neurons as token_detector_share,
+    cast(detectors.n_bigram_detectors as bigint) as n_bigram_detectors,
+    cast(detectors.n_bigram_detectors as double) / models.n_neurons as bigram_detector_share,
+    cast(detectors.n_trigram_detectors as bigint) as n_trigram_detectors,
+    cast(detectors.n_trigram_detectors as double) / models.n_neurons as trigram_detector_share,
+    detected.n_detected_tokens,
+    detected.detected_token_share,
+    suppression_by_model.observed as suppressing_share,
+    suppression_by_model.expected as suppressing_expected,
+    suppression_by_model.difference as suppressing_difference,
+    cast(positions.n_positional as bigint) as n_positional,
+    cast(positions.n_positional as double) / positions.n_neurons as positional_share,
+    cast(positions.n_strong as bigint) as n_strong_positional,
+    cast(positions.n_strong as double) / positions.n_neurons as strong_positional_share,
     shown.text_sha256,
     shown.sequence_length,
     shown.activation_rule,
     shown.dtype,
 from store.models as models
 left join sums on sums.model_id = models.model_id
+left join positions on positions.model = models.name
 left join shown on shown.model_id = models.model_id
 left join reasons on reasons.model_id = models.model_id
+left join detectors on detectors.model = models.name
+left join detected on detected.model = models.name
+left join suppression_by_model on suppression_by_model.model = models.name

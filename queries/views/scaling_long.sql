@@ -8,7 +8,7 @@
 --   value: The number; metrics that were not measured have no row.
 --   low: Lower end of its 95% interval; null where none is defined.
 --   high: Upper end of its 95% interval; null where none is defined.
---   n: Neurons it was taken over.
+--   n: Neurons it was taken over; of suppression the token detectors.
 --   unit: share (of 1), nats or none.
 --   source_view: The view that shows the same by layer or neuron.
 --   size: Parameters without embeddings.
@@ -30,8 +30,17 @@ kinds as (
             ('provably_dead_share', 'wilson', 'share', 'layer_activity'),
             ('mean_frequency', 'normal', 'share', 'layer_activity'),
             ('median_frequency', 'none', 'share', 'layer_activity'),
+            ('positional_share', 'wilson', 'share', 'positions_by_layer'),
+            ('strong_positional_share', 'wilson', 'share', 'positions_by_layer'),
             ('median_kurtosis', 'none', 'none', 'neurons'),
-            ('median_top_token_log_frequency', 'none', 'nats', 'neurons')
+            ('median_top_token_log_frequency', 'none', 'nats', 'neurons'),
+            ('token_detector_share', 'wilson', 'share', 'detectors_by_layer'),
+            ('bigram_detector_share', 'wilson', 'share', 'detectors_by_layer'),
+            ('trigram_detector_share', 'wilson', 'share', 'detectors_by_layer'),
+            ('detected_token_share', 'none', 'share', 'detected_by_layer'),
+            ('suppressing_share', 'wilson', 'share', 'suppression_by_model'),
+            ('suppressing_expected', 'none', 'share', 'suppression_by_model'),
+            ('suppressing_difference', 'none', 'share', 'suppression_by_model')
     ) as listed(column0, column1, column2, column3)
 ),
 metrics as (
@@ -44,13 +53,24 @@ metrics as (
             when 'provably_dead_share' then scaling.provably_dead_share
             when 'mean_frequency' then scaling.mean_frequency
             when 'median_frequency' then scaling.median_frequency
+            when 'positional_share' then scaling.positional_share
+            when 'strong_positional_share' then scaling.strong_positional_share
             when 'median_kurtosis' then scaling.median_kurtosis
             when 'median_top_token_log_frequency' then scaling.median_top_token_log_frequency
+            when 'token_detector_share' then scaling.token_detector_share
+            when 'bigram_detector_share' then scaling.bigram_detector_share
+            when 'trigram_detector_share' then scaling.trigram_detector_share
+            when 'detected_token_share' then scaling.detected_token_share
+            when 'suppressing_share' then scaling.suppressing_share
+            when 'suppressing_expected' then scaling.suppressing_expected
+            when 'suppressing_difference' then scaling.suppressing_difference
         end as value,
         kinds.interval_kind,
         case when kinds.metric = 'mean_frequency' then scaling.frequency_sd end as sd,
         case
             when kinds.metric in ('mean_frequency', 'median_frequency') then scaling.n_alive
+            when kinds.metric in ('suppressing_share', 'suppressing_expected', 'suppressing_difference')
+                then scaling.n_token_detectors
             else scaling.n_neurons
         end as n,
         kinds.unit,

@@ -24,6 +24,9 @@ def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:
     return found
 
 
+FROM_NGRAMS = {"ngrams": 10, "triggers": 20, "ngram_spectrum": 1}
+
+
 def test_a_pin_decides_which_corpus_is_shown(warehouse: Warehouse) -> None:
     made.publish_job(
         warehouse, "activity", made.activity_frames(3), text=made.corpus("short", sha256="c1", n_sequences=2)
@@ -50,8 +53,9 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     made.publish_job(warehouse, "projections", made.weights_frames(4), record=other)
     before = rows(warehouse, "select * from store.postings where model_id = 1")
     deleted = remove(warehouse, "tiny")
-    assert deleted == {"projections": 12, "postings": 96, "token_neighbours": 20, "activity": 24, "contexts": 10}
-    for table in ("corpora", "sequences", "token_counts", "activity", "contexts"):
+    from_weights = {"projections": 12, "postings": 96, "token_neighbours": 20}
+    assert deleted == from_weights | {"activity": 24, "contexts": 10, "positions": 12} | FROM_NGRAMS
+    for table in ("corpora", "sequences", "token_counts", "activity", "contexts", "ngrams", "triggers", "positions"):
         assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
     assert rows(warehouse, "select * from store.postings") == before
     assert rows(warehouse, "select sha256 from store.tokenizers") == [("t1",)]
@@ -60,8 +64,9 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
 
 def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
     assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10}
-    assert rows(warehouse, "select job from store.runs order by job") == [("activity",), ("projections",)]
-    assert remove(warehouse, "tiny", corpus="text") == {"activity": 24, "contexts": 0}
+    jobs = [("activity",), ("ngrams",), ("positions",), ("projections",)]
+    assert rows(warehouse, "select job from store.runs order by job") == jobs
+    assert remove(warehouse, "tiny", corpus="text") == {"activity": 24, "contexts": 0, "positions": 12} | FROM_NGRAMS
     assert rows(warehouse, "select count(*), count(n_active) from store.neuron_facts") == [(12, 0)]
     assert rows(warehouse, "select count(*) from store.projections") == [(12,)]
 

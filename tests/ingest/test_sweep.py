@@ -18,7 +18,7 @@ from ingest.checkpoints import find
 from ingest.corpora import Corpus
 from ingest.jobs.activity import ActivityJob
 from ingest.jobs.contexts import ContextsJob
-from ingest.jobs.protocols import TextJob
+from ingest.jobs.protocols import Partials, TextJob
 from ingest.sweep import Order, sweep
 from ingest.sweep_plan import plan
 from tests.support.coefficients import corpus
@@ -217,7 +217,7 @@ def folded(transformer: Transformer, text: Corpus, *, order: Order, folder: Path
     rows = []
     for number, job in enumerate(mine):
         for layer in range(N_LAYERS):
-            seen = [partials[layer, chunk][number] for chunk in range(len(text.chunks()))]
+            seen = Partials(tuple(partials[layer, chunk][number].lazy() for chunk in range(len(text.chunks()))))
             (frame,) = job.fold(layer, seen, text).values()
             rows.append(frame)
     return rows

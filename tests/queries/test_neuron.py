@@ -7,7 +7,8 @@ import pytest
 
 from queries import errors
 from queries.addresses import find_neuron
-from queries.neuron import CONTEXT_COLUMNS, DOMAIN_COLUMNS, TOKEN_COLUMNS, neuron_page
+from queries.neuron import CONTEXT_COLUMNS, DOMAIN_COLUMNS, POSITION_COLUMNS, TOKEN_COLUMNS, neuron_page
+from queries.profiles import frequencies, sparkline
 from tests.support.warehouse import address, hand_made, neurons_of
 
 MADE = hand_made()
@@ -74,6 +75,8 @@ def test_page_on_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
         ("tiny-1m/L1N4", "No input can activate it: its pre-activation is at most -0.5."),
         ("weights-only/L0N0", "It was not measured on text yet."),
         ("gelu-1m/L0N0", "tokens of builtin ("),
+        ("tiny-1m/L0N0", "Positional: oscillatory, strong, 0.69 nats."),
+        ("gelu-1m/L0N0", "Whether it is positional cannot be told from 19 full-length sequences."),
     ],
 )
 def test_summary_says_what_is_known(full: duckdb.DuckDBPyConnection, text: str, sentence: str) -> None:
@@ -84,6 +87,7 @@ def test_page_without_text(full: duckdb.DuckDBPyConnection) -> None:
     page = neuron_page(full, "weights-only/L0N3")
     assert page.domains.is_empty()
     assert page.contexts.is_empty()
+    assert page.positions.is_empty()
     assert page.tokens.get_column("z_score").null_count() == page.tokens.height
     assert [section.title for section in page.sections()] == ["promotes", "suppresses"]
 
@@ -101,3 +105,27 @@ def test_data_is_everything(full: duckdb.DuckDBPyConnection) -> None:
     assert data["tokens"].height == 24
     assert data["neuron"]["address"] == "tiny-1m/L0N0"
     assert page.sections()[0].frame.height == 1
+
+
+def test_position_profile(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0")
+    assert dict(page.positions.schema) == dict(POSITION_COLUMNS)
+    assert page.positions.get_column("domain").to_list() == ["all", "code", "prose"]
+    row = page.positions.row(0, named=True)
+    # 48 positions: on for eight, off for eight; a character holds one and a half of them.
+    assert row["frequencies"] == [float(position // 8 % 2 == 0) for position in range(48)]
+    assert (row["first_position"], row["last_position"], len(row["profile"])) == (1, 48, 32)
+    assert set(row["profile"]) <= {"▁", "▅", "█"}
+    assert row["profile"].startswith("█████▁▁▁▁▁")
+    assert row["profile"] in repr(page)
+    silent = neuron_page(full, "tiny-1m/L0N3")
+    assert silent.positions.get_column("profile").to_list() == ["▁" * 32]
+    assert "Positional" not in silent.summary
+
+
+def test_profile_numbers() -> None:
+    assert frequencies([3, 4], 2, 5) == [3 / 6, 4 / 4]
+    assert frequencies([0, 0], 0, 5) is None
+    assert sparkline(None) is None
+    assert sparkline([0, 0.124, 0.126, 0.5, 1]) == "▁▁▂▅█"
+    assert sparkline([1, 0] * 32) == "▅" * 32

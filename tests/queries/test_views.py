@@ -16,7 +16,14 @@ from tests.support import warehouse as made
 CONTRACT = (
     *("models", "tokens", "corpora", "runs", "neurons", "neurons_by_corpus", "promotions", "neuron_tokens"),
     *("contexts_text", "layer_activity", "dead_by_tokens", "scaling", "scaling_long"),
+    *("positional_neurons", "positions_by_layer", "position_teams"),
 )
+MADE_ELSEWHERE = {
+    *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
+    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
+}
+"""Detectors need more text than the hand-made warehouse has: test_ngram_views makes one."""
+
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 
 
@@ -44,7 +51,8 @@ def test_header_describes_the_view(view: View, full: duckdb.DuckDBPyConnection) 
 def test_key_is_unique(view: View, full: duckdb.DuckDBPyConnection) -> None:
     key = ", ".join(view.key)
     ((n_rows, n_keys),) = rows(full, f"select count(*), count(distinct ({key})) from {view.name}")
-    assert n_rows == n_keys > 0
+    assert n_rows == n_keys
+    assert n_rows > 0 or view.name in MADE_ELSEWHERE
 
 
 @every_view
@@ -70,6 +78,7 @@ def test_empty_warehouse_has_no_rows(view: View, empty: duckdb.DuckDBPyConnectio
 def test_warehouse_of_projections_only(view: View, weights: duckdb.DuckDBPyConnection) -> None:
     found = rows(weights, f"select count(*) from {view.name}")
     needs_text = {"contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"}
+    needs_text |= {"positional_neurons", "positions_by_layer", "position_teams"}
     if view.name in needs_text:
         assert found == [(0,)]
 

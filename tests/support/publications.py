@@ -15,6 +15,9 @@ from catalog.tables import (
     CONTEXTS,
     CORPORA,
     MODELS,
+    NGRAM_SPECTRUM,
+    NGRAMS,
+    POSITIONS,
     POSTINGS,
     PROJECTIONS,
     RUNS,
@@ -23,6 +26,7 @@ from catalog.tables import (
     TOKEN_NEIGHBOURS,
     TOKENIZERS,
     TOKENS,
+    TRIGGERS,
     Table,
 )
 from catalog.warehouse import Warehouse
@@ -154,6 +158,40 @@ def contexts_frames() -> dict[str, pl.DataFrame]:
     return {"contexts": frame(CONTEXTS, rows)}
 
 
+def positions_frames() -> dict[str, pl.DataFrame]:
+    """The pooled profile of every neuron over three sequences of four counted positions; none knows its position."""
+    rows = [
+        {"layer": layer, "neuron": neuron, "domain": "all", "n_sequences": 3, "first_position": 1}
+        | {"mutual_information": 0.0, "mutual_information_corrected": 0.0, "roughness": 0.0}
+        | {"n_switches": 0, "n_on_runs": 0, "n_off_runs": 0, "weakest_on": None, "weakest_off": None}
+        | {"counts_64": [1, 1, 1, 1], "counts": None}
+        for layer in range(N_LAYERS)
+        for neuron in range(D_FFN)
+    ]
+    return {"positions": frame(POSITIONS, rows)}
+
+
+def ngrams_frames() -> dict[str, pl.DataFrame]:
+    """Tokens that trigger every neuron but the dead ones: id 1 at half of its activations, id 2 at the others."""
+    alive = [(layer, neuron) for layer in range(N_LAYERS) for neuron in range(1, D_FFN)]
+    covering = {f"n_covering_{percent}": 1 if percent == 50 else 2 for percent in (50, 80, 90, 95, 99)}
+    ngrams = [
+        {"layer": layer, "neuron": neuron, "n": 1, "n_active": 2, "n_distinct": 2} | covering for layer, neuron in alive
+    ]
+    triggers = [
+        {"layer": layer, "neuron": neuron, "n": 1, "rank": rank, "token_ids": [rank], "n_active": 1, "n_occurrences": 2}
+        | {"score": 0.5, "z_score": 1.0, "score_centred": 0.25, "rank_from_bottom": 9, "control_scores": None}
+        for layer, neuron in alive
+        for rank in (1, 2)
+    ]
+    spectrum = [{"n": 1, "n_occurrences": 2, "n_distinct": 6}]
+    return {
+        "ngrams": frame(NGRAMS, ngrams),
+        "triggers": frame(TRIGGERS, triggers),
+        "ngram_spectrum": frame(NGRAM_SPECTRUM, spectrum),
+    }
+
+
 def run_row(job: str, *, key: str, version: int = 1) -> pl.DataFrame:
     """A finished run."""
     row = {"run_key": key, "job": job, "job_version": version, "parameters": "{}", "dtype": "float32"}
@@ -183,7 +221,9 @@ def publish_job(
 
 
 def publish_everything(warehouse: Warehouse, *, seed: int = 0) -> None:
-    """One model with projections, activity and contexts on one corpus."""
+    """One model with projections, activity, contexts, n-grams and positions on one corpus."""
     publish_job(warehouse, "projections", weights_frames(seed))
     publish_job(warehouse, "activity", activity_frames(seed), text=corpus())
     publish_job(warehouse, "contexts", contexts_frames(), text=corpus())
+    publish_job(warehouse, "ngrams", ngrams_frames(), text=corpus())
+    publish_job(warehouse, "positions", positions_frames(), text=corpus())

@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 
 from queries import views
+from tests.support.profiles import by_the_definition
 
 Row = dict[str, Any]
 Neuron = tuple[int, int, int]
@@ -69,6 +70,12 @@ CORPORA: tuple[tuple[str, str, int, dict[str, tuple[int, ...]]], ...] = (
     ("long", "text-two", 0, {"prose": (8,) * 12}),
     ("builtin", "text-one", 1, {"prose": (8, 8, 4), "code": (8, 8, 8)}),
 )
+LENGTH = 49
+"""Ids of the made-up full-length sequences behind the profiles, BOS included."""
+
+POSITION_SEQUENCES: tuple[dict[str, int], ...] = ({"prose": 150, "code": 110}, {"prose": 120}, {"prose": 10, "code": 9})
+"""How many such sequences each corpus has by domain; the last has too few."""
+
 BOS: tuple[int | None, int | None] = (0, None)
 DEAD: frozenset[Neuron] = frozenset({(0, 0, 3), (0, 1, 4), (1, 0, 5), (1, 2, 1), (2, 0, 5)})
 PROVABLY_DEAD: frozenset[Neuron] = frozenset({(0, 1, 4), (1, 2, 1)})
@@ -111,6 +118,7 @@ def hand_made() -> Measurements:
         _add_projections(data, model_id, plan, draw)
         for corpus_id in plan.corpora:
             _add_activity(data, model_id, plan, corpus_id, draw)
+            _add_positions(data, model_id, plan, corpus_id)
         _choose_corpus(data, model_id, plan)
     for model_id, plan in enumerate(MODELS):
         _add_facts(data, model_id, plan)
@@ -151,9 +159,9 @@ def create(path: Path, *, tables: frozenset[str] | None = None) -> None:
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     """Apply the migrations by hand."""
-    for number, file in enumerate(sorted(SCHEMA.glob("*.sql")), start=1):
+    for file in sorted(SCHEMA.glob("*.sql")):
         connection.execute(file.read_text("utf-8"))
-        connection.execute("insert into store.schema_versions values (?, timestamp '2026-01-01')", [number])
+        connection.execute("insert into store.schema_versions values (?, timestamp '2026-01-01')", [int(file.name[:4])])
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -> None:
@@ -229,7 +237,7 @@ def _add_corpora(data: Measurements, draw: random.Random) -> None:
                 "tokenizer_id": tokenizer_id,
                 "n_tokens": n_tokens,
                 "n_sequences": sequence_id,
-                "sequence_length": 8,
+                "sequence_length": LENGTH,
                 "recipe": json.dumps({"sources": list(domains)}),
             }
         )
@@ -405,6 +413,54 @@ def _domain_activity(lines: list[list[float]], first_counted: int) -> Row:
     }
 
 
+def _add_positions(data: Measurements, model_id: int, plan: ModelPlan, corpus_id: int) -> None:
+    """Profiles over made-up long sequences: the warehouse's own are too short and too few for any label."""
+    run_id = _add_run(data, model_id, "positions", corpus_id, plan)
+    for key in neurons_of(model_id):
+        counts = {domain: _profile(key, corpus_id, domain, n) for domain, n in POSITION_SEQUENCES[corpus_id].items()}
+        pooled = [sum(column) for column in zip(*counts.values(), strict=True)]
+        whole = by_the_definition(pooled, sum(POSITION_SEQUENCES[corpus_id].values()), LENGTH)
+        domains = {"all": pooled} | (counts if whole["mutual_information_corrected"] >= 0.01 else {})
+        for domain, own in sorted(domains.items()):
+            n = POSITION_SEQUENCES[corpus_id].get(domain, sum(POSITION_SEQUENCES[corpus_id].values()))
+            measured = by_the_definition(own, n, LENGTH)
+            data.rows["positions"].append(
+                {"model_id": model_id, "corpus_id": corpus_id, "layer": key[1], "neuron": key[2], "domain": domain}
+                | {"n_sequences": n, "first_position": 0 if BOS[plan.tokenizer_id] is None else 1}
+                | measured
+                | {"counts_64": own, "counts": own if measured["mutual_information_corrected"] >= 0.01 else None}
+                | {"run_id": run_id}
+            )
+
+
+def _profile(key: Neuron, corpus_id: int, domain: str, n: int) -> list[int]:
+    """Counts of n sequences at every position, of the shape that is the neuron's turn."""
+    plan = MODELS[key[0]]
+    n_positions = LENGTH - (BOS[plan.tokenizer_id] is not None)
+    if key in DEAD:
+        return [0] * n_positions
+    draw = random.Random(f"{key} {corpus_id} {domain}")
+    turn = (key[1] * plan.d_ffn + key[2]) % 9
+    # On code, neurons with both extremes do not care about the position.
+    shares = [0.5 if turn == 1 and domain == "code" else _share(turn, p, draw) for p in range(n_positions)]
+    return [sum(draw.random() < share for _ in range(n)) for share in shares]
+
+
+def _share(turn: int, position: int, draw: random.Random) -> float:
+    """How often a neuron fires at a position, for nine shapes of profiles."""
+    return (
+        float(position // 8 % 2 == 0),
+        float(position < 20),
+        0.5 if position < 32 else 0.0,
+        0.3,
+        float(position // 12 % 2 == 1),
+        0.5 + 0.4 * math.sin(position / 8),
+        0.96 if position // 8 % 2 == 0 else 0.04,
+        0.97 if position < 30 else 0.05,
+        0.5 + draw.choice((-0.35, 0.35)),
+    )[turn]
+
+
 def _choose_corpus(data: Measurements, model_id: int, plan: ModelPlan) -> None:
     if plan.corpora:
         sizes = {row["corpus_id"]: row["n_tokens"] for row in data.rows["corpora"]}
@@ -437,6 +493,7 @@ def _add_facts(data: Measurements, model_id: int, plan: ModelPlan) -> None:
                 "bottom_tokens": [texts[token] for token in row["bottom_token_ids"][:10]],
                 "top_token_log_frequency": None if corpus_id is None else math.fsum(logs) / len(logs),
                 **_fact_activity(data, key, corpus_id),
+                **_fact_positions(data, key, corpus_id),
             }
         )
 
@@ -448,3 +505,13 @@ def _fact_activity(data: Measurements, key: Neuron, corpus_id: int | None) -> Ro
     first_counted = 0 if BOS[MODELS[key[0]].tokenizer_id] is None else 1
     measured = _domain_activity(list(data.coefficients[corpus_id, key].values()), first_counted)
     return {name: measured[name] for name in (*names, "first_active")}
+
+
+def _fact_positions(data: Measurements, key: Neuron, corpus_id: int | None) -> Row:
+    names = ("mutual_information", "mutual_information_corrected", "n_switches", "n_on_runs", "n_off_runs")
+    copied = (*names, "weakest_on", "weakest_off", "roughness")
+    for row in data.rows["positions"]:
+        place = (row["model_id"], row["layer"], row["neuron"])
+        if place == key and row["corpus_id"] == corpus_id and row["domain"] == "all":
+            return {"n_position_sequences": row["n_sequences"], **{name: row[name] for name in copied}}
+    return dict.fromkeys(("n_position_sequences", *copied))

@@ -1,0 +1,115 @@
+"""How often eight neurons at a time were active on every n-gram, and how many n-grams cover their activations.
+
+A byte of a layer's packed bits holds eight neurons. It is spread to a word of eight bytes, so that one addition of
+words counts eight neurons; no byte overflows, since at most 255 words are added up before the counts are widened.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.ngram_index import PIECE, NgramIndex
+
+LANES = 8
+"""Neurons in a byte."""
+
+COVERAGE = (50, 80, 90, 95, 99)
+"""Percentages of a neuron's activations of which the coverage is stored."""
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+_SPREAD = _BITS.view(np.uint64)[:, 0]
+
+# Tells the eight neurons' counts apart in one histogram.
+_OFFSETS = (PIECE + 1) * np.arange(LANES, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class NgramCounts:
+    """Activations of eight neurons by n-gram.
+
+    Attributes:
+        index: the n-grams.
+        bits: uint8 [n_counted], bit i of a byte: neuron i was active at that counted position.
+        wide: int64 [n_wide 8], counts of the n-grams that occur more than 255 times.
+        narrow: uint8 [n_repeated - n_wide, 8], counts of the other repeated n-grams.
+        n_single: int64 [8], activations on n-grams that occur once.
+    """
+
+    index: NgramIndex
+    bits: np.ndarray
+    wide: np.ndarray
+    narrow: np.ndarray
+    n_single: np.ndarray
+
+    @classmethod
+    def of(cls, index: NgramIndex, bits: np.ndarray) -> "NgramCounts":
+        """Count the bits uint8 [n_counted] of eight neurons."""
+        single = np.bincount(bits[index.single_positions], minlength=256) @ _BITS.astype(np.int64)
+        if not index.n_repeated:
+            empty = np.zeros((0, LANES))
+            return cls(index, bits, empty.astype(np.int64), empty.astype(np.uint8), single)
+        words = _SPREAD[bits[index.repeated_positions]]
+        pieces = np.add.reduceat(words, index.piece_starts).view(np.uint8).reshape(-1, LANES)
+        wide = np.zeros((0, LANES), dtype=np.int64)
+        if index.n_wide:
+            wide = np.add.reduceat(pieces[: index.n_wide_pieces], index.wide_starts, axis=0, dtype=np.int64)
+        return cls(index, bits, wide, pieces[index.n_wide_pieces :], single)
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """(int64 [values 8], int64 [values 8]) counts above 0, falling, and how many n-grams have each."""
+        narrow = np.bincount((self.narrow + _OFFSETS).ravel(), minlength=LANES * (PIECE + 1))
+        histogram = narrow.reshape(LANES, PIECE + 1).T
+        is_small = self.wide <= PIECE
+        histogram = histogram + _histogram(np.where(is_small, self.wide, 0))
+        histogram[1] += self.n_single
+        large = -np.sort(-np.where(is_small, 0, self.wide), axis=0)
+        small = np.broadcast_to(np.arange(PIECE, 0, -1)[:, None], (PIECE, LANES))
+        return np.concatenate([large, small]), np.concatenate([np.minimum(large, 1), histogram[:0:-1]])
+
+    def row_counts(self, stop: int) -> np.ndarray:
+        """int64 [stop 8], the counts of the first `stop` repeated rows."""
+        n_wide = min(stop, self.index.n_wide)
+        return np.concatenate([self.wide[:n_wide], self.narrow[: stop - n_wide].astype(np.int64)])
+
+
+def _histogram(values: np.ndarray) -> np.ndarray:
+    """int64 [256 8] how often each value occurs in a column."""
+    counted = np.bincount((values + _OFFSETS).ravel(), minlength=LANES * (PIECE + 1))
+    return counted.reshape(LANES, PIECE + 1).T
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Totals of eight neurons.
+
+    Attributes:
+        n_active: int64 [8], active positions that have a full n-gram.
+        n_distinct: int64 [8], n-grams that they end.
+        n_covering: int64 [percentages 8], fewest n-grams that hold so many percent of `n_active`.
+    """
+
+    n_active: np.ndarray
+    n_distinct: np.ndarray
+    n_covering: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, numbers: np.ndarray) -> "Coverage":
+        """From [values neurons] counts, falling, and how many n-grams have each; exact, in integers."""
+        held = np.cumsum(values * numbers, axis=0)
+        taken = np.cumsum(numbers, axis=0)
+        n_active = held[-1]
+        covering = [_covering(values, numbers, held, taken, percent) for percent in COVERAGE]
+        return cls(n_active, taken[-1], np.stack(covering))
+
+
+def _covering(values: np.ndarray, numbers: np.ndarray, held: np.ndarray, taken: np.ndarray, percent: int) -> np.ndarray:
+    """int64 [neurons] the smallest k with 100 * (sum of the k largest counts) >= percent * (sum of all)."""
+    wanted = percent * held[-1]
+    step = np.argmax(100 * held >= wanted, axis=0)[None]
+    value, number = (np.take_along_axis(array, step, 0)[0] for array in (values, numbers))
+    held_before = np.take_along_axis(held, step, 0)[0] - value * number
+    taken_before = np.take_along_axis(taken, step, 0)[0] - number
+    # At that step n-grams of one count are taken until there are enough; a neuron that never fires needs none.
+    missing = np.maximum(wanted - 100 * held_before, 0)
+    needed: np.ndarray = taken_before + -(-missing // np.maximum(100 * value, 1))
+    return needed

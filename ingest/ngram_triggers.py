@@ -1,0 +1,115 @@
+"""Which n-grams trigger a neuron most often, ranked exactly: by count, most first, ties by ids ([V] 4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.ngram_counts import COVERAGE, LANES, Coverage, NgramCounts
+
+NARROW = 64
+"""A neuron whose coverage at 95% is at most this keeps so many triggers, and all others that could make a detector."""
+
+BRIEF = {1: 10}
+"""Triggers that other neurons keep, by the length of the n-gram; 5 where it is not named."""
+
+LEAST_RECALL_PERCENT, LEAST_OCCURRENCES = 50, 10
+"""What an n-gram needs to make a detector, at the least: half of the recall that [V] asks for, so that a reader of the
+warehouse can move that threshold; rarer ones are kept only among the first."""
+
+_95 = COVERAGE.index(95)
+
+# The brief list of a neuron is looked for among the n-grams that occur at least as often as the last of the list fires;
+# so many of the most frequent n-grams give a first guess of that.
+_HEAD = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Triggers:
+    """N-grams that trigger neurons, by neuron and rank.
+
+    Attributes:
+        lanes: int64, which of the neurons.
+        ranks: int64, 1-based place in the kept list.
+        rows: int64, row of the n-gram in its index.
+        counts: int64, how often the neuron was active on it.
+        could_detect: bool, whether it belongs to a narrow neuron and has the recall and the occurrences to detect.
+    """
+
+    lanes: np.ndarray
+    ranks: np.ndarray
+    rows: np.ndarray
+    counts: np.ndarray
+    could_detect: np.ndarray
+
+    @classmethod
+    def of(cls, counts: NgramCounts, coverage: Coverage) -> "Triggers":
+        """The kept triggers of eight neurons."""
+        is_narrow = coverage.n_covering[_95] <= NARROW
+        brief = _brief(counts, np.flatnonzero(~is_narrow), kept=BRIEF.get(counts.index.n, 5))
+        found = brief | {int(lane): _kept(counts, int(lane)) for lane in np.flatnonzero(is_narrow)}
+        lists = [found[lane] for lane in range(LANES)]
+        lanes = np.repeat(np.arange(LANES), [len(rows) for rows, _ in lists])
+        rows, values = (np.concatenate([pair[part] for pair in lists]) for part in (0, 1))
+        return cls(
+            lanes,
+            np.concatenate([np.arange(1, len(rows) + 1) for rows, _ in lists]),
+            rows,
+            values,
+            is_narrow[lanes] & _could_detect(counts, rows, values),
+        )
+
+
+def _brief(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Lane -> (rows, counts) of its `kept` most frequent n-grams."""
+    index = counts.index
+    guess = counts.row_counts(min(_HEAD, index.n_repeated))[:, lanes]
+    if len(guess) < kept or not len(lanes):
+        return {int(lane): _cut(_ranked(counts, int(lane)), kept) for lane in lanes}
+    # No n-gram of the list is below the kept-th of the guess; where that is 1 or 0, n-grams that occur once compete.
+    floors = np.partition(guess, len(guess) - kept, axis=0)[len(guess) - kept]
+    rare = lanes[floors < 2]
+    lanes, floors = lanes[floors >= 2], floors[floors >= 2]
+    found = {int(lane): _cut(_ranked(counts, int(lane)), kept) for lane in rare}
+    if not len(lanes):
+        return found
+    stop = int(np.searchsorted(-index.occurrences[: index.n_repeated], -floors.min(), side="right"))
+    candidates = counts.row_counts(stop)[:, lanes]
+    rows, which = np.nonzero(candidates >= floors)
+    values = candidates[rows, which]
+    order = np.lexsort((index.lexical[rows], -values, which))
+    starts = np.searchsorted(which[order], np.arange(len(lanes)))
+    for lane, start in zip(lanes.tolist(), starts.tolist(), strict=True):
+        chosen = order[start : start + kept]
+        found[lane] = rows[chosen], values[chosen]
+    return found
+
+
+def _kept(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, counts) of the most frequent n-grams of one neuron, and of all that could make it a detector."""
+    rows, values = _ranked(counts, lane)
+    is_kept = _could_detect(counts, rows, values) | (np.arange(len(rows)) < NARROW)
+    return rows[is_kept], values[is_kept]
+
+
+def _could_detect(counts: NgramCounts, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Bool [rows], whether n-grams have the recall and the occurrences that a detector needs at the least."""
+    occurrences = counts.index.occurrences[rows]
+    could_detect: np.ndarray = 100 * values >= LEAST_RECALL_PERCENT * occurrences
+    could_detect &= occurrences >= LEAST_OCCURRENCES
+    return could_detect
+
+
+def _ranked(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, counts) of every n-gram on which one neuron was active."""
+    index = counts.index
+    repeated = np.concatenate([counts.wide[:, lane], counts.narrow[:, lane].astype(np.int64)])
+    some = np.flatnonzero(repeated)
+    once = np.flatnonzero(counts.bits[index.single_positions] >> lane & 1)
+    rows = np.concatenate([some, once + index.n_repeated])
+    values = np.concatenate([repeated[some], np.ones(len(once), dtype=np.int64)])
+    order = np.lexsort((index.lexical[rows], -values))
+    return rows[order], values[order]
+
+
+def _cut(ranked: tuple[np.ndarray, np.ndarray], kept: int) -> tuple[np.ndarray, np.ndarray]:
+    return ranked[0][:kept], ranked[1][:kept]

@@ -1,0 +1,36 @@
+"""Position profiles as people read them: frequencies over bins of positions, and a line of blocks."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+LEVELS = "▁▂▃▄▅▆▇█"
+WIDTH = 32
+"""Characters of a sparkline: half the stored bins, so that it fits beside numbers."""
+
+
+def frequencies(counts: Sequence[int], n_sequences: int, n_positions: int) -> list[float] | None:
+    """Share of the sequences in which a neuron was active, over bins of positions; None without a sequence.
+
+    Args:
+        counts: sums over bins; position p of n lies in bin floor(bins * p / n).
+        n_sequences: sequences behind the counts.
+        n_positions: counted positions of a sequence.
+    """
+    if not n_sequences:
+        return None
+    n_bins = len(counts)
+    starts = [-(-number * n_positions // n_bins) for number in range(n_bins + 1)]
+    sizes = [stop - start for start, stop in pairwise(starts)]
+    return [count / (n_sequences * size) for count, size in zip(counts, sizes, strict=True)]
+
+
+def sparkline(shares: Sequence[float] | None) -> str | None:
+    """A character for each share, or for the mean of a few: lowest for 0, full for 1."""
+    if shares is None:
+        return None
+    n_shown = min(WIDTH, len(shares))
+    groups: list[list[float]] = [[] for _ in range(n_shown)]
+    for number, share in enumerate(shares):
+        groups[number * n_shown // len(shares)].append(share)
+    means = [sum(group) / len(group) for group in groups]
+    return "".join(LEVELS[min(len(LEVELS) - 1, int(mean * len(LEVELS)))] for mean in means)

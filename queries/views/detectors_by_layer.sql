@@ -1,0 +1,70 @@
+-- One row per model, length of n-gram and layer: how many of its neurons detect n-grams.
+-- Why: Figures 3a and 14 of Voita et al. 2023: detectors sit in the lower layers, and larger models have more.
+-- From: store.ngrams, detected_ngrams and corpus_ngrams. Source: Voita et al. 2023, section 4 and appendix.
+-- key: model, n, layer
+-- columns:
+--   model: Name of the model.
+--   family: Models of one family differ in size or variant only.
+--   variant: Null for a plain size; else what sets the model apart.
+--   size: Parameters of the model without embeddings.
+--   n: Length of the n-grams.
+--   layer: Layer, 0-based.
+--   depth: (layer + 0.5) / n_layers.
+--   n_neurons: Neurons of the layer.
+--   n_alive: Neurons that were active where a full n-gram ends.
+--   status: labelled, or cannot be labelled: too few positions carry n-grams that come often enough.
+--   n_detectors: Neurons that detect; null where the length cannot be labelled.
+--   detector_share: n_detectors / n_neurons.
+--   n_strict: Detectors whose covering n-grams are all detected.
+--   strict_share: n_strict / n_neurons.
+--   corpus: The shown corpus.
+with layers as (
+    select
+        ngrams.model_id,
+        ngrams.corpus_id,
+        ngrams.n,
+        ngrams.layer,
+        count(*) as n_neurons,
+        count(nullif(ngrams.n_active, 0)) as n_alive,
+    from store.ngrams as ngrams
+    group by ngrams.model_id, ngrams.corpus_id, ngrams.n, ngrams.layer
+),
+detectors as (
+    select
+        model_id,
+        n,
+        layer,
+        count(distinct neuron) as n_detectors,
+        count(distinct case when is_strict then neuron end) as n_strict,
+    from detected_ngrams
+    group by model_id, n, layer
+)
+select
+    models.name as model,
+    models.family,
+    models.variant,
+    models.n_parameters - models.n_parameters_embedding as size,
+    layers.n,
+    layers.layer,
+    (cast(layers.layer as double) + cast(0.5 as double)) / models.n_layers as depth,
+    layers.n_neurons,
+    layers.n_alive,
+    case when corpus_ngrams.can_be_labelled then 'labelled' else 'cannot be labelled' end as status,
+    case when corpus_ngrams.can_be_labelled then coalesce(detectors.n_detectors, 0) end as n_detectors,
+    case
+        when corpus_ngrams.can_be_labelled
+            then cast(coalesce(detectors.n_detectors, 0) as double) / layers.n_neurons
+    end as detector_share,
+    case when corpus_ngrams.can_be_labelled then coalesce(detectors.n_strict, 0) end as n_strict,
+    case
+        when corpus_ngrams.can_be_labelled then cast(coalesce(detectors.n_strict, 0) as double) / layers.n_neurons
+    end as strict_share,
+    corpus_ngrams.corpus,
+from layers
+inner join corpus_ngrams
+    on corpus_ngrams.model_id = layers.model_id
+    and corpus_ngrams.corpus_id = layers.corpus_id
+    and corpus_ngrams.n = layers.n
+inner join store.models as models on models.model_id = layers.model_id
+left join detectors
+    on detectors.model_id = layers.model_id and detectors.n = layers.n and detectors.layer = layers.layer
