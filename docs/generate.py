@@ -9,6 +9,7 @@ import duckdb
 
 import neurothek
 from catalog.migrations import migrate
+from docs.findings import with_losses
 from queries import views
 
 FOLDER = Path(__file__).parent
@@ -45,7 +46,11 @@ def commands() -> str:
     return "".join(parts)
 
 
-DOCUMENTS: dict[str, Callable[[], str]] = {"data-dictionary.md": data_dictionary, "commands.md": commands}
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "data-dictionary.md": data_dictionary,
+    "commands.md": commands,
+    "findings.md": with_losses,
+}
 
 
 def main(arguments: list[str]) -> int:
