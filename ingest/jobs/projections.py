@@ -58,9 +58,9 @@ class ProjectionsJob:
             vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
             return {TOKEN_NEIGHBOURS.name: neighbours_frame(vocabulary, k=self.neighbours)}
         layer = int(shard.removeprefix(_LAYER))
-        if transformer not in self._opened:
-            self._opened[transformer] = _Opened.of(transformer, tokenizer, k=self.k)
-        opened = self._opened[transformer]
+        opened = self._opened.get(transformer)
+        if opened is None or opened.vocabulary.ids is not tokenizer.ids:
+            opened = self._opened[transformer] = _Opened.of(transformer, tokenizer, k=self.k)
         if layer == transformer.shape.n_layers - 1:
             del self._opened[transformer]
         return opened.measure(layer, transformer)
