@@ -62,8 +62,8 @@ def select(
 ) -> Extremes:
     """`[rows, columns]` -> the `k` extreme entries of each column, exactly, ties by row.
 
-    The groups with the k best bounds hold the k best entries, unless an entry outside them equals the k-th best: that
-    can be seen from the best bound left out, and such columns are searched entry by entry.
+    The groups with the k + 1 best bounds hold the k best entries, unless an entry outside them equals the k-th best:
+    that can be seen from the worst of these bounds, and such columns are searched entry by entry.
 
     Args:
         scores: a contiguous matrix.
@@ -83,23 +83,25 @@ def _select_by_groups(
     n_coarse = bounds.shape[0] // GROUP
     coarse = bounds[: n_coarse * GROUP].view(n_coarse, GROUP, -1)
     coarse = (coarse.amax(1) if largest else coarse.amin(1)).T.contiguous()
-    best = coarse.topk(k + 1, largest=largest)
-    runners_up = [best.values[:, k]]
-
-    fine = _members(best.indices[:, :k])
-    best = _take(bounds, fine).topk(k + 1, largest=largest)
-    runners_up.append(best.values[:, k])
-
-    members = _members(fine.gather(1, best.indices[:, :k]))
+    groups, limits = _best(coarse, k + 1, largest=largest)
+    fine = _members(groups)
+    groups, fine_limits = _best(_take(bounds, fine), k + 1, largest=largest)
     # Rows after the last full coarse group (at most 63) have no bound of their own: they are always looked at.
     rest = torch.arange(n_coarse * GROUP * GROUP, scores.shape[0], device=scores.device).expand(scores.shape[1], -1)
-    candidates = torch.cat([members, rest], dim=1)
+    candidates = torch.cat([_members(fine.gather(1, groups)), rest], dim=1)
     best = _take(scores, candidates).topk(k + 1, largest=largest)
-    runners_up.append(best.values[:, k])
 
     found = _order_ties(candidates.gather(1, best.indices[:, :k]), best.values[:, :k], largest=largest)
-    undecided = (torch.stack(runners_up) == best.values[:, k - 1]).any(0)
-    return _search_entries(found, scores, undecided, largest=largest)
+    left_out = torch.stack([limits, fine_limits, best.values[:, k]])
+    return _search_entries(found, scores, (left_out == best.values[:, k - 1]).any(0), largest=largest)
+
+
+def _best(
+    bounds: Float[Tensor, "columns n"], k: int, *, largest: bool
+) -> tuple[Int[Tensor, "columns k"], Float[Tensor, " columns"]]:
+    """[columns n] -> the groups of the `k` best bounds, in no order, and a limit that no other group goes beyond."""
+    best = bounds.topk(k, largest=largest, sorted=False)
+    return best.indices, best.values.amin(1) if largest else best.values.amax(1)
 
 
 def _select_among_all(scores: Float[Tensor, "rows columns"], *, k: int, largest: bool) -> Extremes:

@@ -41,21 +41,20 @@ class Moments:
 
 
 class PowerSums:
-    """Collects sums of powers around a shift; the shift only needs to be near the mean, the result corrects for it."""
+    """Collects sums of powers of the deviations from a mean that is known beforehand."""
 
     def __init__(self, *, piece_rows: int, columns: int, device: torch.device) -> None:
         self._piece_rows = piece_rows
-        self._storage = torch.empty(8, piece_rows * columns, device=device)
+        self._storage = torch.empty(6, piece_rows * columns, device=device)
 
-    def start(self, shift: Float[Tensor, " columns"]) -> None:
-        """Begin a new matrix of as many columns as `shift` has values, at most the `columns` of the constructor."""
-        columns = shift.shape[0]
-        buffers = self._storage[:, : self._piece_rows * columns].view(8, self._piece_rows, columns)
-        self._centred, self._squared, self._below = buffers[0], buffers[1], buffers[2]
-        self._cells = buffers[3:]
+    def start(self, mean: Float[Tensor, " columns"]) -> None:
+        """Begin a new matrix with these means of its columns, float64; at most the `columns` of the constructor."""
+        columns = mean.shape[0]
+        buffers = self._storage[:, : self._piece_rows * columns].view(6, self._piece_rows, columns)
+        self._scratch, self._squared, self._cells = buffers[0], buffers[1], buffers[2:]
         self._cells.zero_()
-        self._totals = torch.zeros(5, columns, dtype=torch.float64, device=shift.device)
-        self._shift = shift
+        self._totals = torch.zeros(4, columns, dtype=torch.float64, device=mean.device)
+        self._mean, self._shift = mean, mean.float()
         self._rows = 0
         self._pieces = 0
 
@@ -65,16 +64,15 @@ class PowerSums:
         Sums run down the cells of float32 accumulators, not across rows: one fused pass each, and no cell grows long.
         """
         rows = piece.shape[0]
-        centred, squared, below = self._centred[:rows], self._squared[:rows], self._below[:rows]
-        first, second, third, fourth, negative = self._cells[:, :rows]
-        torch.sub(piece, self._shift, out=centred)
-        torch.mul(centred, centred, out=squared)
-        first.add_(centred)
+        scratch, squared = self._scratch[:rows], self._squared[:rows]
+        second, third, fourth, negative = self._cells[:, :rows]
+        torch.sub(piece, self._shift, out=scratch)
+        torch.mul(scratch, scratch, out=squared)
         second.add_(squared)
-        third.addcmul_(centred, squared)
+        third.addcmul_(scratch, squared)
         fourth.addcmul_(squared, squared)
         # A comparison written to floats is four times faster than one written to booleans (torch 2.13, AVX-512).
-        negative.add_(torch.lt(piece, 0, out=below))
+        negative.add_(torch.lt(piece, 0, out=scratch))
         self._rows += rows
         self._pieces += 1
         if self._pieces % PIECES_PER_FLUSH == 0:
@@ -87,13 +85,15 @@ class PowerSums:
     def result(self) -> Moments:
         """The moments of all rows added since `start`."""
         self._flush()
-        first, second, third, fourth, negative = self._totals / self._rows
+        second, third, fourth, negative = self._totals / self._rows
+        # Deviations were taken from the mean rounded to float32: `first` is what they are off by on average.
+        first = self._mean - self._shift
         variance = (second - first**2).clamp_min(0)
         sd = variance.sqrt()
         third_central = third - 3 * first * second + 2 * first**3
         fourth_central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
         return Moments(
-            mean=self._shift.double() + first,
+            mean=self._mean,
             sd=sd,
             skewness=third_central / (variance * sd),
             kurtosis=fourth_central / variance**2 - 3,

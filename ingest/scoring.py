@@ -12,7 +12,7 @@ from ingest.extremes import Extremes, Side, bound_groups_, group_count, select
 from ingest.moments import Moments, PowerSums
 from ingest.threads import share
 
-# The shift of the moments and the scale of the scores need not be exact: every 16th row of the unembedding gives them.
+# The scale of the scores need not be exact: every 16th row of the unembedding gives it.
 _SAMPLE_STRIDE = 16
 _WORKSPACE_BYTES = 1 << 30
 
@@ -74,7 +74,7 @@ class _Tiling:
     def of(cls, device: torch.device, rows: int) -> "_Tiling":
         if device.type == "cpu":
             # Half a gigabyte of scores at once is the most one thread may hold, for whatever vocabulary.
-            return cls(columns=max(32, min(512, (1 << 27) // rows)), product_rows=1024, piece_rows=128)
+            return cls(columns=max(32, min(512, (1 << 27) // rows)), product_rows=1024, piece_rows=256)
         return cls(columns=2048, product_rows=rows, piece_rows=8192)
 
 
@@ -83,10 +83,11 @@ class Scorer:
 
     def __init__(self, unembedding: Float[Tensor, "vocab d_model"], *, keep: Keep) -> None:
         """Prepare to score against E `[vocab d_model]`, float32, contiguous, and to keep at most `vocab` a side."""
-        sample = unembedding[::_SAMPLE_STRIDE]
         self._unembedding, self._keep = unembedding, keep
         self._tiling = _Tiling.of(unembedding.device, unembedding.shape[0])
-        self._centre, self._spread = sample.mean(0), sample.square().mean().sqrt()
+        self._spread = unembedding[::_SAMPLE_STRIDE].square().mean().sqrt()
+        # The mean of e_w . v over all tokens is the mean of all e_w, times v.
+        self._centre = unembedding.mean(0, dtype=torch.float64)
         self._idle: list[_Bench] = []
 
     def score(self, vectors: Float[Tensor, "n_vectors d_model"]) -> Scored:
@@ -133,13 +134,13 @@ class _Bench:
         centre: Float[Tensor, " d_model"],
         scale: Float[Tensor, " columns"],
     ) -> Scored:
-        """[columns d_model] -> what to keep of one block; `centre` is about the mean of the unembedding's rows."""
+        """[columns d_model] -> what to keep of one block; `centre` is the mean of the unembedding's rows, float64."""
         rows, columns = self._unembedding.shape[0], vectors.shape[0]
         scaled = (vectors * scale[:, None]).T
         scores = self._scores[: rows * columns].view(rows, columns)
         n_bounds = group_count(rows) * columns
         bounds = {side: flat[:n_bounds].view(-1, columns) for side, flat in self._bounds.items()}
-        self._sums.start(centre @ scaled)
+        self._sums.start(centre @ scaled.double())
         step = self._tiling.product_rows
         for start in range(0, rows, step):
             product = scores[start : start + step]
