@@ -125,7 +125,7 @@ class Neurothek:
 
 def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
     """The warehouse at `path`, else at NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb; nothing is opened yet."""
-    return Neurothek(Path(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE))
+    return Neurothek(Path(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE).expanduser())
 
 
 class _Root(click.Group):

@@ -90,6 +90,10 @@ class Warehouse:
     views: ViewInstaller | None = None
     wait_seconds: float = WAIT_SECONDS
 
+    def __post_init__(self) -> None:
+        """Follow links once: the lock and the staging folder go with the file, whatever it is called by."""
+        object.__setattr__(self, "path", self.path.expanduser().resolve())
+
     @property
     def staging(self) -> Path:
         """Folder in which unpublished measurements lie."""
@@ -201,6 +205,9 @@ class Warehouse:
         try:
             _check_schema(self.path, connection)
             _lock_down(connection)
+        except duckdb.Error as error:
+            connection.close()
+            raise WarehouseInvalid(self.path, f"it is damaged ({_first_line(error)})") from error
         except BaseException:
             connection.close()
             raise
@@ -210,16 +217,19 @@ class Warehouse:
         while True:
             try:
                 return duckdb.connect(str(self.path), read_only=read_only, config=_settings(read_only=read_only))
-            except duckdb.IOException as error:
-                self._raise_unless_locked(error, deadline)
+            except duckdb.Error as error:
+                self._raise_unless_locked(error, deadline, read_only=read_only)
             time.sleep(_RETRY_SECONDS)
 
-    def _raise_unless_locked(self, error: duckdb.IOException, deadline: float) -> None:
+    def _raise_unless_locked(self, error: duckdb.Error, deadline: float, *, read_only: bool) -> None:
         text = str(error)
-        if "lock" not in text.lower():
-            if "not a valid DuckDB database" in text or "version number" in text:
-                found = "it is not a DuckDB file" if "not a valid" in text else "a newer DuckDB wrote it"
-                raise WarehouseInvalid(self.path, found) from error
+        if "Could not set lock" not in text and "Conflicting lock" not in text:
+            if "not a valid DuckDB database" in text:
+                raise WarehouseInvalid(self.path, "it is not a DuckDB file") from error
+            if "version number" in text:
+                raise WarehouseInvalid(self.path, "a newer DuckDB wrote it") from error
+            if read_only or not isinstance(error, duckdb.IOException) or "Could not read" in text:
+                raise WarehouseInvalid(self.path, f"it is damaged ({_first_line(error)})") from error
             raise WarehouseUnwritable(self.path, _first_line(error)) from error
         if time.monotonic() > deadline:
             raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
@@ -270,7 +280,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _refuse_file(path: Path) -> None:
-    if path.stem == "store":
+    if path.stem.casefold() == "store":
         raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
     if path.is_dir():
         raise WarehouseInvalid(path, "it is a folder")

@@ -35,7 +35,9 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     whole warehouse. It never writes.
     """
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
-    ctx.obj.warehouse.refresh_views()
+    if ctx.obj.warehouse.exists():
+        with ctx.obj.reader():
+            pass
     if is_wide(hosts):
         note(f"warning: anybody who reaches this machine as {', '.join(hosts)} can read all of {ctx.obj.path}")
     command = server_command(port=port, hosts=hosts, browser=not no_browser)

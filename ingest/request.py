@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from catalog.errors import NeurothekError
+
 DEFAULT_JOBS = ("projections", "activity", "contexts", "ngrams", "positions")
 DEFAULT_TOKENS = 200_000
 DEFAULT_BATCH_TOKENS = 16_384
@@ -16,6 +18,15 @@ Dtype = Literal["float32", "float16", "bfloat16"]
 
 def _half_of_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+class ModelEmpty(NeurothekError):
+    """A model without a source, or an equals sign without a name before it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"a model was asked for as {text!r}, which names none; write a hub id, a folder, or NAME=MODEL"
+        )
 
 
 @dataclass(frozen=True)
@@ -32,8 +43,14 @@ class ModelSource:
 
     @classmethod
     def parse(cls, text: str) -> "ModelSource":
-        """`NAME=SOURCE`, or a source alone."""
+        """`NAME=SOURCE`, or a source alone.
+
+        Raises:
+            ModelEmpty: the name or the source is empty.
+        """
         name, equals, source = text.partition("=")
+        if not (source.strip() and name.strip() if equals else text.strip()):
+            raise ModelEmpty(text)
         return cls(source, name) if equals else cls(text)
 
 

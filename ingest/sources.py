@@ -191,7 +191,16 @@ def _jsonl(path: Path, column: str) -> Iterator[str]:
             if not isinstance(row.get(column, 0), str | None):
                 raise ColumnUnknown(path, column, [name for name, value in row.items() if isinstance(value, str)])
             if row[column] is not None:
-                yield row[column]
+                yield _whole(row[column], path, number)
+
+
+def _whole(text: str, path: Path, line: int) -> str:
+    """The text, unless it holds half of a character, which JSON allows and UTF-8 does not."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SourceNotText(path, f"line {line} holds half a character (a lone surrogate)") from error
+    return text
 
 
 def _parquet(path: Path, column: str) -> Iterator[str]:

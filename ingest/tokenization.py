@@ -32,7 +32,8 @@ class Tokenizer:
 
     Attributes:
         name: the folder's name, for people.
-        sha256: hash of the (id, piece) list and the special ids; models with the same one share their tokens.
+        sha256: hash of the (id, piece) list, the special ids, and what is put before and between texts; models with
+            the same one share their tokens.
         ids: int32 [vocab_size], the ids that exist, rising.
         bos_id: the id that the tokenizer puts in front of every text by itself, None where it does not.
         eos_id: the id that ends a text, None where the tokenizer has none.
@@ -162,12 +163,14 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         raise TokenizerEmpty(name)
     backend = tokenizer.backend_tokenizer
     settings = json.loads(backend.to_str())
+    bos, eos = _prepended(tokenizer), tokenizer.eos_token_id
     return Tokenizer(
         name=name,
-        sha256=_sha256(vocabulary, special),
+        # What is put before and between texts is part of it: two that differ there cut one text into other sequences.
+        sha256=_sha256(vocabulary, special, bos, eos),
         ids=np.array([token_id for token_id, _ in vocabulary], dtype=np.int32),
-        bos_id=_prepended(tokenizer),
-        eos_id=tokenizer.eos_token_id,
+        bos_id=bos,
+        eos_id=eos,
         special_ids=special,
         pieces=tuple(piece for _, piece in vocabulary),
         _backend=backend,
@@ -198,8 +201,8 @@ def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
     return decoder["type"] == "ByteLevel" or any(map(_is_byte_level, decoder.get("decoders", [])))
 
 
-def _sha256(vocabulary: list[tuple[int, str]], special: frozenset[int]) -> str:
-    written = json.dumps([vocabulary, sorted(special)], ensure_ascii=True, separators=(",", ":"))
+def _sha256(vocabulary: list[tuple[int, str]], special: frozenset[int], bos: int | None, eos: int | None) -> str:
+    written = json.dumps([vocabulary, sorted(special), bos, eos], ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(written.encode()).hexdigest()
 
 

@@ -118,8 +118,10 @@ class Comparison:
             return [head]
         return [
             head,
-            Section("share of dead neurons by depth", self.by_depth("dead_share")),
-            Section("mean frequency of the neurons that fired, by depth", self.by_depth("mean_frequency")),
+            Section("share of dead neurons by depth", _models_down(self.by_depth("dead_share"))),
+            Section(
+                "mean frequency of the neurons that fired, by depth", _models_down(self.by_depth("mean_frequency"))
+            ),
         ]
 
     def data(self) -> dict[str, Any]:
@@ -132,6 +134,11 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return html_page(self.sections())
+
+
+def _models_down(by_depth: pl.DataFrame) -> pl.DataFrame:
+    """One row a model, one column a stretch of depth: there may be more models than a terminal has columns for."""
+    return by_depth.transpose(include_header=True, header_name="model", column_names="depth")
 
 
 def compare(

@@ -219,3 +219,45 @@ def test_a_reader_brings_the_views_of_this_release_unless_the_file_is_read_only(
     assert answer(42) == [(42,)]
     monkeypatch.setattr(Warehouse, "_is_writable", lambda _: False)
     assert answer(43) == [(42,)]
+
+
+def test_a_damaged_file_is_said_at_once_even_where_lock_is_part_of_its_path(warehouse: Warehouse) -> None:
+    folder = warehouse.path.parent / "blocks"
+    folder.mkdir()
+    whole = warehouse.path.read_bytes()
+    damages = {
+        "truncated": whole[:20_000],
+        "flipped": whole[:4096] + bytes(byte ^ 0xFF for byte in whole[4096:12_352]) + whole[12_352:],
+    }
+    for name, content in damages.items():
+        path = folder / f"{name}.duckdb"
+        path.write_bytes(content)
+        started = time.monotonic()
+        with pytest.raises(WarehouseInvalid, match="damaged"), Warehouse(path).reader():
+            pass
+        assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("name", ["Store.duckdb", "STORE.db"])
+def test_a_file_called_store_is_refused_in_any_case(tmp_path: Path, name: str) -> None:
+    with pytest.raises(WarehouseInvalid, match="schema store"), Warehouse(tmp_path / name).writer():
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_and_its_file_share_lock_and_staging(warehouse: Warehouse) -> None:
+    link = warehouse.path.with_name("link.duckdb")
+    link.symlink_to(warehouse.path)
+    assert Warehouse(link).path == warehouse.path
+    with Warehouse(link).transaction() as connection:
+        connection.execute("insert into store.pins values (0, 0)")
+    assert link.is_symlink()
+    assert not warehouse.path.with_name("link.duckdb.lock").exists()
+
+
+def test_a_path_is_a_file_whatever_duckdb_makes_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made.publish_job(Warehouse(Path(":memory:")), "projections", made.weights_frames())
+    assert (tmp_path / ":memory:").stat().st_size > 0
+    with Warehouse(Path(":memory:")).reader() as connection:
+        assert connection.execute("select count(*) from store.projections").fetchall() == [(12,)]
