@@ -52,7 +52,7 @@ def pin(warehouse: Warehouse, model: str, corpus: str) -> None:
         ModelUnknown: there is no such model.
         CorpusNotMeasured: the model was not measured on a corpus of that name.
     """
-    _require(warehouse, model)
+    _require(warehouse, model, corpus=corpus)
     with warehouse.transaction() as connection:
         model_id = _model_id(connection, model)
         corpus_id = _corpus_id(connection, model_id, model, corpus)
@@ -69,11 +69,10 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise NameInvalid(name)
-    _require(warehouse, model)
+    _require(warehouse, model, free_name=name)
     with warehouse.transaction() as connection:
         model_id = _model_id(connection, model)
-        if first_row(connection, "select 1 from store.models where name = ?", [name]):
-            raise NameInUse(name)
+        _refuse_used_name(connection, name)
         connection.execute("update store.models set name = ? where model_id = ?", [name, model_id])
         rebuild_facts(connection, model_id)
 
@@ -91,7 +90,7 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
     """
     if job is not None and job not in JOB_TABLES:
         raise JobUnknown(job)
-    _require(warehouse, model)
+    _require(warehouse, model, corpus=corpus)
     with warehouse.transaction() as connection:
         model_id = _model_id(connection, model)
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
@@ -136,10 +135,19 @@ def _delete_model(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
         )
 
 
-def _require(warehouse: Warehouse, model: str) -> None:
-    """Refuse an unknown model before a writer is opened, so that nothing is created for a typing error."""
+def _require(warehouse: Warehouse, model: str, *, corpus: str | None = None, free_name: str | None = None) -> None:
+    """Refuse what cannot be done before a writer is opened, so that nothing is created for a typing error."""
     with warehouse.reader() as connection:
-        _model_id(connection, model)
+        model_id = _model_id(connection, model)
+        if corpus is not None:
+            _corpus_id(connection, model_id, model, corpus)
+        if free_name is not None:
+            _refuse_used_name(connection, free_name)
+
+
+def _refuse_used_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    if first_row(connection, "select 1 from store.models where name = ?", [name]):
+        raise NameInUse(name)
 
 
 def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:

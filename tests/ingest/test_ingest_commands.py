@@ -13,6 +13,7 @@ from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest import minis, pipeline, reports
 from ingest.commands import DEMO_TOKENS, Size
+from ingest.jobs import registry
 from ingest.reports import Outcome
 from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 from tests.support import ingests
@@ -85,7 +86,7 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
     pairs = [part for pair in options.items() for part in pair]
     assert run("ingest", "a", "b=c", "--corpus", "builtin:code", *pairs, *flags).exit_code == 0
     ((path, request, models),) = asked
-    assert (path, models) == (Path("w.duckdb"), ("a", "b=c"))
+    assert (path, models) == (Path("w.duckdb").resolve(), ("a", "b=c"))
     text = TextRequest(("builtin:code", "a=x.txt"), "mine", tokens_per_domain=1000, sequence_length=32, packing=False)
     assert request == IngestRequest(
         text=text,
@@ -107,8 +108,8 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         ([], DEFAULT_JOBS),
         (["--job", "contexts"], ("contexts",)),
         (["--job", "contexts", "--job", "projections"], ("contexts", "projections")),
-        (["--job", "all"], ("projections", "activity", "contexts")),
-        (["--job", "nonsense", "--job", "all"], ("nonsense", "projections", "activity", "contexts")),
+        (["--job", "all"], registry.NAMES),
+        (["--job", "nonsense", "--job", "all"], ("nonsense", *registry.NAMES)),
     ],
 )
 def test_jobs_are_chosen_by_name(asked: list[Any], options: list[str], jobs: tuple[str, ...]) -> None:
@@ -128,14 +129,14 @@ def test_the_demo_measures_the_family_that_ships(asked: list[Any], monkeypatch: 
 def test_a_run_reports_and_a_second_says_that_all_is_done(tmp_path: Path) -> None:
     model = build(tmp_path / "tiny", "opt", d_ffn=8)
     corpora = [part for spec in ingests.write_corpus(tmp_path) for part in ("--corpus", spec)]
-    command = ["ingest", model, *corpora, "--warehouse", tmp_path / "w.duckdb"]
+    command = ["ingest", str(model), *corpora, "--warehouse", str(tmp_path / "w.duckdb")]
     first = run(*command)
     assert (first.exit_code, first.stdout) == (0, "")
-    assert first.stderr.startswith("tiny: measured projections, activity, contexts (")
+    assert first.stderr.startswith(f"tiny: measured {', '.join(DEFAULT_JOBS)} (")
     assert f"the warehouse is {tmp_path / 'w.duckdb'}" in first.stderr
     second = run(*command)
     assert (second.exit_code, second.stdout) == (0, "")
-    assert second.stderr.startswith("tiny: everything is up to date (projections, activity, contexts)")
+    assert second.stderr.startswith(f"tiny: everything is up to date ({', '.join(DEFAULT_JOBS)})")
     quiet = run(*command, "--quiet")
     assert (quiet.exit_code, quiet.output) == (0, "")
 

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 import neurothek
 from catalog.warehouse import Warehouse
 from ingest import corpora
-from ingest.request import DEFAULT_JOBS
 from tests.support import ingests, planted
 from tests.support.models import KINDS, Kind
 from tests.support.plain import Floats, PlainModel, Seen, preactivation_bound
@@ -58,7 +57,7 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         # Several chunks of several batches each.
         patch.setattr(corpora, "CHUNK_TOKENS", 300)
         report = ingests.measure(warehouse, model, ingests.request(ingests.write_corpus(folder)))
-    assert report.jobs == DEFAULT_JOBS
+    assert report.jobs == ingests.JOBS
     plain = PlainModel(model)
     by_domain = {"long": [ingests.long_document()], "short": ingests.short_documents()}
     cut = {domain: plain.sequences(documents, CONTEXT_LENGTH) for domain, documents in by_domain.items()}

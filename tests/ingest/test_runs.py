@@ -14,11 +14,13 @@ import pytest
 from catalog.publish import NameTaken, TokenizerChanged
 from catalog.warehouse import Warehouse
 from ingest.activation import ActivationRule
+from ingest.architectures import Transformer
 from ingest.errors import ModelChanged, ParametersDiffer
 from ingest.jobs import registry
 from ingest.jobs.protocols import TextJob
 from ingest.request import IngestRequest
 from ingest.runs import RunIdentity
+from ingest.tokenization import Tokenizer
 from tests.support import ingests
 from tests.support.models import build, edit_config, edit_tensors, make_tokenizer
 
@@ -71,9 +73,9 @@ def test_jobs_can_be_measured_one_by_one(
     finished: Warehouse, tmp_path: Path, model: Path, asked: IngestRequest
 ) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
-    for number, job in enumerate(registry.NAMES):
-        report = ingests.measure(warehouse, model, dataclasses.replace(asked, jobs=registry.NAMES[: number + 1]))
-        assert (report.jobs, report.up_to_date) == ((job,), registry.NAMES[:number])
+    for number, job in enumerate(ingests.JOBS):
+        report = ingests.measure(warehouse, model, dataclasses.replace(asked, jobs=ingests.JOBS[: number + 1]))
+        assert (report.jobs, report.up_to_date) == ((job,), ingests.JOBS[:number])
     # Whole runs: text jobs measured apart have seen the same activations as together.
     ingests.assert_same(ingests.everything(warehouse), ingests.everything(finished))
 
@@ -145,8 +147,8 @@ def test_a_raised_version_is_measured_anew_without_force(
 def raise_version(monkeypatch: pytest.MonkeyPatch, *, to: int) -> None:
     original = registry.text_jobs
 
-    def changed(rule: ActivationRule) -> Mapping[str, TextJob]:
-        jobs = dict(original(rule))
+    def changed(rule: ActivationRule, transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, TextJob]:
+        jobs = dict(original(rule, transformer, tokenizer))
         activity: Any = jobs["activity"]
         return {**jobs, "activity": dataclasses.replace(activity, version=to)}
 
@@ -164,7 +166,7 @@ def test_a_name_with_other_weights_is_refused_and_another_name_is_not(
     assert digest(warehouse) == before
     earlier = ingests.everything(warehouse)
     report = ingests.measure(warehouse, f"second={other}", asked)
-    assert report.jobs == registry.NAMES
+    assert report.jobs == ingests.JOBS
     first = ingests.table(warehouse, "projections", "model_id = 0")
     assert first.equals(earlier["projections"])
     assert ingests.table(warehouse, "models")["name"].to_list() == ["tiny", "second"]

@@ -93,6 +93,7 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     import torch  # noqa: PLC0415
 
     from ingest import corpora  # noqa: PLC0415
+    from ingest.jobs import registry  # noqa: PLC0415
     from tests.support import ingests  # noqa: PLC0415
 
     torch.set_num_threads(1)
@@ -100,7 +101,8 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     profile = _Profile(moment)
     if moment is not None or counts is not None:
         sys.setprofile(profile)
-    ingests.measure(ingests.open_warehouse(task.warehouse), task.model, ingests.request(task.corpora))
+    asked = ingests.request(task.corpora, jobs=registry.NAMES)
+    ingests.measure(ingests.open_warehouse(task.warehouse), task.model, asked)
     sys.setprofile(None)
     if counts is not None:
         counts.write_text(json.dumps(profile.calls))

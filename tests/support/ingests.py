@@ -20,6 +20,9 @@ from queries import views
 TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"
 WORDS = TEXT.split()
 
+JOBS = ("projections", "activity", "contexts")
+"""What tests measure that are not about a job."""
+
 LONG_WORDS, SHORT_DOCUMENTS = 420, 14
 
 
@@ -68,7 +71,7 @@ def open_warehouse(path: Path) -> Warehouse:
 def request(corpora: tuple[str, ...], *, text: dict[str, Any] | None = None, **fields: Any) -> IngestRequest:
     """A request for this text in small batches; `text` and `fields` override."""
     asked = TextRequest(**{"corpora": corpora, **(text or {})})
-    return IngestRequest(**{"text": asked, "batch_tokens": 200, "device": "cpu", **fields})
+    return IngestRequest(**{"jobs": JOBS, "text": asked, "batch_tokens": 200, "device": "cpu", **fields})
 
 
 def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> ModelReport:
