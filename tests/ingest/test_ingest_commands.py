@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, IngestRequest, Se
 def test_the_defaults_are_those_of_the_library(asked: list[Any]) -> None:
     assert run("ingest", "some/model").exit_code == 0
     ((path, request, models),) = asked
-    assert (path, request, models) == (Path("neurothek.duckdb"), IngestRequest(), ("some/model",))
+    assert (path, request, models) == (Path("neurothek.duckdb").resolve(), IngestRequest(), ("some/model",))
 
 
 def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> None:
