@@ -1,14 +1,15 @@
-"""Children that measure a small model and are killed: at a moment of the clock, or at the n-th call of a function."""
+"""Children that measure a small model and are killed, by the clock or at the n-th call, or find their disk full."""
 
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -148,3 +149,24 @@ def _wait(condition: Callable[[], bool], child: ForkServerProcess) -> None:
     while not condition() and child.is_alive():
         assert time.monotonic() < deadline, "the child stages nothing"
         time.sleep(POLL_SECONDS)
+
+
+def _command(arguments: Sequence[str], file_bytes: int | None, stderr: Path) -> None:
+    import neurothek  # noqa: PLC0415
+
+    if file_bytes is not None:
+        # No file may grow beyond this: what a full disk looks like to a process.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    # Opened before the limit would matter, and short.
+    with stderr.open("w") as file:
+        sys.stderr = file
+        neurothek.main(list(arguments))
+
+
+def run_command(arguments: Sequence[str], *, file_bytes: int | None, stderr: Path) -> int:
+    """The exit code of a command in a child, on a disk that holds no file larger than `file_bytes`."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    child = context.Process(target=_command, args=(arguments, file_bytes, stderr), daemon=True)
+    child.start()
+    return finish(child)
