@@ -12,6 +12,7 @@ os.environ["XDG_CACHE_HOME"] = CACHES.name
 os.environ["HF_HOME"] = str(Path(CACHES.name) / "huggingface")
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nobody listens there: an accidental request fails at once
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.pop("HF_HUB_OFFLINE", None)  # a person's own choice would answer before the hub in miniature does
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from catalog.warehouse import Warehouse
 from ingest.errors import ModelNamedTwice, ThresholdInvalid
 from ingest.pipeline import ModelReport
 from ingest.reports import Outcome, ingest_all, print_report, report_lines
-from ingest.request import IngestRequest, ModelSource
+from ingest.request import IngestRequest, ModelEmpty, ModelSource
 from tests.support import ingests
 from tests.support.models import build
 
@@ -127,8 +127,13 @@ def test_two_models_with_one_name_are_refused_before_either(
         ("facebook/opt-125m", ModelSource("facebook/opt-125m")),
         ("mine=/models/a", ModelSource("/models/a", "mine")),
         ("mine=a=b", ModelSource("a=b", "mine")),
-        ("=a", ModelSource("a", "")),
     ],
 )
 def test_a_name_stands_before_the_first_equals_sign(text: str, expected: ModelSource) -> None:
     assert ModelSource.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", " ", "=a", "name="])
+def test_a_model_without_a_name_or_a_source_is_refused(text: str) -> None:
+    with pytest.raises(ModelEmpty, match="which names none"):
+        ModelSource.parse(text)
