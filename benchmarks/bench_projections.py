@@ -18,6 +18,7 @@ from ingest.checkpoints import find
 from ingest.jobs.projections import ProjectionsJob
 from ingest.neighbours import unit_rows
 from ingest.scoring import Keep, Scorer
+from ingest.tokenization import Tokenizer
 
 ROUNDS = 7
 LAYER = "layer-0003"
@@ -55,12 +56,12 @@ def _layer_rows(transformer: Transformer) -> list[tuple[str, ...]]:
     product = torch.empty(shapes.TOKENS, shapes.D_FFN)
     scorer = Scorer(E, keep=Keep(largest=K, smallest=K))
     scorer.score(V)
-    job = ProjectionsJob()
+    job, tokenizer = ProjectionsJob(), shapes.tokenizer()
     with TemporaryDirectory() as staging:
         contenders: dict[str, Callable[[], object]] = {
             "the bare product E.V^T": lambda: torch.mm(E, V.T, out=product),
             "top and bottom 50": lambda: scorer.score(V),
-            "the whole job, a layer": lambda: _measure(job, transformer, LAYER, Path(staging)),
+            "the whole job, a layer": lambda: _measure(job, transformer, tokenizer, LAYER, Path(staging)),
         }
         best = best_seconds(contenders, rounds=ROUNDS)
     del product
@@ -81,25 +82,26 @@ def _token_row(transformer: Transformer) -> tuple[str, ...]:
     unit = best_seconds({"product": lambda: torch.mm(directions, directions[:block].T, out=product)}, rounds=ROUNDS)
     whole = unit["product"] * shapes.TOKENS / block
     with TemporaryDirectory() as staging:
-        run = lambda: _measure(ProjectionsJob(), transformer, TOKENS, Path(staging))  # noqa: E731
+        tokenizer = shapes.tokenizer()
+        run = lambda: _measure(ProjectionsJob(), transformer, tokenizer, TOKENS, Path(staging))  # noqa: E731
         seconds = best_seconds({"tokens": run}, rounds=2)["tokens"]
     return ("the 20 nearest of every token", f"{seconds:.1f}", f"{seconds / whole:.2f} (of E.E^T)", "")
 
 
-def _measure(job: ProjectionsJob, transformer: Transformer, shard: str, staging: Path) -> None:
+def _measure(job: ProjectionsJob, transformer: Transformer, tokenizer: Tokenizer, shard: str, staging: Path) -> None:
     """One shard from the weights to its Parquet files, as an ingest does it."""
     manifest = RunManifest("bench", job.name, job.version, "bench", None, job.parameters(), "float32", now())
     with staged_run(staging, manifest) as run:
-        frames = job.measure(shard, transformer, shapes.tokenizer())
+        frames = job.measure(shard, transformer, tokenizer)
         run.write(shard, {name: BY_NAME[name].check(frame) for name, frame in frames.items()})
 
 
 def _peak_bytes(folder: Path) -> int:
     """Peak memory of this process after the whole job."""
-    transformer, job = open_transformer(find(str(folder))), ProjectionsJob()
+    transformer, job, tokenizer = open_transformer(find(str(folder))), ProjectionsJob(), shapes.tokenizer()
     with TemporaryDirectory() as staging:
         for shard in job.shards(transformer.shape):
-            _measure(job, transformer, shard, Path(staging))
+            _measure(job, transformer, tokenizer, shard, Path(staging))
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
