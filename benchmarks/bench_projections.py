@@ -102,8 +102,16 @@ def _peak_bytes(folder: Path) -> int:
     with TemporaryDirectory() as staging:
         for shard in job.shards(transformer.shape):
             _measure(job, transformer, tokenizer, shard, Path(staging))
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return _high_water_mark()
+
+
+def _high_water_mark() -> int:
+    status = Path("/proc/self/status")
+    if status.exists():
+        # getrusage would answer with what the parent process held when it started this one.
+        (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":
