@@ -359,6 +359,99 @@ NGRAM_SPECTRUM = Table(
     columns={"n": SMALL, "n_occurrences": BIG, "n_distinct": BIG},
 )
 
+EXAMPLES = Table(
+    name="examples",
+    scope="model_corpus",
+    key=("example_id",),
+    columns={
+        "example_id": INTEGER,
+        "domain": TEXT,
+        "tokens": IDS,
+        "n_prefix_tokens": INTEGER,
+        "final_token": INTEGER,
+        "final_probability": DOUBLE,
+        "target_token": INTEGER,
+        "target_probability": DOUBLE,
+        "saturation_layer": SMALL,
+        "saturation_by_ffn": FLAG,
+        "elimination_layer": SMALL,
+        "in_event_sample": FLAG,
+    },
+    # A whole sentence of one id has no next one; where every rank is 1 nothing is eliminated.
+    nullable=frozenset({"target_token", "target_probability", "elimination_layer"}),
+)
+
+STREAMS = Table(
+    name="streams",
+    scope="model_corpus",
+    key=("example_id", "layer", "moment"),
+    columns={
+        "example_id": INTEGER,
+        "layer": SMALL,
+        "moment": TEXT,
+        "top_token": INTEGER,
+        "top_probability": DOUBLE,
+        "final_token_rank": INTEGER,
+        "candidate_rank": INTEGER,
+        "norm": DOUBLE,
+        "contribution_sum": DOUBLE,
+        "dominant_share": DOUBLE,
+        "leading_share": DOUBLE,
+        "effective_neurons": DOUBLE,
+    },
+    # Before the FFN there are no sub-updates; where no neuron is active there are no shares.
+    nullable=frozenset({"candidate_rank", "contribution_sum", "dominant_share", "leading_share", "effective_neurons"}),
+)
+
+SUB_UPDATES = Table(
+    name="sub_updates",
+    scope="model_corpus",
+    key=("example_id", "layer", "kind", "rank"),
+    columns={
+        "example_id": INTEGER,
+        "layer": SMALL,
+        "kind": TEXT,
+        "rank": SMALL,
+        "neuron": INTEGER,
+        "coefficient": FLOAT,
+        "contribution": FLOAT,
+        "share": DOUBLE,
+        "score_candidate": FLOAT,
+        "score_final": FLOAT,
+        "score_logit_candidate": FLOAT,
+        "score_logit_final": FLOAT,
+    },
+    nullable=frozenset({"share"}),
+)
+
+EVENTS = Table(
+    name="events",
+    scope="model_corpus",
+    key=("example_id", "kind"),
+    columns={
+        "example_id": INTEGER,
+        "kind": TEXT,
+        "layer": SMALL,
+        "token_id": INTEGER,
+        "rank_before": INTEGER,
+        "rank_after": INTEGER,
+        "by_ffn": FLAG,
+    },
+)
+
+EVENT_SAMPLES = Table(
+    name="event_samples",
+    scope="model_corpus",
+    key=("seed",),
+    columns={
+        "seed": INTEGER,
+        "n_sentences": BIG,
+        "n_examples": BIG,
+        "n_event_examples": BIG,
+        "extreme_score": DOUBLE,
+    },
+)
+
 FACTS: tuple[Table, ...] = (
     PROJECTIONS,
     POSTINGS,
@@ -369,6 +462,11 @@ FACTS: tuple[Table, ...] = (
     TRIGGERS,
     NGRAM_SPECTRUM,
     POSITIONS,
+    EXAMPLES,
+    STREAMS,
+    SUB_UPDATES,
+    EVENTS,
+    EVENT_SAMPLES,
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
@@ -376,6 +474,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "contexts": (CONTEXTS,),
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
     "positions": (POSITIONS,),
+    "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),
 }
 """The tables that each job fills."""
 
