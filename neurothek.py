@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -141,6 +145,33 @@ class _Root(click.Group):
         except KeyboardInterrupt:
             click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)
             ctx.exit(130)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # a pipe whose reader has seen enough, such as head: click ends quietly
+            _drop_output()
+            click.echo(f"Error: {_refusal(error)}", err=True)
+            ctx.exit(2)
+
+
+def _refusal(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        return f"the answer could not be written: {reason}; make room there, or send it elsewhere"
+    return f"{error.filename} could not be read or written: {reason}; mend that, or name another place"
+
+
+def _drop_output() -> None:
+    """Send what standard output still holds to nowhere, lest Python fails on it once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with contextlib.suppress(OSError):  # it may be no file, as in a notebook
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _escape_what_cannot_be_shown() -> None:
+    """A terminal that knows no Unicode shows a token's bytes instead of failing on it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 @click.group(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
@@ -151,6 +182,7 @@ def main(ctx: click.Context) -> None:
 
     Begin with `neurothek demo`; then `neurothek search school`.
     """
+    _escape_what_cannot_be_shown()
     ctx.obj = open()
 
 

@@ -100,7 +100,7 @@ def show_tables(tables: Sequence[Table], output_format: Format, data: Mapping[st
 
     if output_format == "json":
         records = {name: _records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
-        click.echo(json.dumps(records, ensure_ascii=False, default=str))
+        click.echo(json.dumps(records, ensure_ascii=not _shows_unicode(), default=str))
         return
     if output_format != "table":
         _write(next(part for part in data.values() if isinstance(part, pl.DataFrame)), output_format)
@@ -186,6 +186,11 @@ def _use_quiet(context: click.Context, parameter: click.Parameter, value: bool) 
         context.meta[_QUIET] = True
 
 
+def _shows_unicode() -> bool:
+    """Whether standard output takes every character; what does not fit would no longer be JSON once it is escaped."""
+    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+
+
 def _width() -> int:
     return shutil.get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 24)).columns
 
@@ -216,7 +221,8 @@ def _show_table(frame: pl.DataFrame, title: str | None) -> None:
 
 def _write(frame: pl.DataFrame, output_format: Format) -> None:
     if output_format == "json":
-        click.echo(frame.write_json())
+        text = frame.write_json()
+        click.echo(text if _shows_unicode() else json.dumps(json.loads(text)))
     elif output_format == "csv":
         click.echo(_flat(frame).write_csv(), nl=False)
     elif sys.stdout.isatty():

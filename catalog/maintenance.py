@@ -80,7 +80,7 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
 def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> dict[str, int]:
     """Delete a model, or only what one job or one corpus says of it.
 
-    Corpora and tokenizers that no model uses any more go too when a whole model is removed.
+    Corpora and tokenizers that no model uses any more go too, and a pin on what is no longer there.
 
     Returns:
         Rows deleted, by table.
@@ -96,8 +96,10 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
         deleted = _delete_facts(connection, model_id, job, corpus_id)
         if job is None and corpus is None:
-            _delete_model(connection, model_id)
-        else:
+            for table in ("neuron_facts", "pins", "models"):
+                connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
+        _delete_unused(connection)
+        if job is not None or corpus is not None:
             rebuild_facts(connection, model_id)
     return deleted
 
@@ -123,12 +125,16 @@ def _delete_facts(
     return deleted
 
 
-def _delete_model(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
-    for table in ("neuron_facts", "pins", "models"):
-        connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
-    unused = "corpus_id not in (select corpus_id from store.runs where corpus_id is not null)"
+def _delete_unused(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "delete from store.pins as pins where not exists"
+        " (from store.runs as runs where runs.model_id = pins.model_id and runs.corpus_id = pins.corpus_id)"
+    )
     for table in ("sequences", "token_counts", "corpora"):
-        connection.execute(f"delete from store.{table} where {unused}")
+        connection.execute(
+            f"delete from store.{table} where corpus_id not in"
+            " (select corpus_id from store.runs where corpus_id is not null)"
+        )
     for table in ("tokens", "tokenizers"):
         connection.execute(
             f"delete from store.{table} where tokenizer_id not in (select tokenizer_id from store.models)"

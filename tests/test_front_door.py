@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 import duckdb
@@ -305,3 +306,34 @@ def test_an_error_that_nobody_expected_is_not_hidden(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(neurothek.main.commands["models"], "callback", fail)
     with pytest.raises(ZeroDivisionError):
         run("models")
+
+
+# Outputs that fail
+
+
+def started(
+    door: Neurothek, *arguments: str, stdout: int | IO[bytes], encoding: str = "utf-8"
+) -> tuple[int, str, bytes]:
+    command = [sys.executable, "-c", "import neurothek; neurothek.main()", *arguments]
+    environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(door.path), "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=environment, check=False)
+    return done.returncode, done.stderr.decode(), done.stdout or b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", [("models",), ("models", "--format", "json"), ("models", "--format", "parquet")])
+def test_an_answer_that_cannot_be_written_is_one_sentence(door: Neurothek, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        status, said, _ = started(door, *arguments, stdout=full)
+    assert status == 2
+    assert said == (
+        "Error: the answer could not be written: No space left on device; make room there, or send it elsewhere\n"
+    )
+
+
+def test_a_terminal_without_unicode_gets_escapes_and_json_stays_json(door: Neurothek) -> None:
+    question = ("sql", "select 'é' as text")
+    assert b"\\xe9" in started(door, *question, stdout=subprocess.PIPE, encoding="ascii")[2]
+    answer = started(door, *question, "--format", "json", stdout=subprocess.PIPE, encoding="ascii")[2]
+    assert json.loads(answer) == [{"text": "é"}]
+    assert "é".encode() in started(door, *question, stdout=subprocess.PIPE)[2]

@@ -71,6 +71,14 @@ def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
     assert rows(warehouse, "select count(*) from store.projections") == [(12,)]
 
 
+def test_a_corpus_that_no_model_was_measured_on_goes_with_its_last_rows_and_its_pin(warehouse: Warehouse) -> None:
+    pin(warehouse, "tiny", "text")
+    remove(warehouse, "tiny", corpus="text")
+    for table in ("corpora", "sequences", "token_counts", "pins"):
+        assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
+    assert rows(warehouse, "select count(*) from store.tokens") != [(0,)]
+
+
 def test_after_removing_all_a_model_can_come_back(warehouse: Warehouse) -> None:
     remove(warehouse, "tiny")
     made.publish_everything(warehouse)
