@@ -77,12 +77,12 @@ class Neurothek:
             return run_query(connection, query, parameters)
 
     def search(self, *words: str, **conditions: Any) -> SearchResult:
-        """Neurons that promote or suppress words; conditions are the fields of `queries.search.Question`.
+        """Neurons that promote or suppress words; conditions are the fields of `queries.question.Question`.
 
         Raises:
             NeurothekError: a word is no token, or a condition makes no sense.
         """
-        from queries.search import Question
+        from queries.question import Question
         from queries.search import search as find
 
         with self.reader() as connection:

@@ -31,7 +31,7 @@ def search(
     A word stands for every token that reads so, whatever its case and white space: school finds " school", "School"
     and "SCHOOL". In tables white space is visible: ·school is " school", ↵ a newline.
     """
-    from queries.search import Question, parse_layers
+    from queries.question import Question, parse_layers
     from queries.search import search as find
 
     layers = None if layer is None else parse_layers(layer)

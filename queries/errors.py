@@ -99,7 +99,8 @@ class SplitNotFound(NeurothekError):
     def __init__(self, word: str, parts: Sequence[str], near: Sequence[str]) -> None:
         pieces = " ".join(map(visible, parts))
         super().__init__(
-            f"{word!r} is no token but splits into {pieces}, which no neuron asked about lists together; {_near(near)}"
+            f"{word!r} is no token but splits into {pieces}, which no neuron asked about lists together,"
+            f" and {_near(near)}"
         )
 
 
@@ -122,11 +123,21 @@ class BadLayers(NeurothekError):
         super().__init__(f"{text!r} is no range of layers; write one as 3 or several as 3-5")
 
 
+class BadOption(NeurothekError):
+    """A condition of a question, given in Python, that is of the wrong kind or out of range."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"{name}={value!r} cannot be asked; {expected}")
+
+
 class NoSuchLayer(NeurothekError):
     """Layers beyond every model asked about."""
 
     def __init__(self, first: int, deepest: int) -> None:
-        super().__init__(f"there is no layer {first}: the deepest model asked about has layers 0 to {deepest}")
+        super().__init__(
+            f"there is no layer {first}: the deepest model asked about has layers 0 to {deepest};"
+            " ask for layers within these"
+        )
 
 
 class BadPredicate(NeurothekError):
@@ -163,8 +174,10 @@ class QueryFailed(NeurothekError):
     """DuckDB's own complaint, as one sentence."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"the query failed: {problem}")
+        super().__init__(f"the query failed: {problem}; mend it and ask again (`neurothek schema NAME` lists columns)")
 
 
 def _near(words: Sequence[str]) -> str:
-    return f"the nearest words are {listed(words)}" if words else "no word is near it"
+    if not words:
+        return "no word is near it; ask for a word of their vocabulary (the view tokens)"
+    return f"the nearest words are {listed(words)}; ask for one of these"

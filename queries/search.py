@@ -2,25 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import duckdb
 import polars as pl
 
 from catalog.tables import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
-from queries.errors import BadLayers, BadPredicate, NoSuchLayer, NoSuchWord, NothingAsked, SplitNotFound
+from queries.errors import BadPredicate, NoSuchLayer, NoSuchWord, NothingAsked, SplitNotFound
 from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
 from queries.predicates import insert_predicate
+from queries.question import Question
 from queries.sandbox import translated
 from queries.sections import Section
 from queries.statement import framed, records, statement
 from queries.views import view
 from queries.words import Term, find_terms, nearest_words
-
-Side = Literal["promoted", "suppressed", "both"]
-SIDES: tuple[Side, ...] = get_args(Side)
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -45,37 +43,6 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "corpus": TEXT,
 }
 """Columns of a result: `matched` and its companions hold one entry per word, or per part of a word that was split."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What is searched for.
-
-    Attributes:
-        words: words, or exact tokens if `exact`.
-        side: whether the neurons promote or suppress them.
-        models: names of models; none: all.
-        layers: first and last layer.
-        match_all: keep only neurons that list every word.
-        exact: take the words as exact texts of tokens.
-        without: words that the neurons must not list on that side.
-        where: a condition over the columns of the view `neurons`.
-        min_count: tokens seen less often in the model's shown corpus do not count.
-        alive: keep only neurons that fired on the shown corpus.
-        limit: how many neurons to return.
-    """
-
-    words: tuple[str, ...]
-    side: Side = "promoted"
-    models: tuple[str, ...] = ()
-    layers: tuple[int, int] | None = None
-    match_all: bool = False
-    exact: bool = False
-    without: tuple[str, ...] = ()
-    where: str | None = None
-    min_count: int = 0
-    alive: bool = False
-    limit: int = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,19 +108,6 @@ class SearchResult:
 
     def _repr_html_(self) -> str:
         return html_page(self.sections(), self.notes)
-
-
-def parse_layers(text: str) -> tuple[int, int]:
-    """`3` or `3-5` as the first and the last layer.
-
-    Raises:
-        BadLayers: it is neither.
-    """
-    first, _, last = text.replace(" ", "").partition("-")
-    last = last or first
-    if not (first.isdecimal() and last.isdecimal()) or int(first) > int(last) or text.endswith("-"):
-        raise BadLayers(text)
-    return int(first), int(last)
 
 
 def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchResult:

@@ -10,7 +10,8 @@ from dashboards.figures import csv_of, parquet_of
 from dashboards.page import answer, asked, heading, remember
 from dashboards.text import plain
 from queries.models import choose_models
-from queries.search import SIDES, Question, SearchResult, Side, parse_layers, search
+from queries.question import SIDES, Question, Side, parse_layers
+from queries.search import SearchResult, search
 
 # Columns of the table; the downloads hold all.
 COLUMNS = ("address", "z_sum", "n_words", "side", "matched", "neighbours", "frequency", "never_active", "n_tokens_seen")

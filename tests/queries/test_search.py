@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from catalog.warehouse import Warehouse
 from queries import errors
-from queries.search import COLUMNS, SIDES, Question, SearchResult, parse_layers, search
+from queries.question import SIDES, Question
+from queries.search import COLUMNS, SearchResult, search
 from tests.support.warehouse import MODELS, TEXTS, Neuron, address, hand_made, neurons_of
 
 MADE = hand_made()
@@ -268,14 +269,6 @@ def test_bad_questions(
 def test_empty_warehouse_says_what_to_do(empty: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(errors.NoModels, match="neurothek ingest MODEL"):
         search(empty, Question(words=("school",)))
-
-
-def test_parse_layers() -> None:
-    assert parse_layers("3") == (3, 3)
-    assert parse_layers("3-5") == (3, 5)
-    for text in ("", "x", "-1", "3-", "5-3", "1-2-3", "1.5"):
-        with pytest.raises(errors.BadLayers, match=re.escape(repr(text))):
-            parse_layers(text)
 
 
 def test_repr_shows_the_table_and_escapes_tokens(full: duckdb.DuckDBPyConnection) -> None:

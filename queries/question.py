@@ -1,0 +1,101 @@
+"""What a search asks for: checked when it is put together, so that a slip is one sentence and not an empty answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from queries.errors import BadLayers, BadOption
+
+Side = Literal["promoted", "suppressed", "both"]
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is searched for.
+
+    Attributes:
+        words: words, or exact tokens if `exact`.
+        side: whether the neurons promote or suppress them.
+        models: names of models; none: all.
+        layers: first and last layer.
+        match_all: keep only neurons that list every word.
+        exact: take the words as exact texts of tokens.
+        without: words that the neurons must not list on that side.
+        where: a condition over the columns of the view `neurons`.
+        min_count: tokens seen less often in the model's shown corpus do not count.
+        alive: keep only neurons that fired on the shown corpus.
+        limit: how many neurons to return.
+
+    Raises:
+        BadOption: a value is of another kind than its field, or out of its range.
+    """
+
+    words: tuple[str, ...]
+    side: Side = "promoted"
+    models: tuple[str, ...] = ()
+    layers: tuple[int, int] | None = None
+    match_all: bool = False
+    exact: bool = False
+    without: tuple[str, ...] = ()
+    where: str | None = None
+    min_count: int = 0
+    alive: bool = False
+    limit: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        for name in ("words", "models", "without"):
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        for name in ("match_all", "exact", "alive"):
+            if not isinstance(getattr(self, name), bool):
+                raise BadOption(name, getattr(self, name), "it is True or False")
+        for name, least in (("min_count", 0), ("limit", 1)):
+            value = getattr(self, name)
+            if not _is_whole(value) or value < least:
+                raise BadOption(name, value, f"it is a whole number from {least} on")
+        if self.side not in SIDES:
+            raise BadOption("side", self.side, f"it is one of {', '.join(map(repr, SIDES))}")
+        if not isinstance(self.where, str | None):
+            raise BadOption("where", self.where, "write a condition as text, such as where='frequency < 0.01'")
+        _check_layers(self.layers)
+
+
+def parse_layers(text: str) -> tuple[int, int]:
+    """`3` or `3-5` as the first and the last layer.
+
+    Raises:
+        BadLayers: it is neither.
+    """
+    first, _, last = text.replace(" ", "").partition("-")
+    last = last or first
+    if not (first.isdecimal() and last.isdecimal()) or int(first) > int(last) or text.endswith("-"):
+        raise BadLayers(text)
+    return int(first), int(last)
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    """A sequence of texts; one text alone would be taken letter by letter."""
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+        raise BadOption(name, value, f"it is a tuple or list of texts, such as {name}={_example(value)}")
+    texts = tuple(value)
+    for text in texts:
+        if not isinstance(text, str):
+            raise BadOption(name, value, f"{text!r} in it is no text")
+    return texts
+
+
+def _example(value: object) -> str:
+    return f"({value!r},)" if isinstance(value, str) else "('one', 'another')"
+
+
+def _check_layers(layers: object) -> None:
+    if layers is None:
+        return
+    is_pair = isinstance(layers, Sequence) and len(layers) == 2 and all(_is_whole(layer) for layer in layers)
+    if not is_pair or not 0 <= layers[0] <= layers[1]:  # type: ignore[index]  # a pair, as is_pair says
+        raise BadOption("layers", layers, "it is the first and the last layer, such as layers=(3, 5)")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
