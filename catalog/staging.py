@@ -20,6 +20,9 @@ from catalog.tables import Table
 
 MANIFEST = "manifest.json"
 
+# Rows longer than the first are stored in groups of about the second.
+_WIDE_BYTES, _GROUP_BYTES = 1 << 10, 1 << 20
+
 State = Literal["running", "failed", "interrupted", "measured"]
 
 
@@ -92,12 +95,22 @@ class StagedRun:
             target = self.path(shard, table)
             temporary = target.with_name(f".{target.name}.{os.getpid()}")
             try:
-                frame.write_parquet(temporary, compression="zstd", compression_level=1, statistics=False)
+                frame.write_parquet(
+                    temporary,
+                    compression="zstd",
+                    compression_level=1,
+                    statistics=False,
+                    row_group_size=_rows_in_a_group(frame),
+                )
                 temporary.replace(target)
             except (OSError, pl.exceptions.ComputeError) as error:
                 # The Parquet writer reports a full disk as an error of its own.
                 temporary.unlink(missing_ok=True)
                 raise StagingFull(self.folder, error) from error
+
+    def drop(self, shard: str, table: str) -> None:
+        """Delete the rows of one table of a shard, if they are there."""
+        self.path(shard, table).unlink(missing_ok=True)
 
     def read(self, shard: str, table: str) -> pl.DataFrame:
         """The rows of one table of a finished shard."""
@@ -212,6 +225,12 @@ def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:
             shutil.rmtree(staging / key, ignore_errors=True)
     if staging.exists():
         _tidy(staging)
+
+
+def _rows_in_a_group(frame: pl.DataFrame) -> int | None:
+    """Rows to be stored together: few where rows are wide, so that some can be read without the others."""
+    row_bytes = frame.estimated_size() / max(frame.height, 1)
+    return max(1, int(_GROUP_BYTES / row_bytes)) if row_bytes > _WIDE_BYTES else None
 
 
 def _is_held(path: Path) -> bool:

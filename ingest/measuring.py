@@ -82,25 +82,59 @@ def measure_text(
     record = corpus_record(corpus)
     with ExitStack() as stack:
         runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
-        _sweep(work, corpus, [job for job, _ in jobs], runs, plan)
-        finished = [_folded(work, corpus, job, run, identity) for (job, identity), run in zip(jobs, runs, strict=True)]
+        staged = [_StagedJob(job, run) for (job, _), run in zip(jobs, runs, strict=True)]
+        _sweep(work, corpus, staged, plan)
+        finished = [
+            _finished(one.run, identity, _shards(work, one), needs_corpus=True)
+            for one, (_, identity) in zip(staged, jobs, strict=True)
+        ]
         written = publish(work.warehouse, Publication(work.model, record, finished))
         for run in runs:
             run.discard()
     return written
 
 
-def _sweep(work: Work, corpus: Corpus, jobs: Sequence[TextJob], runs: Sequence[StagedRun], plan: SweepPlan) -> None:
-    def missing(layer: int, chunk: int) -> list[tuple[TextJob, StagedRun]]:
-        shard = _part(layer, chunk)
-        return [(job, run) for job, run in zip(jobs, runs, strict=True) if not run.has(shard, [_PARTIAL])]
+@dataclass(frozen=True)
+class _StagedJob:
+    """A job that watches the text, and where its parts and its folded layers lie."""
+
+    job: TextJob
+    run: StagedRun
+
+    def has(self, layer: int, chunk: int) -> bool:
+        """Whether nothing is left to see there."""
+        return self.is_folded(layer) or self.run.has(_part(layer, chunk), [_PARTIAL])
+
+    def is_folded(self, layer: int) -> bool:
+        """Whether the layer's rows are there, so that its parts are not needed any more."""
+        return self.run.has(_folded(layer), [table.name for table in self.job.tables])
+
+    def fold(self, layer: int, corpus: Corpus) -> None:
+        """Fold a layer's parts in the order of the chunks, then delete them."""
+        parts = [_part(layer, chunk) for chunk in range(len(corpus.chunks()))]
+        if not self.is_folded(layer):
+            partials = Partials(tuple(self.run.scan(part, _PARTIAL) for part in parts))
+            self.run.write(_folded(layer), _checked(self.job.fold(layer, partials, corpus), self.job.tables))
+        for part in parts:
+            self.run.drop(part, _PARTIAL)
+
+
+def _sweep(work: Work, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPlan) -> None:
+    """Show the text to every job, and fold a layer as soon as it has been seen whole."""
+
+    def missing(layer: int, chunk: int) -> list[_StagedJob]:
+        return [one for one in jobs if not one.has(layer, chunk)]
 
     def observers_for(layer: int, chunk: int) -> Sequence[Observer]:
-        return [job.observer(work.transformer.shape, corpus) for job, _ in missing(layer, chunk)]
+        return [one.job.observer(work.transformer.shape, corpus) for one in missing(layer, chunk)]
 
     def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
-        for (_, run), result in zip(missing(layer, chunk), results, strict=True):
-            run.write(_part(layer, chunk), {_PARTIAL: result})
+        for one, result in zip(missing(layer, chunk), results, strict=True):
+            one.run.write(_part(layer, chunk), {_PARTIAL: result})
+
+    def finish(layer: int) -> None:
+        for one in jobs:
+            one.fold(layer, corpus)
 
     sweep(
         work.transformer,
@@ -108,24 +142,22 @@ def _sweep(work: Work, corpus: Corpus, jobs: Sequence[TextJob], runs: Sequence[S
         observers_for=observers_for,
         is_done=lambda layer, chunk: not missing(layer, chunk),
         sink=sink,
+        finish=finish,
         batch_tokens=work.request.batch_tokens,
         order=plan.order,
-        folder=runs[0].folder,
+        folder=jobs[0].run.folder,
         progress=work.progress,
-        label=f"{work.model.name}: {', '.join(job.name for job in jobs)}",
+        label=f"{work.model.name}: {', '.join(one.job.name for one in jobs)}",
     )
 
 
-def _folded(work: Work, corpus: Corpus, job: TextJob, run: StagedRun, identity: RunIdentity) -> FinishedRun:
-    """Fold the partials of every layer in the order of the chunks."""
-    n_chunks = len(corpus.chunks())
-    layers = [f"layer-{layer:04d}" for layer in range(work.transformer.shape.n_layers)]
-    for layer, shard in enumerate(layers):
-        if not run.has(shard, [table.name for table in job.tables]):
-            partials = Partials(tuple(run.scan(_part(layer, chunk), _PARTIAL) for chunk in range(n_chunks)))
-            run.write(shard, _checked(job.fold(layer, partials, corpus), job.tables))
-    files = {table.name: _files(work, run, table, layers) for table in job.tables}
-    return _finished(run, identity, files, needs_corpus=True)
+def _shards(work: Work, staged: _StagedJob) -> dict[str, list[Path]]:
+    layers = [_folded(layer) for layer in range(work.transformer.shape.n_layers)]
+    return {table.name: _files(work, staged.run, table, layers) for table in staged.job.tables}
+
+
+def _folded(layer: int) -> str:
+    return f"layer-{layer:04d}"
 
 
 def _part(layer: int, chunk: int) -> str:

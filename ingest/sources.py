@@ -23,6 +23,8 @@ from ingest.errors import (
 
 BUILTIN = "builtin"
 DEFAULT_COLUMN = "text"
+POOLED = "all"
+"""No domain's name: rows of the warehouse that pool the domains have it."""
 TABLES = (".jsonl", ".parquet")
 ROWS_AT_ONCE = 1_024
 NAME = re.compile(r"[A-Za-z0-9._@+-]+")
@@ -86,6 +88,8 @@ def _parse(spec: str) -> Iterator[Source]:
         raise SourceMisnamed(spec, "has no path")
     if not NAME.fullmatch(name):
         raise SourceMisnamed(spec, "has a name with characters other than letters, digits and . _ @ + -")
+    if name == POOLED:
+        raise SourceMisnamed(spec, f"has the name {POOLED!r}, which stands for all domains together")
     source = Source(name, location)
     if source.builtin_domain is None and not source.path.exists():
         raise SourceMissing(name, location)

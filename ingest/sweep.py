@@ -37,6 +37,7 @@ def sweep(
     observers_for: Callable[[int, int], Sequence[Observer]],
     is_done: Callable[[int, int], bool],
     sink: Callable[[int, int, list[pl.DataFrame]], None],
+    finish: Callable[[int], None] = lambda layer: None,
     batch_tokens: int,
     order: Order = "chunks",
     folder: Path | None = None,
@@ -53,6 +54,7 @@ def sweep(
         observers_for: (layer, chunk) -> new observers.
         is_done: (layer, chunk) -> whether nothing is left to see there.
         sink: takes (layer, chunk, the observers' results).
+        finish: takes every layer once all its chunks are done: at once with layers outside, else at the end.
         batch_tokens: padded ids a batch holds at most.
         order: chunks outside (the streams of one chunk stay in memory) or layers outside (those of the whole corpus
             lie in a file).
@@ -63,27 +65,14 @@ def sweep(
     watcher = progress or Silent()
     chunks = corpus.chunks()
     n_layers = transformer.shape.n_layers
-    pass_ = _Pass(transformer, corpus, observers_for, is_done, sink, batch_tokens)
+    pass_ = _Pass(transformer, corpus, observers_for, is_done, sink, finish, batch_tokens, watcher)
     watcher.start(label, n_layers * len(chunks))
     with torch.inference_mode():
         if order == "chunks":
-            for number, chunk in enumerate(chunks):
-                streams: Streams = ChunkStreams()
-                for layer in range(n_layers):
-                    if pass_.is_needed(layer, [number]):
-                        with transformer.block(layer) as block:
-                            pass_.run(block, layer, number, chunk, streams)
-                    watcher.advance()
+            pass_.chunks_outside(chunks)
         else:
             assert folder is not None
-            with DiskStreams(folder, corpus, transformer) as on_disk:
-                for layer in range(n_layers):
-                    if not pass_.is_needed(layer, range(len(chunks))):
-                        continue
-                    with transformer.block(layer) as block:
-                        for number, chunk in enumerate(chunks):
-                            pass_.run(block, layer, number, chunk, on_disk)
-                            watcher.advance()
+            pass_.layers_outside(chunks, folder)
     watcher.finish()
 
 
@@ -94,7 +83,33 @@ class _Pass:
     observers_for: Callable[[int, int], Sequence[Observer]]
     is_done: Callable[[int, int], bool]
     sink: Callable[[int, int, list[pl.DataFrame]], None]
+    finish: Callable[[int], None]
     batch_tokens: int
+    watcher: Progress
+
+    def chunks_outside(self, chunks: Sequence[range]) -> None:
+        """Take each chunk through all layers; layers are finished when all streams are gone."""
+        for number, chunk in enumerate(chunks):
+            streams = ChunkStreams()
+            for layer in range(self.transformer.shape.n_layers):
+                if self.is_needed(layer, [number]):
+                    with self.transformer.block(layer) as block:
+                        self.run(block, layer, number, chunk, streams)
+                self.watcher.advance()
+            del streams
+        for layer in range(self.transformer.shape.n_layers):
+            self.finish(layer)
+
+    def layers_outside(self, chunks: Sequence[range], folder: Path) -> None:
+        """Take all chunks through one layer and finish it, its weights gone again, before the next."""
+        with DiskStreams(folder, self.corpus, self.transformer) as streams:
+            for layer in range(self.transformer.shape.n_layers):
+                if self.is_needed(layer, range(len(chunks))):
+                    with self.transformer.block(layer) as block:
+                        for number, chunk in enumerate(chunks):
+                            self.run(block, layer, number, chunk, streams)
+                            self.watcher.advance()
+                self.finish(layer)
 
     def is_needed(self, layer: int, chunks: Sequence[int]) -> bool:
         """Whether this layer or one above it has something left to see in one of the chunks."""

@@ -14,13 +14,11 @@ from ingest.architectures import Shape
 from ingest.corpora import Corpus
 from ingest.observers.positions import PositionsObserver
 from ingest.profiles import OFF, ON, binned, measure
+from ingest.sources import POOLED
 from ingest.sweep import Observer
 
 KEPT_INFORMATION = 0.01
 """Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""
-
-ALL = "all"
-"""The domain of pooled rows."""
 
 # Profiles of a block of neurons stay in the processor's last cache: 256 of 2,048 positions are 4 MB.
 _BLOCK = 256
@@ -97,7 +95,7 @@ class _Folded:
         profiles = {name: self._profiles(counts, neurons) for name, counts in sorted(self.counts.items())}
         pooled = sum(profiles.values(), start=np.zeros((len(neurons), self.n_positions), dtype=np.int64))
         everyone = np.arange(neurons.start, neurons.stop, dtype=np.int32)
-        frames = [self._frame(ALL, everyone, pooled, sum(self.n_sequences.values()))]
+        frames = [self._frame(POOLED, everyone, pooled, sum(self.n_sequences.values()))]
         keeps = (frames[0]["mutual_information_corrected"].fill_null(0) >= KEPT_INFORMATION).to_numpy()
         for name, own in profiles.items():
             frames.append(self._frame(name, everyone[keeps], own[keeps], self.n_sequences[name]))

@@ -206,6 +206,27 @@ def test_one_order_takes_up_what_the_other_left(reference: Reference, warehouse:
     assert not warehouse.staging.exists()
 
 
+def test_layers_outside_keep_the_parts_of_one_layer(reference: Reference, warehouse: Warehouse) -> None:
+    """Also where a process stops between a layer's last part and its folding."""
+    asked = dataclasses.replace(reference.asked, memory_bytes=plans(reference)["layers, streamed"])
+    seen: list[tuple[set[str], set[str]]] = []
+
+    def look() -> None:
+        parts = {path.name.split(".")[0] for path in warehouse.staging.glob("*/*.chunk-*.parquet")}
+        layers = {path.name.split(".")[0] for path in warehouse.staging.glob("*/layer-????.*.parquet")}
+        seen.append((parts, layers - parts))
+        interrupt()
+
+    # After layer 0 is seen whole, and, once that is folded, after the first chunk of layer 1.
+    for step in (3 + reference.n_chunks, reference.n_chunks + 1):
+        with pytest.raises(KeyboardInterrupt):
+            ingest_model(warehouse, asked, ModelSource(str(reference.model)), progress=Steps(at=step, do=look))
+    assert seen == [({"layer-0000"}, set()), ({"layer-0001"}, {"layer-0000"})]
+    ingests.measure(warehouse, reference.model, asked)
+    ingests.assert_same(ingests.everything(warehouse), reference.tables)
+    assert not warehouse.staging.exists()
+
+
 def test_too_little_memory_is_refused_before_anything_is_written(reference: Reference, warehouse: Warehouse) -> None:
     with pytest.raises(MemoryTooSmall, match="measuring needs at least"):
         ingests.measure(warehouse, reference.model, dataclasses.replace(reference.asked, memory_bytes=1000))

@@ -52,6 +52,12 @@ def test_two_domains_of_one_name_are_refused() -> None:
         parse_sources(["builtin", "math=builtin:math"])
 
 
+def test_the_name_of_pooled_rows_is_no_domain(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    with pytest.raises(SourceMisnamed, match="'all', which stands for all domains together"):
+        parse_sources([f"all={tmp_path / 'a.txt'}"])
+
+
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing, match="nothing lies at"):
         parse_sources([f"x={tmp_path / 'none.txt'}"])
