@@ -14,6 +14,7 @@ from queries.notebook import html_page, text_page
 from queries.profiles import LEVELS, frequencies, sparkline
 from queries.sections import Section
 from queries.statement import ask_records, framed
+from queries.triggers import Triggers, neuron_triggers
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
@@ -52,6 +53,7 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
     "last_position": INTEGER,
     "frequencies": pl.List(DOUBLE),
     "profile": TEXT,
+    "counts": pl.List(BIG),
 }
 
 
@@ -66,7 +68,9 @@ class NeuronPage:
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
-        positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`.
+        positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
+            those at every position, null where the position tells next to nothing.
+        triggers: which n-grams it answers, and whether it is a detector of them.
         limit: how many tokens of a side the page shows; `tokens` has all.
     """
 
@@ -77,6 +81,7 @@ class NeuronPage:
     domains: pl.DataFrame
     contexts: pl.DataFrame
     positions: pl.DataFrame
+    triggers: Triggers
     limit: int = 10
 
     @property
@@ -85,7 +90,8 @@ class NeuronPage:
         facts = self.facts
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
-        return f"{place}{norm}. {self._firing()}{self._bound()}{self._kind()}"
+        said = (f"{place}{norm}.", self._firing(), self._bound(), self._kind(), self.triggers.sentence())
+        return " ".join(sentence for sentence in said if sentence)
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -100,7 +106,7 @@ class NeuronPage:
 
     def _bound(self) -> str:
         if self.facts["is_provably_dead"]:
-            return f" No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
+            return f"No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
         return ""
 
     def _kind(self) -> str:
@@ -109,8 +115,8 @@ class NeuronPage:
             return ""
         if kind == "too few sequences":
             n = self.facts["n_position_sequences"]
-            return f" Whether it is positional cannot be told from {n:,} full-length sequences."
-        return f" Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
+            return f"Whether it is positional cannot be told from {n:,} full-length sequences."
+        return f"Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
 
     def sections(self) -> list[Section]:
         """The page's tables."""
@@ -126,6 +132,7 @@ class NeuronPage:
             *sides,
             Section(f"activity on {self.corpus}", self.domains),
             *self._profiles(),
+            *self.triggers.sections(self.corpus, self.limit),
             Section(f"strongest places in {self.corpus}", contexts),
         ]
 
@@ -143,12 +150,15 @@ class NeuronPage:
         return [Section(f"positions in {self.corpus}", shown, remark)]
 
     def data(self) -> dict[str, Any]:
-        """The page for programs: `tokens`, `neuron`, `domains`, `positions` and `contexts`."""
+        """The page for programs: its frames, and `neuron`, its row of the view `neurons`."""
         return {
             "tokens": self.tokens,
             "neuron": dict(self.facts),
             "domains": self.domains,
             "positions": self.positions,
+            "triggers": self.triggers.ngrams,
+            "detection": self.triggers.detection,
+            "suppression": self.triggers.suppression,
             "contexts": self.contexts,
         }
 
@@ -180,6 +190,7 @@ def neuron_page(
         domains=_on_corpus(connection, "neuron_domains", parameters, measured, DOMAIN_COLUMNS),
         contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
         positions=_positions(connection, parameters, measured),
+        triggers=neuron_triggers(connection, parameters, measured),
         limit=limit,
     )
 

@@ -7,6 +7,7 @@ select
     positions.first_position,
     corpora.sequence_length - 1 as last_position,
     positions.counts_64,
+    positions.counts,
 from store.positions as positions
 inner join store.models as models on models.model_id = positions.model_id
 inner join store.corpora as corpora on corpora.corpus_id = positions.corpus_id

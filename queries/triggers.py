@@ -1,0 +1,145 @@
+"""What one neuron answers: the n-grams that trigger it, whether it detects them, whether it suppresses them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import duckdb
+import polars as pl
+
+from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from queries.corpora import MeasuredCorpus
+from queries.sections import Section
+from queries.statement import ask_records, framed
+from queries.thresholds import thresholds
+
+Status = Literal["detector", "strict detector", "not", "too few activations", "cannot be labelled", "not judged"]
+
+TRIGGER_COLUMNS: Mapping[str, pl.DataType] = {
+    "n": SMALL,
+    "rank": SMALL,
+    "text": TEXT,
+    "token_ids": pl.List(INTEGER),
+    "recall": DOUBLE,
+    "share": DOUBLE,
+    "n_active": BIG,
+    "n_occurrences": BIG,
+    "score": DOUBLE,
+    "z_score": DOUBLE,
+    "rank_from_bottom": INTEGER,
+}
+DETECTION_COLUMNS: Mapping[str, pl.DataType] = {
+    "n": SMALL,
+    "status": TEXT,
+    "coverage": BIG,
+    "corpus_coverage": BIG,
+    "n_active": BIG,
+    "n_distinct": BIG,
+    "n_detected": BIG,
+    "why": TEXT,
+}
+_NAMES = {1: "tokens", 2: "bigrams", 3: "trigrams"}
+_SHOWN = 5
+"""Triggers of a length that the page shows, as many as every alive neuron has."""
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """What one neuron answers on one corpus; empty where n-grams were not counted.
+
+    Attributes:
+        ngrams: its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`.
+        detection: a row for each length, with the columns of `DETECTION_COLUMNS`.
+        suppression: the row of the view `suppression`, or None unless it detects tokens.
+    """
+
+    ngrams: pl.DataFrame
+    detection: pl.DataFrame
+    suppression: Mapping[str, Any] | None
+
+    def sentence(self) -> str:
+        """Whether it detects tokens, and whether it writes against them; nothing where there is nothing to say."""
+        if self.suppression is None:
+            return ""
+        row = self.suppression
+        tokens = "1 token" if row["n_detected"] == 1 else f"{row['n_detected']} tokens"
+        verb = "suppresses" if row["suppresses"] else "does not suppress"
+        return (
+            f"Token detector: it detects {tokens} and {verb} them (mean score {row['mean_score']:.3g};"
+            f" {100 * row['expected']:.0f}% of equally frequent tokens would be suppressed too)."
+        )
+
+    def sections(self, corpus: str, limit: int) -> list[Section]:
+        """The triggers of each length and what they make of the neuron."""
+        if self.detection.is_empty():
+            return []
+        parts = []
+        for n, name in _NAMES.items():
+            rows = self.ngrams.filter(pl.col("n") == n).head(min(limit, _SHOWN))
+            columns = ["rank", "text", "recall", "share", "n_active", "n_occurrences"]
+            columns += ["score", "z_score"] if n == 1 else []
+            if not rows.is_empty():
+                parts.append(Section(f"{name} that trigger it in {corpus}", rows.select(columns), _MEANING[n]))
+        shown = self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
+        reasons = [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
+        return [*parts, Section(f"detector of n-grams in {corpus}", shown, "\n".join([*reasons, rule()]))]
+
+
+_MEANING = {
+    1: "recall: of the token's occurrences; share: of its activations; score: of the token in its value vector",
+    2: "",
+    3: "",
+}
+
+
+def rule() -> str:
+    """When a neuron is called a detector, with the thresholds of the views."""
+    of = thresholds("detected_ngrams")
+    least = thresholds("corpus_ngrams")["min_occurrences"]
+    return (
+        f"detector: {of['min_activations']:.0f} activations or more, 95% of them on at most {of['most_tokens']:.0f}"
+        f" tokens ({of['most_ngrams']:.0f} n-grams),\nand the n-grams that come {least:.0f} times or more and activate"
+        f" it {100 * of['least_recall']:g}% of the time hold {100 * of['least_share']:g}%"
+    )
+
+
+def neuron_triggers(
+    connection: duckdb.DuckDBPyConnection, neuron: Mapping[str, Any], measured: MeasuredCorpus | None
+) -> Triggers:
+    """What the neuron (model, layer, neuron) answers on the corpus.
+
+    Labels are those of the views, which are about the model's shown corpus: on another the status is 'not judged'.
+    """
+    if measured is None:
+        return Triggers(framed([], TRIGGER_COLUMNS), framed([], DETECTION_COLUMNS), None)
+    place = {**neuron, "corpus_id": measured.corpus_id}
+    ngrams = framed(ask_records(connection, "neuron_triggers", place), TRIGGER_COLUMNS)
+    lengths = ask_records(connection, "neuron_detection", place)
+    for row in lengths:
+        row["status"], row["why"] = _status(row, ngrams.filter(pl.col("n") == row["n"]))
+    is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
+    found = ask_records(connection, "neuron_suppression", neuron) if is_detector else []
+    return Triggers(ngrams, framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+
+
+def _status(row: Mapping[str, Any], kept: pl.DataFrame) -> tuple[Status, str]:
+    """A length's label and, where it is not a detector, the reason in numbers."""
+    of = thresholds("detected_ngrams")
+    what = _NAMES[row["n"]]
+    most = of["most_tokens"] if row["n"] == 1 else of["most_ngrams"]
+    if row["can_be_labelled"] is None:
+        return "not judged", "labels are about the shown corpus"
+    if not row["can_be_labelled"]:
+        least = thresholds("corpus_ngrams")["least_frequent_share"]
+        held = f"hold {100 * row['frequent_share']:.0f}% of the positions, under {100 * least:.0f}%"
+        return "cannot be labelled", f"{what} that come {row['min_occurrences']} times or more {held}"
+    if row["n_active"] < of["min_activations"]:
+        return "too few activations", f"{row['n_active']} activations, {of['min_activations']:.0f} are needed"
+    if row["n_detected"]:
+        return ("strict detector" if row["is_strict"] else "detector"), ""
+    if row["coverage"] > most:
+        return "not", f"{row['coverage']:,} {what} cover its activations, more than {most:.0f}"
+    answered = (pl.col("recall") >= of["least_recall"]) & (pl.col("n_occurrences") >= row["min_occurrences"])
+    held = kept.filter(answered).get_column("n_active").sum() / row["n_active"]
+    least = f"{100 * of['least_recall']:g}%"
+    return "not", f"{what} that activate it {least} of the time hold {100 * held:.0f}% of its activations"
