@@ -141,5 +141,5 @@ def _status(row: Mapping[str, Any], kept: pl.DataFrame) -> tuple[Status, str]:
         return "not", f"{row['coverage']:,} {what} cover its activations, more than {most:.0f}"
     answered = (pl.col("recall") >= of["least_recall"]) & (pl.col("n_occurrences") >= row["min_occurrences"])
     held = kept.filter(answered).get_column("n_active").sum() / row["n_active"]
-    least = f"{100 * of['least_recall']:g}%"
-    return "not", f"{what} that activate it {least} of the time hold {100 * held:.0f}% of its activations"
+    often = f"{100 * of['least_recall']:g}%"
+    return "not", f"{what} that activate it {often} of the time hold {100 * held:.0f}% of its activations"
