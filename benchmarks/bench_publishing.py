@@ -1,9 +1,10 @@
 """How long a publish holds the lock: 3.7 million made-up postings of the OPT-125m shape, first and repeated."""
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,12 +25,11 @@ def main() -> None:
     """Take the figures and publish them."""
     rounds = [measure() for _ in range(ROUNDS)]
     best = {label: min(seconds[label] for seconds in rounds) for label in rounds[0]}
-    best |= {"`neurothek --help`, whole process": _help_seconds()}
     rows: list[tuple[str, ...]] = [(label, f"{seconds:.2f}") for label, seconds in best.items()]
     text = f"""## Publishing, and starting
 
 {N_LAYERS * D_FFN * 2 * K:,} made-up postings and {N_LAYERS * D_FFN:,} projections of the OPT-125m shape, best of
-{ROUNDS}. The goals are 2 seconds under the lock and 0.25 seconds for `--help`.
+{ROUNDS}. The goals are 2 seconds under the lock, 0.25 seconds for `--help` and 0.8 for `search`.
 
 {table(("what", "seconds"), rows)}
 
@@ -38,9 +38,16 @@ def main() -> None:
     publish_block("publishing", text)
 
 
-def _help_seconds() -> float:
-    command = [sys.executable, "-c", "import neurothek; neurothek.main()", "--help"]
-    return best_seconds({"help": lambda: subprocess.run(command, check=True, capture_output=True)}, rounds=5)["help"]
+def _command_seconds(warehouse: Warehouse) -> dict[str, float]:
+    """Wall time of whole commands, from starting Python to the end of the process."""
+    environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(warehouse.path)}
+
+    def run(*arguments: str) -> Callable[[], object]:
+        command = [sys.executable, "-c", "import neurothek; neurothek.main()", *arguments]
+        return lambda: subprocess.run(command, check=True, capture_output=True, env=environment)
+
+    commands = {"--help": run("--help"), "search token77": run("search", "token77")}
+    return {f"`neurothek {name}`": seconds for name, seconds in best_seconds(commands, rounds=5).items()}
 
 
 def measure() -> dict[str, float]:
@@ -60,7 +67,7 @@ def measure() -> dict[str, float]:
                 started = time.perf_counter()
                 publish(warehouse, publication)
                 seconds[label] = time.perf_counter() - started
-        return seconds
+        return seconds | _command_seconds(warehouse)
 
 
 def _rows(layer: int) -> dict[str, pl.DataFrame]:
@@ -100,7 +107,7 @@ def _publication(run: StagedRun, shards: list[str], postings: Path) -> Publicati
     model = {name: ("made up" if dtype == pl.String else 1) for name, dtype in MODELS.columns.items()}
     model |= {"name": "opt-125m", "has_exact_zeros": True, "n_layers": N_LAYERS, "d_ffn": D_FFN}
     tokenizer = {"name": "made up", "sha256": "0", "vocab_size": VOCAB, "bos_token_id": 2, "eos_token_id": 2}
-    words = [f"token {i}" for i in range(VOCAB)]
+    words = [f"token{i}" for i in range(VOCAB)]
     tokens = {"token_id": range(VOCAB), "piece": words, "text": words, "word": words, "is_special": [False] * VOCAB}
     when = {"started_at": now(), "finished_at": now(), "n_rows": 0, "versions": "{}"}
     row = {"run_key": run.manifest.run_key, "job": "projections", "job_version": 1, "parameters": "{}"}
