@@ -99,6 +99,18 @@ class Neurothek:
         with self.reader() as connection:
             return neuron_page(connection, address, corpus=corpus)
 
+    def draw_neuron(self, page: NeuronPage, path: str | Path) -> Path:
+        """Write a neuron's figure as PNG or SVG, as the file's name says.
+
+        Raises:
+            NeurothekError: its positions were not measured, or there can be no such picture.
+        """
+        from dashboards.neuron_figure import neuron_figure
+        from dashboards.pictures import kind_of, save
+
+        kind_of(Path(path))
+        return save(neuron_figure(page), Path(path))
+
     def compare(self, *models: str, corpus: str | None = None) -> Comparison:
         """Models side by side, all of the warehouse unless named.
 

@@ -15,6 +15,9 @@ ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 CONTRAST = {"light": "#b5532a", "dark": "#cf7a45"}
 """Against the accent: what is suppressed, and the neuron one looks at."""
 
+DOMAINS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a0a0a0")
+"""Thin lines beside the accent, told apart with any colour vision (Okabe and Ito 2008)."""
+
 
 def model_colours(models: Sequence[str], *, theme: str = "light") -> Mapping[str, str]:
     """A colour for each model of the warehouse.

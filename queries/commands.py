@@ -1,6 +1,7 @@
 """The commands that ask: search, neuron, compare, sql, and what the warehouse holds."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -49,15 +50,23 @@ def search(
 @click.argument("address")
 @click.option("--corpus", help="Show its activity on this corpus.  [default: the model's shown corpus]")
 @click.option("--limit", "-n", type=click.IntRange(1), default=10, show_default=True, help="Tokens per side.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Draw its position profile to this .png or .svg too.")
 @format_option
 @common_options
 @click.pass_context
-def neuron(ctx: click.Context, address: str, corpus: str | None, limit: int, output_format: Format) -> None:
-    """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, its activity, its strongest places."""
+def neuron(
+    ctx: click.Context, /, address: str, *, corpus: str | None, limit: int, figure: Path | None, output_format: Format
+) -> None:
+    """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, its activity, its strongest places.
+
+    Also what triggers it: tokens, bigrams and trigrams, whether it is a detector of them, and why not.
+    """
     from queries.neuron import neuron_page
 
     with ctx.obj.reader() as connection:
         page = neuron_page(connection, address, corpus=corpus, limit=limit)
+    if figure is not None:
+        note(f"wrote {ctx.obj.draw_neuron(page, figure)}")
     show_tables(page.sections(), output_format, page.data(), head=page.summary)
 
 

@@ -1,0 +1,41 @@
+"""Every error that a figure can cause, each one sentence: what was asked, what was found, what to do."""
+
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+
+
+class UnknownPicture(NeurothekError):
+    """A file name that says of no kind of picture which it is."""
+
+    def __init__(self, path: Path) -> None:
+        found = f"ends in {path.suffix}" if path.suffix else "has no ending"
+        super().__init__(f"cannot tell what kind of picture {path} shall be: its name {found}; end it in .png or .svg")
+
+
+class PictureNotWritten(NeurothekError):
+    """A place where no picture can be written."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"cannot write the figure {path}: {problem}; name a place where files may be written")
+
+
+class NoProfile(NeurothekError):
+    """A neuron whose positions were not measured."""
+
+    def __init__(self, address: str, corpus: str | None) -> None:
+        model = address.partition("/")[0]
+        where = "on any text" if corpus is None else f"on {corpus}"
+        super().__init__(
+            f"there is no position profile of {address}: the job positions was not measured {where};"
+            f" run `neurothek ingest` on {model} with --job positions"
+        )
+
+
+class NothingToCompare(NeurothekError):
+    """Models of which no figure can be drawn."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no figure can be drawn: none of these models was measured on text; run `neurothek ingest` on one of them"
+        )

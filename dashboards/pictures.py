@@ -1,0 +1,88 @@
+"""Charts as picture files: drawn whole in memory, then put in place under their name."""
+
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+import altair as alt
+
+from dashboards.errors import PictureNotWritten, UnknownPicture
+
+Picture = Literal["png", "svg"]
+Drawing = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart | alt.FacetChart
+
+FONT = "DejaVu Sans, Liberation Sans, Helvetica, Arial, sans-serif"
+_PIXELS_PER_INCH = 144
+"""Twice the 72 that a drawing is laid out in: sharp on a dense screen and in print."""
+
+
+def kind_of(path: Path) -> Picture:
+    """The kind of picture that a file's name asks for.
+
+    Raises:
+        UnknownPicture: it is neither PNG nor SVG.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in get_args(Picture):
+        raise UnknownPicture(path)
+    return cast("Picture", kind)
+
+
+def styled(chart: Drawing) -> Drawing:
+    """The chart as it stands by itself on paper: one typeface, light lines, titles at the left."""
+    styled: Drawing = (
+        chart.configure(font=FONT, background="white", padding=16)
+        .configure_axis(
+            labelColor="#444",
+            titleColor="#222",
+            titleFontWeight="normal",
+            gridColor="#e8e8e8",
+            domainColor="#999",
+            tickColor="#999",
+            labelFontSize=11,
+            titleFontSize=12,
+        )
+        .configure_view(strokeWidth=0)
+        .configure_title(
+            anchor="start", fontSize=15, subtitleFontSize=12, subtitleColor="#555", offset=14, subtitlePadding=6
+        )
+        .configure_header(labelFontSize=12, labelFontWeight="bold", labelColor="#222", title=None)
+        .configure_legend(labelFontSize=11, titleFontSize=11, titleFontWeight="normal", labelLimit=260)
+        .configure_concat(spacing=36)
+    )
+    return styled
+
+
+def save(chart: Drawing, path: Path) -> Path:
+    """Write a chart as the picture its name asks for; a file of that name is replaced when the new one is whole.
+
+    Raises:
+        UnknownPicture: the name ends in neither .png nor .svg.
+        PictureNotWritten: the folder is missing, or nothing can be written there.
+    """
+    kind = kind_of(path)
+    content = io.BytesIO() if kind == "png" else io.StringIO()
+    styled(chart).save(content, format=kind, **({"ppi": _PIXELS_PER_INCH} if kind == "png" else {}))
+    drawn = content.getvalue()
+    try:
+        _replace(path, drawn if isinstance(drawn, bytes) else drawn.encode())
+    except OSError as error:
+        raise PictureNotWritten(path, error.strerror or type(error).__name__) from error
+    return path
+
+
+def _replace(path: Path, content: bytes) -> None:
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+        # A temporary file is its owner's alone; a figure may be read like any other.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
