@@ -190,12 +190,11 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
         ],
     )
     numbers = base.mark_text(align="left", dx=4, fontSize=11, color=_GREY)
-    chart: alt.LayerChart = (
-        alt.layer(base.mark_bar(color=colour, height=12), numbers.encode(alt.Text("score:Q", format=".2f")))
-        # On the chart and not its configuration, so that it can stand beside others.
-        .properties(height=_ROW_HEIGHT * max(1, rows.height), view=alt.ViewBackground(strokeWidth=0))
-    )
-    return chart
+    bars = alt.layer(base.mark_bar(color=colour, height=12), numbers.encode(alt.Text("score:Q", format=".2f")))
+    # On the chart and not in its configuration, so that it can stand beside others.
+    bars.view = alt.ViewBackground(strokeWidth=0)
+    bars.height = _ROW_HEIGHT * max(1, rows.height)
+    return bars
 
 
 def histogram(bins: pl.DataFrame, number: Number, colour: str) -> alt.Chart:

@@ -63,14 +63,22 @@ def save(chart: Drawing, path: Path) -> Path:
         PictureNotWritten: the folder is missing, or nothing can be written there.
     """
     kind = kind_of(path)
-    content = io.BytesIO() if kind == "png" else io.StringIO()
-    styled(chart).save(content, format=kind, **({"ppi": _PIXELS_PER_INCH} if kind == "png" else {}))
-    drawn = content.getvalue()
+    content = _drawn(styled(chart), kind)
     try:
-        _replace(path, drawn if isinstance(drawn, bytes) else drawn.encode())
+        _replace(path, content)
     except OSError as error:
         raise PictureNotWritten(path, error.strerror or type(error).__name__) from error
     return path
+
+
+def _drawn(chart: Drawing, kind: Picture) -> bytes:
+    if kind == "png":
+        pixels = io.BytesIO()
+        chart.save(pixels, format="png", ppi=_PIXELS_PER_INCH)
+        return pixels.getvalue()
+    text = io.StringIO()
+    chart.save(text, format="svg")
+    return text.getvalue().encode()
 
 
 def _replace(path: Path, content: bytes) -> None:
