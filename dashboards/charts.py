@@ -190,7 +190,8 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
         ],
     )
     numbers = base.mark_text(align="left", dx=4, fontSize=11, color=_GREY)
-    bars = alt.layer(base.mark_bar(color=colour, height=12), numbers.encode(alt.Text("score:Q", format=".2f")))
+    layers = [base.mark_bar(color=colour, height=12), numbers.encode(alt.Text("score:Q", format=".2f"))]
+    bars = alt.LayerChart(layer=layers)
     # On the chart and not in its configuration, so that it can stand beside others.
     bars.view = alt.ViewBackground(strokeWidth=0)
     bars.height = _ROW_HEIGHT * max(1, rows.height)
