@@ -254,15 +254,19 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 @click.command()
 @click.argument("model")
-@click.option("--corpus", required=True, help="The corpus that views show for the model from now on.")
+@click.option("--corpus", help="The corpus that views show for the model from now on.")
+@click.option("--clusters", type=int, help="Likewise the clustering, by the number of clusters asked for.")
 @common_options
 @click.pass_context
-def pin(ctx: click.Context, model: str, corpus: str) -> None:
-    """Choose the corpus that views show for MODEL."""
+def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None) -> None:
+    """Choose the corpus or the clustering that views show for MODEL."""
     from catalog import maintenance
 
-    maintenance.pin(ctx.obj.warehouse, model, corpus)
-    note(f"{model} is shown on {corpus}")
+    if corpus is None and clusters is None:
+        raise click.UsageError("say what to pin: --corpus NAME, --clusters N or both")
+    maintenance.pin(ctx.obj.warehouse, model, corpus, clusters=clusters)
+    shown = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
+    note(f"{model} is shown {' and '.join(shown)}")
 
 
 @click.command()

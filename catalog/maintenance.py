@@ -31,6 +31,17 @@ class CorpusNotMeasured(NeurothekError):
         super().__init__(f"{model} was not measured on a corpus {corpus}; {found}")
 
 
+class ClusteringMissing(NeurothekError):
+    """The model has no clustering into so many clusters."""
+
+    def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
+        found = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        super().__init__(
+            f"{model} has no clustering into {asked} clusters; {found}: measure one with"
+            f" `neurothek ingest {model}=... --job clusters --clusters {asked} --force`"
+        )
+
+
 class NameInvalid(NeurothekError):
     """A model cannot be called so."""
 
@@ -45,19 +56,24 @@ class NameInUse(NeurothekError):
         super().__init__(f"there already is a model {name} in the warehouse; choose another name")
 
 
-def pin(warehouse: Warehouse, model: str, corpus: str) -> None:
-    """Choose the corpus that views show for a model.
+def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters: int | None = None) -> None:
+    """Choose the corpus that views show for a model, its clustering by the number of clusters asked for, or both.
 
     Raises:
         ModelUnknown: there is no such model.
         CorpusNotMeasured: the model was not measured on a corpus of that name.
+        ClusteringMissing: it was not clustered so.
     """
-    _require(warehouse, model, corpus=corpus)
+    _require(warehouse, model, corpus=corpus, clusters=clusters)
     with warehouse.transaction() as connection:
         model_id = _model_id(connection, model)
-        corpus_id = _corpus_id(connection, model_id, model, corpus)
-        connection.execute("delete from store.pins where model_id = ?", [model_id])
-        connection.execute("insert into store.pins values (?, ?)", [model_id, corpus_id])
+        if corpus is not None:
+            corpus_id = _corpus_id(connection, model_id, model, corpus)
+            connection.execute("delete from store.pins where model_id = ?", [model_id])
+            connection.execute("insert into store.pins values (?, ?)", [model_id, corpus_id])
+        if clusters is not None:
+            connection.execute("delete from store.cluster_pins where model_id = ?", [model_id])
+            connection.execute("insert into store.cluster_pins values (?, ?)", [model_id, clusters])
         rebuild_facts(connection, model_id)
 
 
@@ -96,7 +112,7 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
         deleted = _delete_facts(connection, model_id, job, corpus_id)
         if job is None and corpus is None:
-            for table in ("neuron_facts", "pins", "models"):
+            for table in ("neuron_facts", "pins", "cluster_pins", "models"):
                 connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
         _delete_unused(connection)
         if job is not None or corpus is not None:
@@ -113,8 +129,12 @@ def _delete_facts(
     for name in wanted:
         if corpus_id is not None and "corpus_id" not in names[name].ids:
             continue
-        condition = "model_id = $model_id" + (" and corpus_id = $corpus_id" if corpus_id is not None else "")
-        values = {"model_id": model_id} | ({"corpus_id": corpus_id} if corpus_id is not None else {})
+        ids = {"model_id": model_id} | ({"corpus_id": corpus_id} if corpus_id is not None else {})
+        condition = " and ".join(f"{column} = ${column}" for column in ids)
+        values: dict[str, int | str] = dict(ids)
+        if job is not None and names[name].part is not None:
+            condition += " and run_id not in (select run_id from store.runs where job <> $job)"
+            values["job"] = job
         row = first_row(connection, f"delete from store.{name} where {condition}", values)
         deleted[name] = int(row[0]) if row else 0
     connection.execute(
@@ -141,14 +161,30 @@ def _delete_unused(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _require(warehouse: Warehouse, model: str, *, corpus: str | None = None, free_name: str | None = None) -> None:
+def _require(
+    warehouse: Warehouse,
+    model: str,
+    *,
+    corpus: str | None = None,
+    clusters: int | None = None,
+    free_name: str | None = None,
+) -> None:
     """Refuse what cannot be done before a writer is opened, so that nothing is created for a typing error."""
     with warehouse.reader() as connection:
         model_id = _model_id(connection, model)
         if corpus is not None:
             _corpus_id(connection, model_id, model, corpus)
+        if clusters is not None:
+            _refuse_other_clusterings(connection, model_id, model, clusters)
         if free_name is not None:
             _refuse_used_name(connection, free_name)
+
+
+def _refuse_other_clusterings(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, clusters: int) -> None:
+    query = "select n_clusters_asked from store.clusterings where model_id = ? order by 1"
+    known = [int(asked) for (asked,) in connection.execute(query, [model_id]).fetchall()]
+    if clusters not in known:
+        raise ClusteringMissing(model, clusters, known)
 
 
 def _refuse_used_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:

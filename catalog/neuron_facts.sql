@@ -125,6 +125,26 @@ answers as (
     inner join store.tokens as tokens
         on tokens.tokenizer_id = model.tokenizer_id and tokens.token_id = answered.token_id
     group by answered.layer, answered.neuron
+),
+shown_clustering as (
+    -- The pinned one, else the one with most clusters, else the newest.
+    select clusterings.clustering_id
+    from store.clusterings as clusterings
+    left join store.cluster_pins as pins
+        on pins.model_id = clusterings.model_id and pins.n_clusters_asked = clusterings.n_clusters_asked
+    where clusterings.model_id = $model_id
+    order by pins.model_id is not null desc, clusterings.n_clusters desc, clusterings.clustering_id desc
+    limit 1
+),
+clustered as (
+    select
+        clustering_id,
+        layer,
+        neuron,
+        cluster_id,
+        (count(*) over (partition by cluster_id))::integer as cluster_size
+    from store.clusters
+    where model_id = $model_id and clustering_id = (select clustering_id from shown_clustering)
 )
 select
     model.model_id,
@@ -166,7 +186,13 @@ select
     profiles.n_off_runs,
     profiles.weakest_on,
     profiles.weakest_off,
-    profiles.roughness
+    profiles.roughness,
+    clustered.clustering_id,
+    clustered.cluster_id,
+    clustered.cluster_size,
+    coherences.coherence,
+    coherences.coherence_z,
+    coherences.coherence_percentile
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -176,4 +202,8 @@ left join answers on answers.layer = grid.layer and answers.neuron = grid.neuron
 left join store.positions as profiles
     on profiles.model_id = $model_id and profiles.corpus_id = (select corpus_id from shown) and profiles.domain = 'all'
     and profiles.layer = grid.layer and profiles.neuron = grid.neuron
+left join clustered on clustered.layer = grid.layer and clustered.neuron = grid.neuron
+left join store.coherences as coherences
+    on coherences.model_id = $model_id and coherences.corpus_id = (select corpus_id from shown)
+    and coherences.layer = grid.layer and coherences.neuron = grid.neuron
 order by grid.layer, grid.neuron;

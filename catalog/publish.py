@@ -177,28 +177,47 @@ def _replace_run(
 ) -> dict[str, int]:
     RUNS.check(run.row)
     run_id = _next_id(connection, "runs", "run_id")
+    ids = {"model_id": model_id, "corpus_id": corpus_id, "run_id": run_id}
+    tables = [BY_NAME[name] for name in run.files]
+    first = {table.serial: _next_id(connection, table.name, table.serial) for table in tables if table.serial}
     connection.execute(
         "delete from store.runs where job = ? and model_id = ? and corpus_id is not distinct from ?",
         [run.row.item(0, "job"), model_id, corpus_id],
     )
-    ids = {"model_id": model_id, "corpus_id": corpus_id, "run_id": run_id}
     written = {}
-    for name, files in run.files.items():
-        table = BY_NAME[name]
-        scope = {column: ids[column] for column in table.ids}
-        condition = " and ".join(f"{column} = {value}" for column, value in scope.items())
-        connection.execute(f"delete from store.{name} where {condition}")
-        written[name] = _insert_files(connection, table, files, {**scope, "run_id": run_id})
+    for table in tables:
+        files, scope = run.files[table.name], {column: ids[column] for column in table.ids}
+        _delete_replaced(connection, table, files, scope)
+        written[table.name] = _insert_files(
+            connection, table, files, {**scope, "run_id": run_id}, first=first.get(table.serial or "", 0)
+        )
     row = run.row.with_columns(pl.lit(sum(written.values()), dtype=pl.Int64).alias("n_rows"))
     _insert_frame(connection, RUNS, row, {"run_id": run_id, "model_id": model_id, "corpus_id": corpus_id})
     return written
 
 
-def _insert_files(
+def _delete_replaced(
     connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path], ids: Mapping[str, int | None]
+) -> None:
+    condition = " and ".join(f"{column} = ${column}" for column in ids)
+    values: dict[str, object] = dict(ids)
+    if table.part is not None:
+        condition += f" and {table.part} in (select {table.part} from read_parquet($files))"
+        values["files"] = [str(file) for file in files]
+    connection.execute(f"delete from store.{table.name} where {condition}", values)
+
+
+def _insert_files(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    files: Sequence[Path],
+    ids: Mapping[str, int | None],
+    *,
+    first: int,
 ) -> int:
     columns = ", ".join([*table.columns, *ids])
-    values = ", ".join([*table.columns, *(f"${column}" for column in ids)])
+    read = [f"{name} + {first} as {name}" if name == table.serial else name for name in table.columns]
+    values = ", ".join([*read, *(f"${column}" for column in ids)])
     query = f"insert into store.{table.name} ({columns}) select {values} from read_parquet($files)"
     inserted = first_row(connection, query, {"files": [str(file) for file in files], **ids})
     return int(inserted[0]) if inserted else 0

@@ -50,6 +50,8 @@ class Table:
         order: SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers.
         is_fact: whether publishing appends the id of the run that measured the row.
         nullable: the columns in which null is a value ("never happened", "not defined here").
+        serial: the column that a run counts from 0, and publishing from the first number that the warehouse has free.
+        part: where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Table:
     order: tuple[str, ...] = ()
     is_fact: bool = True
     nullable: frozenset[str] = frozenset()
+    serial: str | None = None
+    part: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -452,6 +456,108 @@ EVENT_SAMPLES = Table(
     },
 )
 
+CLUSTERINGS = Table(
+    name="clusterings",
+    scope="model",
+    key=("clustering_id",),
+    serial="clustering_id",
+    columns={
+        "clustering_id": INTEGER,
+        "method": TEXT,
+        "linkage": TEXT,
+        "n_clusters_asked": INTEGER,
+        "n_clusters": INTEGER,
+    },
+)
+
+CLUSTERS = Table(
+    name="clusters",
+    scope="model",
+    key=("clustering_id", "layer", "neuron"),
+    serial="clustering_id",
+    columns={
+        "clustering_id": INTEGER,
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "cluster_id": INTEGER,
+        "centre_cosine": DOUBLE,
+    },
+    # A vector without length has no direction.
+    nullable=frozenset({"centre_cosine"}),
+)
+
+NEIGHBOURS = Table(
+    name="neighbours",
+    scope="model",
+    key=("layer", "neuron", "rank"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "rank": SMALL,
+        "other_layer": SMALL,
+        "other_neuron": INTEGER,
+        "cosine": FLOAT,
+    },
+)
+
+CONTROLS = Table(
+    name="controls",
+    scope="model",
+    key=("layer", "kind", "control_id"),
+    part="kind",
+    columns={
+        "layer": SMALL,
+        "kind": TEXT,
+        "control_id": INTEGER,
+        "value_norm": DOUBLE,
+        "score_mean": DOUBLE,
+        "score_sd": DOUBLE,
+        "score_skewness": DOUBLE,
+        "score_kurtosis": DOUBLE,
+        "score_negative_share": DOUBLE,
+        "top_token_ids": IDS,
+        "top_scores": SCORES,
+        "bottom_token_ids": IDS,
+        "bottom_scores": SCORES,
+    },
+    nullable=frozenset({"score_skewness", "score_kurtosis"}),
+)
+
+NORM_OVERLAPS = Table(
+    name="norm_overlaps",
+    scope="model",
+    key=("layer", "kind"),
+    columns={
+        "layer": SMALL,
+        "kind": TEXT,
+        "norm_overlap": DOUBLE,
+        "norm_overlap_without_bias": DOUBLE,
+        "n": BIG,
+    },
+    # Models without a final norm have none to compare with.
+    nullable=frozenset({"norm_overlap", "norm_overlap_without_bias"}),
+)
+
+_COHERENCE = {"coherence": DOUBLE, "coherence_z": DOUBLE, "coherence_percentile": DOUBLE}
+
+COHERENCES = Table(
+    name="coherences",
+    scope="model_corpus",
+    key=("layer", "neuron"),
+    columns={"layer": SMALL, "neuron": INTEGER, **_COHERENCE},
+    # Too few tokens come often enough, or the random vectors do not differ.
+    nullable=frozenset(_COHERENCE),
+)
+
+CONTROL_COHERENCES = Table(
+    name="control_coherences",
+    scope="model_corpus",
+    key=("layer", "kind", "control_id"),
+    part="kind",
+    columns={"layer": SMALL, "kind": TEXT, "control_id": INTEGER, **_COHERENCE},
+    nullable=frozenset(_COHERENCE),
+)
+
 FACTS: tuple[Table, ...] = (
     PROJECTIONS,
     POSTINGS,
@@ -467,6 +573,13 @@ FACTS: tuple[Table, ...] = (
     SUB_UPDATES,
     EVENTS,
     EVENT_SAMPLES,
+    CLUSTERINGS,
+    CLUSTERS,
+    NEIGHBOURS,
+    CONTROLS,
+    NORM_OVERLAPS,
+    COHERENCES,
+    CONTROL_COHERENCES,
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
@@ -475,6 +588,8 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
     "positions": (POSITIONS,),
     "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),
+    "clusters": (CLUSTERINGS, CLUSTERS, NEIGHBOURS),
+    "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
 }
 """The tables that each job fills."""
 

@@ -48,6 +48,12 @@
 --   trigger_share: Share of its activations on the five tokens that trigger it most; null if it never fired.
 --   trigger_recall: Share of the occurrences of these five at which it was active.
 --   trigger_z: Mean z-score of these five: above 0 where it promotes what triggers it.
+--   clustering_id: The clustering that cluster_id belongs to: the pinned one, else the one with most clusters.
+--   cluster_id: Cluster of its value vector; null before the job clusters ran.
+--   cluster_size: Neurons of that cluster, itself included.
+--   coherence: Mean pairwise cosine of the centred embeddings of its top tokens that the corpus has often enough.
+--   coherence_z: The same in standard deviations above random vectors of the layer; see coherence_separation first.
+--   coherence_percentile: Share of these random vectors that are less coherent, in percent.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
 with thresholds as (
     select
@@ -110,6 +116,12 @@ measured as (
         facts.trigger_recall,
         facts.trigger_z,
         facts.detected_tokens,
+        facts.clustering_id,
+        facts.cluster_id,
+        facts.cluster_size,
+        facts.coherence,
+        facts.coherence_z,
+        facts.coherence_percentile,
         facts.detected_score < thresholds.suppression_bound as suppresses,
         case
             when facts.unigram_active < thresholds.min_activations then 'too few activations'
@@ -169,6 +181,12 @@ select
     measured.trigger_share,
     measured.trigger_recall,
     measured.trigger_z,
+    measured.clustering_id,
+    measured.cluster_id,
+    measured.cluster_size,
+    measured.coherence,
+    measured.coherence_z,
+    measured.coherence_percentile,
     measured.top_token_log_frequency,
 from measured
 inner join store.models as models on models.model_id = measured.model_id

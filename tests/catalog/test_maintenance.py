@@ -3,10 +3,20 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from catalog.maintenance import CorpusNotMeasured, ModelUnknown, NameInUse, NameInvalid, pin, remove, rename
-from catalog.tables import BY_NAME, JobUnknown
+from catalog.maintenance import (
+    ClusteringMissing,
+    CorpusNotMeasured,
+    ModelUnknown,
+    NameInUse,
+    NameInvalid,
+    pin,
+    remove,
+    rename,
+)
+from catalog.tables import JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, WarehouseMissing
 from tests.support import publications as made
 
@@ -52,9 +62,11 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     other = made.model("other", weights="w1", tokenizer="t1")
     made.publish_job(warehouse, "projections", made.weights_frames(4), record=other)
     before = rows(warehouse, "select * from store.postings where model_id = 1")
-    deleted = remove(warehouse, "tiny")
+    deleted = {name: n for name, n in remove(warehouse, "tiny").items() if n}
     from_weights = {"projections": 12, "postings": 96, "token_neighbours": 20}
-    assert deleted == from_weights | {"activity": 24, "contexts": 10, "positions": 12} | FROM_NGRAMS
+    from_weights |= {"clusterings": 2, "clusters": 24, "neighbours": 12, "controls": 2, "norm_overlaps": 4}
+    from_text = {"activity": 24, "contexts": 10, "positions": 12, "coherences": 12, "control_coherences": 2}
+    assert deleted == from_weights | from_text | FROM_NGRAMS
     for table in ("corpora", "sequences", "token_counts", "activity", "contexts", "ngrams", "triggers", "positions"):
         assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
     assert rows(warehouse, "select * from store.postings") == before
@@ -62,11 +74,41 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     assert rows(warehouse, "select distinct model_id from store.neuron_facts") == [(1,)]
 
 
+def test_the_clustering_with_most_clusters_is_shown_unless_another_is_pinned(warehouse: Warehouse) -> None:
+    shown = "select distinct clustering_id, cluster_size from store.neuron_facts"
+    assert rows(warehouse, shown) == [(0, 2)]
+    pin(warehouse, "tiny", clusters=4)
+    assert rows(warehouse, shown) == [(1, 3)]
+    with pytest.raises(ClusteringMissing, match="no clustering into 5 clusters; it has those into 4, 6: measure one"):
+        pin(warehouse, "tiny", clusters=5)
+    assert rows(warehouse, shown) == [(1, 3)]
+
+
+def test_a_pinned_clustering_stays_pinned_when_it_is_measured_again(warehouse: Warehouse) -> None:
+    pin(warehouse, "tiny", clusters=4)
+    made.publish_job(warehouse, "clusters", made.clusters_frames(), key="again")
+    assert rows(warehouse, "select distinct clustering_id from store.neuron_facts") == [(3,)]
+    assert rows(warehouse, "select clustering_id, n_clusters from store.clusterings") == [(2, 6), (3, 4)]
+    assert rows(warehouse, "select clustering_id, count(*) from store.clusters group by all") == [(2, 12), (3, 12)]
+
+
+def test_a_run_replaces_its_own_kind_of_controls_only(warehouse: Warehouse) -> None:
+    kinds = "select kind, count(*) from store.controls group by kind order by kind"
+    others = made.controls_frames()["controls"].with_columns(kind=pl.lit("ffn_update"))
+    made.publish_job(warehouse, "events", {"controls": others}, text=made.corpus())
+    assert rows(warehouse, kinds) == [("ffn_update", 2), ("random", 2)]
+    made.publish_job(warehouse, "controls", made.controls_frames(), text=made.corpus(), key="again")
+    assert rows(warehouse, kinds) == [("ffn_update", 2), ("random", 2)]
+    assert remove(warehouse, "tiny", job="controls")["controls"] == 2
+    assert rows(warehouse, kinds) == [("ffn_update", 2)]
+
+
 def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
     assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10}
-    jobs = [("activity",), ("ngrams",), ("positions",), ("projections",)]
+    jobs = [("activity",), ("clusters",), ("controls",), ("ngrams",), ("positions",), ("projections",)]
     assert rows(warehouse, "select job from store.runs order by job") == jobs
-    assert remove(warehouse, "tiny", corpus="text") == {"activity": 24, "contexts": 0, "positions": 12} | FROM_NGRAMS
+    removed = {name: n for name, n in remove(warehouse, "tiny", corpus="text").items() if n}
+    assert removed == {"activity": 24, "positions": 12, "coherences": 12, "control_coherences": 2} | FROM_NGRAMS
     assert rows(warehouse, "select count(*), count(n_active) from store.neuron_facts") == [(12, 0)]
     assert rows(warehouse, "select count(*) from store.projections") == [(12,)]
 
@@ -82,7 +124,8 @@ def test_a_corpus_that_no_model_was_measured_on_goes_with_its_last_rows_and_its_
 def test_after_removing_all_a_model_can_come_back(warehouse: Warehouse) -> None:
     remove(warehouse, "tiny")
     made.publish_everything(warehouse)
-    assert all(rows(warehouse, f"select count(*) > 0 from store.{table}") == [(True,)] for table in BY_NAME)
+    filled = {table.name for job in made.JOBS for table in JOB_TABLES[job]}
+    assert all(rows(warehouse, f"select count(*) > 0 from store.{table}") == [(True,)] for table in filled)
 
 
 def test_wrong_names_are_told(warehouse: Warehouse) -> None:

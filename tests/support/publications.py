@@ -12,11 +12,18 @@ from catalog.publish import CorpusRecord, FinishedRun, ModelRecord, Publication,
 from catalog.staging import RunManifest, now, staged_run
 from catalog.tables import (
     ACTIVITY,
+    CLUSTERINGS,
+    CLUSTERS,
+    COHERENCES,
     CONTEXTS,
+    CONTROL_COHERENCES,
+    CONTROLS,
     CORPORA,
     MODELS,
+    NEIGHBOURS,
     NGRAM_SPECTRUM,
     NGRAMS,
+    NORM_OVERLAPS,
     POSITIONS,
     POSTINGS,
     PROJECTIONS,
@@ -192,6 +199,48 @@ def ngrams_frames() -> dict[str, pl.DataFrame]:
     }
 
 
+def clusters_frames() -> dict[str, pl.DataFrame]:
+    """Two clusterings of the twelve neurons, by two and by three of them, and one neighbour of each neuron."""
+    places = [(layer, neuron) for layer in range(N_LAYERS) for neuron in range(D_FFN)]
+    sizes = (6, 4)
+    clusterings = [
+        {"clustering_id": i, "method": "exact", "linkage": "complete", "n_clusters_asked": n, "n_clusters": n}
+        for i, n in enumerate(sizes)
+    ]
+    clusters = [
+        {"clustering_id": i, "layer": layer, "neuron": neuron, "cluster_id": place * n // 12, "centre_cosine": 0.5}
+        for i, n in enumerate(sizes)
+        for place, (layer, neuron) in enumerate(places)
+    ]
+    neighbours = [
+        {"layer": layer, "neuron": neuron, "rank": 1, "other_layer": 1 - layer, "other_neuron": neuron, "cosine": 0.25}
+        for layer, neuron in places
+    ]
+    return {
+        "clusterings": frame(CLUSTERINGS, clusterings),
+        "clusters": frame(CLUSTERS, clusters),
+        "neighbours": frame(NEIGHBOURS, neighbours),
+    }
+
+
+def controls_frames() -> dict[str, pl.DataFrame]:
+    """One random vector a layer, the overlaps, and the coherence of everything."""
+    control = {"kind": "random", "control_id": 0}
+    measured = {"coherence": 0.125, "coherence_z": 0.5, "coherence_percentile": 75.0}
+    lists = {"top_token_ids": [1, 2], "top_scores": [2.0, 1.0], "bottom_token_ids": [3, 4], "bottom_scores": [-2, -1]}
+    names = ("value_norm", "score_mean", "score_sd", "score_skewness", "score_kurtosis", "score_negative_share")
+    overlap = {"norm_overlap": 0.5, "norm_overlap_without_bias": 0.75, "n": 6}
+    layers = range(N_LAYERS)
+    return {
+        "controls": frame(CONTROLS, [{"layer": i} | control | dict.fromkeys(names, 0.5) | lists for i in layers]),
+        "norm_overlaps": frame(
+            NORM_OVERLAPS, [{"layer": i, "kind": kind} | overlap for i in layers for kind in ("value", "random")]
+        ),
+        "coherences": frame(COHERENCES, [{"layer": i, "neuron": j} | measured for i in layers for j in range(D_FFN)]),
+        "control_coherences": frame(CONTROL_COHERENCES, [{"layer": i} | control | measured for i in layers]),
+    }
+
+
 def run_row(job: str, *, key: str, version: int = 1) -> pl.DataFrame:
     """A finished run."""
     row = {"run_key": key, "job": job, "job_version": version, "parameters": "{}", "dtype": "float32"}
@@ -220,10 +269,16 @@ def publish_job(
     return written
 
 
+JOBS = ("projections", "activity", "contexts", "ngrams", "positions", "clusters", "controls")
+"""What `publish_everything` publishes."""
+
+
 def publish_everything(warehouse: Warehouse, *, seed: int = 0) -> None:
-    """One model with projections, activity, contexts, n-grams and positions on one corpus."""
+    """One model with everything that `JOBS` names, on one corpus."""
     publish_job(warehouse, "projections", weights_frames(seed))
     publish_job(warehouse, "activity", activity_frames(seed), text=corpus())
     publish_job(warehouse, "contexts", contexts_frames(), text=corpus())
     publish_job(warehouse, "ngrams", ngrams_frames(), text=corpus())
     publish_job(warehouse, "positions", positions_frames(), text=corpus())
+    publish_job(warehouse, "clusters", clusters_frames())
+    publish_job(warehouse, "controls", controls_frames(), text=corpus())
