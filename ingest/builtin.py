@@ -121,20 +121,34 @@ def _character(line: str, n_bytes: int) -> int:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
+    """The docstrings of the module and of all that is defined in it: only statements are looked at."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        body = getattr(node, "body", ())
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and body:
+            first = body[0]
             if (
                 isinstance(first, ast.Expr)
                 and isinstance(first.value, ast.Constant)
                 and isinstance(first.value.value, str)
             ):
                 yield first.value
+        for block in _BLOCKS:
+            waiting += getattr(node, block, ())
+
+
+# Where statements hold statements: what they do, and the clauses of `if`, loops, `try` and `match`.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _is_encodable(text: str) -> bool:
     """False for a text with a lone surrogate, which UTF-8 cannot write."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _parsed() -> Iterator[tuple[str, str, ast.Module]]:
