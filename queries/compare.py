@@ -14,6 +14,7 @@ from queries.models import choose_models
 from queries.notebook import html_page, text_page
 from queries.sections import Section
 from queries.statement import ask, conform
+from queries.typology import Typology, halves, typology
 
 Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
 
@@ -32,6 +33,7 @@ LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "corpus": TEXT,
 }
 _MOST_BINS = 10
+_HALVES = "1st: layers whose middle lies at half the depth or below; freq: mean of the neurons that fired"
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,11 +43,15 @@ class Comparison:
     Attributes:
         models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
         layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
+        typology: the kinds of neurons, of the models that are compared on their shown corpora.
+        elsewhere: the other models, which were compared on another corpus than their shown one.
         common_corpus: a corpus that makes more of the models comparable; None if there is none.
     """
 
     models: pl.DataFrame
     layers: pl.DataFrame
+    typology: Typology
+    elsewhere: tuple[str, ...] = ()
     common_corpus: str | None = None
 
     @property
@@ -57,6 +63,11 @@ class Comparison:
                 notes.append(f"{row['model']} is not comparable: {row['why_not']}")
             if row["variant"] is not None:
                 notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
+        if self.elsewhere:
+            names = ", ".join(self.elsewhere)
+            notes.append(
+                f"the kinds of neurons of {names} are told on the shown corpus only: `neurothek pin` chooses it"
+            )
         if self.common_corpus is not None:
             notes.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
         return notes
@@ -112,7 +123,7 @@ class Comparison:
         return min([_MOST_BINS, *(int(n_layers) for n_layers in per_model)])
 
     def sections(self) -> list[Section]:
-        """The headline numbers and the two figures against depth."""
+        """The headline numbers, what changes with depth, and the kinds of neurons."""
         head = Section("models", self.table(), "\n".join(self.notes))
         if self.layers.is_empty():
             return [head]
@@ -122,11 +133,16 @@ class Comparison:
             Section(
                 "mean frequency of the neurons that fired, by depth", _models_down(self.by_depth("mean_frequency"))
             ),
+            Section("halves of the network", self._in_order(halves(self.layers)), _HALVES),
+            *self.typology.sections(),
         ]
 
     def data(self) -> dict[str, Any]:
         """The comparison for programs."""
-        return {"models": self.models, "layers": self.layers}
+        return {"models": self.models, "layers": self.layers, **self.typology.data()}
+
+    def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
 
     def __repr__(self) -> str:
         """The comparison as text."""
@@ -161,7 +177,15 @@ def compare(
     why_not = why_not_comparable(_ways(connection, chosen.values()))
     n_comparable = list(why_not.values()).count(None)
     common = None if corpus is not None else _common_corpus(connection, names, n_comparable)
-    return Comparison(_judged(scaling, why_not), conform(layers, LAYER_COLUMNS), common)
+    shown = choose_corpora(connection, names)
+    on_shown = [name for name, one in chosen.items() if one.corpus_id == shown[name].corpus_id]
+    return Comparison(
+        models=_judged(scaling, why_not),
+        layers=conform(layers, LAYER_COLUMNS),
+        typology=typology(connection, on_shown),
+        elsewhere=tuple(name for name in chosen if name not in on_shown),
+        common_corpus=common,
+    )
 
 
 def _ways(connection: duckdb.DuckDBPyConnection, corpora: Iterable[MeasuredCorpus]) -> list[Way]:

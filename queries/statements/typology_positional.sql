@@ -1,0 +1,30 @@
+-- Every positional neuron of some models with its kind, and its counts at every position where it has two extremes.
+select
+    positional_neurons.model,
+    positional_neurons.layer,
+    positional_neurons.neuron,
+    positional_neurons.address,
+    positional_neurons.position_kind,
+    positional_neurons.position_strength,
+    positional_neurons.mutual_information_corrected,
+    positional_neurons.n_sequences,
+    positions.first_position,
+    positions.counts,
+    positional_neurons.corpus,
+from positional_neurons
+inner join store.models as models on models.name = positional_neurons.model
+inner join store.neuron_facts as facts
+    on facts.model_id = models.model_id
+    and facts.layer = positional_neurons.layer
+    and facts.neuron = positional_neurons.neuron
+left join store.positions as positions
+    on positions.model_id = facts.model_id
+    and positions.corpus_id = facts.corpus_id
+    and positions.layer = facts.layer
+    and positions.neuron = facts.neuron
+    and positions.domain = 'all'
+    and positional_neurons.position_kind in ('oscillatory', 'both extremes')
+where
+    list_contains($models::varchar[], positional_neurons.model)
+    and positional_neurons.position_kind <> 'too few sequences'
+order by positional_neurons.model, positional_neurons.layer, positional_neurons.neuron
