@@ -145,6 +145,30 @@ clustered as (
         (count(*) over (partition by cluster_id))::integer as cluster_size
     from store.clusters
     where model_id = $model_id and clustering_id = (select clustering_id from shown_clustering)
+),
+events_measured as (
+    select 1 from store.event_samples
+    where model_id = $model_id and corpus_id = (select corpus_id from shown)
+),
+dominated as (
+    -- Where every coefficient is 0 the dominant neurons are only the first ones.
+    select
+        sub_updates.layer,
+        sub_updates.neuron,
+        count(*) as times_dominant,
+        count(*) filter (
+            examples.saturation_by_ffn and examples.saturation_layer = sub_updates.layer and sub_updates.score_final > 0
+        ) as times_saturating
+    from store.sub_updates as sub_updates
+    inner join store.examples as examples
+        on examples.model_id = sub_updates.model_id
+        and examples.corpus_id = sub_updates.corpus_id
+        and examples.example_id = sub_updates.example_id
+    where sub_updates.model_id = $model_id
+        and sub_updates.corpus_id = (select corpus_id from shown)
+        and sub_updates.kind = 'dominant'
+        and sub_updates.coefficient <> 0
+    group by sub_updates.layer, sub_updates.neuron
 )
 select
     model.model_id,
@@ -192,7 +216,9 @@ select
     clustered.cluster_size,
     coherences.coherence,
     coherences.coherence_z,
-    coherences.coherence_percentile
+    coherences.coherence_percentile,
+    case when exists (select 1 from events_measured) then coalesce(dominated.times_dominant, 0) end as times_dominant,
+    case when exists (select 1 from events_measured) then coalesce(dominated.times_saturating, 0) end as times_saturating
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -206,4 +232,5 @@ left join clustered on clustered.layer = grid.layer and clustered.neuron = grid.
 left join store.coherences as coherences
     on coherences.model_id = $model_id and coherences.corpus_id = (select corpus_id from shown)
     and coherences.layer = grid.layer and coherences.neuron = grid.neuron
+left join dominated on dominated.layer = grid.layer and dominated.neuron = grid.neuron
 order by grid.layer, grid.neuron;

@@ -245,6 +245,15 @@ class DomainEmpty(NeurothekError):
         super().__init__(f"the domain {domain!r} holds text but not a single token: give it more text or leave it out")
 
 
+class SentencesMissing(NeurothekError):
+    """A corpus from which no example can be cut."""
+
+    def __init__(self, corpus: str) -> None:
+        super().__init__(
+            f"events are measured on sentences, and the corpus {corpus} has none with a token; choose another --corpus"
+        )
+
+
 class SequenceLengthInvalid(NeurothekError):
     """Sequences that cannot hold an id, or a token limit below one."""
 

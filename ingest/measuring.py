@@ -17,7 +17,7 @@ from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
 from ingest.errors import DiskTooSmall
-from ingest.jobs.protocols import Partials, TextJob, WeightsJob
+from ingest.jobs.protocols import Partials, PassJob, TextJob, WeightsJob
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
 from ingest.runs import RunIdentity, versions
@@ -63,12 +63,7 @@ def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) 
                     run.write(shard, _checked(job.measure(shard, work.transformer, work.tokenizer), job.tables))
                 work.progress.advance()
             work.progress.finish()
-            files = {
-                table.name: _files(
-                    work, run, table, [shard for shard, tables in shards.items() if table.name in tables]
-                )
-                for table in job.tables
-            }
+            files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
             finished = _finished(run, identity, files, needs_corpus=False)
             written |= publish(work.warehouse, Publication(work.model, None, [finished]))
             run.discard()
@@ -92,6 +87,40 @@ def measure_text(
         for run in runs:
             run.discard()
     return written
+
+
+def measure_passes(work: Work, corpus: Corpus, jobs: Sequence[tuple[PassJob, RunIdentity]]) -> dict[str, int]:
+    """Measure jobs that read text in a pass of their own, and publish each when it is whole; rows by table."""
+    written: dict[str, int] = {}
+    for job, identity in jobs:
+        with _staged(work, identity, corpus=corpus.name) as run:
+            shards = job.shards(corpus)
+            work.progress.start(f"{work.model.name}: {job.name}", len(shards))
+            for shard, tables in shards.items():
+                if not run.has(shard, tables):
+                    run.write(shard, _checked(_pass_shard(work, corpus, job, run, shard=shard), job.tables))
+                work.progress.advance()
+            work.progress.finish()
+            files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
+            finished = _finished(run, identity, files, needs_corpus=True)
+            written |= publish(work.warehouse, Publication(work.model, corpus_record(corpus), [finished]))
+            run.discard()
+    return written
+
+
+def _pass_shard(work: Work, corpus: Corpus, job: PassJob, run: StagedRun, *, shard: str) -> dict[str, pl.DataFrame]:
+    shards = job.shards(corpus)
+
+    def read_back(table: str) -> pl.LazyFrame:
+        names = [name for name in _filling(table, shards) if run.has(name, [table])]
+        return pl.concat([run.scan(name, table) for name in names])
+
+    return job.measure(shard, work.transformer, corpus, batch_tokens=work.request.batch_tokens, read_back=read_back)
+
+
+def _filling(table: str, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The shards that have rows of a table."""
+    return [shard for shard, tables in shards.items() if table in tables]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from ingest import checkpoints, tokenization
 from ingest.activation import ActivationRule
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
-from ingest.errors import ThresholdInvalid
+from ingest.errors import MemoryTooSmall, ThresholdInvalid
 from ingest.jobs import registry
-from ingest.jobs.protocols import Job, TextJob, WeightsJob
-from ingest.measuring import Work, measure_text, measure_weights, require_disk
+from ingest.jobs.protocols import Job, PassJob, TextJob, WeightsJob
+from ingest.measuring import Work, measure_passes, measure_text, measure_weights, require_disk
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
@@ -57,11 +57,12 @@ class _Agenda:
     identities: Sequence[RunIdentity]
     weights: Sequence[tuple[WeightsJob, RunIdentity]]
     texts: Sequence[tuple[TextJob, RunIdentity]]
+    passes: Sequence[tuple[PassJob, RunIdentity]]
 
     @property
     def jobs(self) -> tuple[str, ...]:
         """Names of the jobs that are to be measured."""
-        return tuple(identity.job for _, identity in (*self.weights, *self.texts))
+        return tuple(identity.job for _, identity in (*self.weights, *self.texts, *self.passes))
 
 
 def ingest_model(
@@ -79,9 +80,10 @@ def ingest_model(
     check_request(request)
     warehouse.require_writable()
     work, checkpoint = _open(warehouse, request, asked, progress or Silent())
-    corpus = _corpus(work) if set(request.jobs) & set(_text_jobs(work)) else None
+    corpus = _corpus(work) if set(request.jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
     agenda = _agenda(work, corpus)
     rows: dict[str, int] = {}
+    to_pass = _for_passes(work, checkpoint, corpus, [job for job, _ in agenda.passes])
     if corpus is not None and agenda.texts:
         work, chosen = _planned(work, checkpoint, corpus)
         require_disk(work, corpus, [job for job, _ in agenda.texts], chosen)
@@ -89,6 +91,8 @@ def ingest_model(
         rows |= measure_text(work, corpus, agenda.texts, chosen)
     else:
         rows |= measure_weights(work, agenda.weights)
+    if corpus is not None:
+        rows |= measure_passes(to_pass, corpus, agenda.passes)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     return ModelReport(
@@ -138,6 +142,10 @@ def _text_jobs(work: Work) -> Mapping[str, TextJob]:
     return registry.text_jobs(_rule(work), work.transformer, work.tokenizer)
 
 
+def _pass_jobs(work: Work) -> Mapping[str, PassJob]:
+    return registry.pass_jobs(work.transformer, work.tokenizer)
+
+
 def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
     """What is asked for and not finished.
 
@@ -146,12 +154,15 @@ def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
     """
     weights = [job for name, job in registry.weights_jobs().items() if name in work.request.jobs]
     texts = [job for name, job in _text_jobs(work).items() if name in work.request.jobs]
-    identities = [_identity(work, job, None) for job in weights] + [_identity(work, job, corpus) for job in texts]
+    passes = [job for name, job in _pass_jobs(work).items() if name in work.request.jobs]
+    identities = [_identity(work, job, None) for job in weights]
+    identities += [_identity(work, job, corpus) for job in (*texts, *passes)]
     missing = {found.job: found for found in to_measure(work.warehouse, identities, force=work.request.force)}
     return _Agenda(
         identities=identities,
         weights=[(job, missing[job.name]) for job in weights if job.name in missing],
         texts=[(job, missing[job.name]) for job in texts if job.name in missing],
+        passes=[(job, missing[job.name]) for job in passes if job.name in missing],
     )
 
 
@@ -180,10 +191,40 @@ def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus) -> tuple[Work, 
     chosen = plan(work.transformer, corpus, batch_tokens=request.batch_tokens, memory_bytes=request.memory_bytes)
     if chosen.is_resident:
         return work, chosen
+    return _streamed(work, checkpoint), chosen
+
+
+def _for_passes(work: Work, checkpoint: Checkpoint, corpus: Corpus | None, jobs: Sequence[PassJob]) -> Work:
+    """Likewise for jobs with a pass of their own.
+
+    Raises:
+        MemoryTooSmall: not even one layer at a time fits; says how much is needed.
+        SentencesMissing: the corpus has nothing for such a job.
+    """
+    request = work.request
+    for job in jobs:
+        assert corpus is not None
+        job.shards(corpus)
+
+    def needed(*, is_resident: bool) -> int:
+        sizes = [
+            job.memory_bytes(work.transformer, batch_tokens=request.batch_tokens, is_resident=is_resident)
+            for job in jobs
+        ]
+        return max(sizes, default=0)
+
+    if needed(is_resident=True) <= request.memory_bytes:
+        return work
+    if needed(is_resident=False) > request.memory_bytes:
+        raise MemoryTooSmall(needed(is_resident=False), request.memory_bytes)
+    return _streamed(work, checkpoint)
+
+
+def _streamed(work: Work, checkpoint: Checkpoint) -> Work:
     streamed = open_transformer(
         checkpoint, device=work.transformer.device, dtype=work.transformer.dtype, resident=False
     )
-    return replace(work, transformer=streamed), chosen
+    return replace(work, transformer=streamed)
 
 
 def _identity(work: Work, job: Job, corpus: Corpus | None) -> RunIdentity:

@@ -63,6 +63,11 @@ class Tokenizer:
         encoded = iter(self._encode_pieces([piece for cut in pieces for piece in cut]))
         return [_joined([next(encoded) for _ in cut]) for cut in pieces]
 
+    def decode(self, ids: np.ndarray) -> str:
+        """The text that ids stand for, without the special ones."""
+        text: str = self._backend.decode(ids.tolist(), skip_special_tokens=True)
+        return text
+
     def frame(self) -> pl.DataFrame:
         """[vocab_size] rows of the table `tokens`: token_id, piece, text, word, is_special."""
         texts = [self._text(token_id, piece) for token_id, piece in zip(self.ids.tolist(), self.pieces, strict=True)]

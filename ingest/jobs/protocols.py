@@ -1,6 +1,6 @@
 """What a job is: its name and version, the tables it fills, and how it measures shard by shard."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, overload, runtime_checkable
 
@@ -76,6 +76,36 @@ class Partials(Sequence[pl.DataFrame]):
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         return (scan.collect() for scan in self.scans)
+
+
+@runtime_checkable
+class PassJob(Job, Protocol):
+    """A job that reads a text in a pass of its own, shard by shard."""
+
+    def shards(self, corpus: Corpus) -> Mapping[str, tuple[str, ...]]:
+        """Names of its shards in the order in which they are measured -> names of the tables that each fills."""
+
+    def measure(
+        self,
+        shard: str,
+        transformer: Transformer,
+        corpus: Corpus,
+        *,
+        batch_tokens: int,
+        read_back: Callable[[str], pl.LazyFrame],
+    ) -> dict[str, pl.DataFrame]:
+        """The rows of one shard, by table.
+
+        Args:
+            shard: its name.
+            transformer: the model.
+            corpus: the text.
+            batch_tokens: padded ids a batch holds at most.
+            read_back: name of a table -> its rows in the shards measured before.
+        """
+
+    def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
+        """What measuring adds to the process's memory, estimated from above."""
 
 
 @runtime_checkable

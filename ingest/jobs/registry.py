@@ -6,13 +6,14 @@ from ingest.activation import ActivationRule
 from ingest.architectures import Transformer
 from ingest.jobs.activity import ActivityJob
 from ingest.jobs.contexts import ContextsJob
+from ingest.jobs.events import EventsJob
 from ingest.jobs.ngrams import NgramsJob
 from ingest.jobs.positions import PositionsJob
 from ingest.jobs.projections import ProjectionsJob
-from ingest.jobs.protocols import TextJob, WeightsJob
+from ingest.jobs.protocols import PassJob, TextJob, WeightsJob
 from ingest.tokenization import Tokenizer
 
-NAMES = ("projections", "activity", "contexts", "ngrams", "positions")
+NAMES = ("projections", "activity", "contexts", "ngrams", "positions", "events")
 """The names of all jobs."""
 
 
@@ -30,4 +31,10 @@ def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokeniz
         NgramsJob(rule, transformer, tokenizer),
         PositionsJob(rule),
     )
+    return {job.name: job for job in jobs}
+
+
+def pass_jobs(transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, PassJob]:
+    """Jobs that read a text in a pass of their own."""
+    jobs: tuple[PassJob, ...] = (EventsJob(transformer, tokenizer),)
     return {job.name: job for job in jobs}

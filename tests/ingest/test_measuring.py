@@ -18,9 +18,8 @@ from ingest import corpora, pipeline
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
 from ingest.errors import DiskTooSmall, MemoryTooSmall
-from ingest.jobs import registry
 from ingest.pipeline import ingest_model
-from ingest.request import IngestRequest, ModelSource
+from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan, plan
 from ingest.texts import choose_corpus
 from ingest.tokenization import load
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.xdist_group("measuring")
 
 CHUNK_TOKENS = 300
 N_LAYERS = 2
-TEXT_JOBS = registry.NAMES[1:]
+TEXT_JOBS = DEFAULT_JOBS[1:]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,7 +60,7 @@ class Reference:
 def reference(small_chunks: None, tmp_path_factory: pytest.TempPathFactory) -> Reference:
     folder = tmp_path_factory.mktemp("reference")
     model = build(folder / "tiny", "opt", d_ffn=32, n_layers=N_LAYERS)
-    asked = ingests.request(ingests.write_corpus(folder), jobs=registry.NAMES)
+    asked = ingests.request(ingests.write_corpus(folder), jobs=DEFAULT_JOBS)
     warehouse = ingests.open_warehouse(folder / "w.duckdb")
     steps = Steps()
     ingest_model(warehouse, asked, ModelSource(str(model)), progress=steps)

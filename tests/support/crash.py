@@ -94,7 +94,7 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     import torch  # noqa: PLC0415
 
     from ingest import corpora  # noqa: PLC0415
-    from ingest.jobs import registry  # noqa: PLC0415
+    from ingest.request import DEFAULT_JOBS  # noqa: PLC0415
     from tests.support import ingests  # noqa: PLC0415
 
     torch.set_num_threads(1)
@@ -102,7 +102,7 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     profile = _Profile(moment)
     if moment is not None or counts is not None:
         sys.setprofile(profile)
-    asked = ingests.request(task.corpora, jobs=registry.NAMES)
+    asked = ingests.request(task.corpora, jobs=DEFAULT_JOBS)
     ingests.measure(ingests.open_warehouse(task.warehouse), task.model, asked)
     sys.setprofile(None)
     if counts is not None:

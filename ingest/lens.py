@@ -1,0 +1,65 @@
+"""The logit lens: a residual stream read through the final norm and the unembedding, wherever it is taken ([G] 5)."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from ingest.architectures import Norm, Transformer
+from ingest.tokenization import Tokenizer
+from ingest.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """The end of a model.
+
+    Attributes:
+        vocabulary: the unmasked rows of the unembedding; a row here is a place in them, not a token id.
+        norm: the final norm; None where the model has none.
+    """
+
+    vocabulary: Vocabulary
+    norm: Norm | None
+
+    @classmethod
+    def of(cls, transformer: Transformer, tokenizer: Tokenizer) -> "Lens":
+        """The lens of a model, in float32 whatever the model computes in."""
+        return cls(Vocabulary.of(transformer.unembedding(), tokenizer.ids), transformer.final_norm())
+
+    def logits(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, "streams vocab"]:
+        """[streams vocab] logits of the unmasked tokens."""
+        streams = streams.float()
+        if self.norm is not None:
+            streams = functional.layer_norm(streams, streams.shape[-1:], self.norm.gamma, self.norm.beta, self.norm.eps)
+        return streams @ self.vocabulary.rows.T
+
+    def divisors(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, " streams"]:
+        """[streams] what the final norm divides a stream by, sqrt(variance + eps); 1 where there is no final norm."""
+        if self.norm is None:
+            return torch.ones(len(streams), device=streams.device)
+        return (streams.float().var(1, correction=0) + self.norm.eps).sqrt()
+
+
+def tops(logits: Float[Tensor, "streams vocab"]) -> tuple[Float[Tensor, " streams"], Int[Tensor, " streams"]]:
+    """([streams], [streams]) the largest logit of each stream and its row, ties to the first."""
+    largest, rows = logits.max(1)
+    return largest, rows
+
+
+def ranks(logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"]) -> Int[Tensor, "streams asked"]:
+    """[streams asked] 1 + how many rows have a strictly larger logit than each row asked about."""
+    scratch = torch.empty_like(logits)
+    # Compared into floats, which is faster than into booleans; counts below 2^24 are exact in float32.
+    above = [torch.gt(logits, asked[:, None], out=scratch).sum(1) for asked in logits.gather(1, rows).T]
+    return torch.stack(above, dim=1).long() + 1
+
+
+def probabilities_(
+    logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"], *, largest: Float[Tensor, " streams"]
+) -> Float[Tensor, "streams asked"]:
+    """[streams asked] float64 probabilities of the rows asked about; the logits are used up."""
+    exponents = logits.sub_(largest[:, None]).exp_()
+    return exponents.gather(1, rows).double() / exponents.sum(1, keepdim=True).double()
