@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catalog.check_commands import check
 from catalog.commands import pin, remove, rename
 from catalog.errors import NeurothekError
 from dashboards.commands import dashboard
@@ -214,6 +215,7 @@ _COMMANDS: Sequence[click.Command] = (
     pin,
     rename,
     remove,
+    check,
     train,
 )
 

@@ -1,0 +1,132 @@
+"""What must hold of a warehouse whatever was measured: keys, runs, counts, and the laws that tie tables together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from catalog.progress import Progress, Silent
+from catalog.tables import BY_NAME, FACTS, JOB_TABLES, Table
+from catalog.warehouse import Warehouse, first_row
+
+_LAWS = Path(__file__).parent / "laws"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law, and how to find what breaks it.
+
+    Attributes:
+        name: short name, in words.
+        law: what must hold, in a sentence.
+        query: SQL whose rows break the law; its column `place` says where.
+    """
+
+    name: str
+    law: str
+    query: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A law that is broken.
+
+    Attributes:
+        name: the check.
+        law: what should hold.
+        n_rows: how many rows break it.
+        example: where the first of them is.
+    """
+
+    name: str
+    law: str
+    n_rows: int
+    example: str
+
+
+def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
+    """Every law that the warehouse breaks; none if all is well.
+
+    Raises:
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
+    """
+    with warehouse.current_reader() as connection:
+        return broken(connection, progress=progress or Silent())
+
+
+def broken(
+    connection: duckdb.DuckDBPyConnection, *, among: Sequence[Check] | None = None, progress: Progress
+) -> list[Finding]:
+    """The same on a lease that is open already; of all checks unless some are given."""
+    chosen = checks() if among is None else among
+    progress.start("checking", len(chosen))
+    findings = []
+    for each in chosen:
+        finding = _finding(connection, each)
+        if finding is not None:
+            findings.append(finding)
+        progress.advance(note=each.name)
+    progress.finish()
+    return findings
+
+
+@cache
+def checks() -> tuple[Check, ...]:
+    """All checks: keys of every table, rows and their runs, then the laws in `laws/*.sql`."""
+    return (*map(_key_check, BY_NAME.values()), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
+
+
+def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | None:
+    row = first_row(connection, f"select count(*), min(place) from ({each.query})")
+    assert row is not None
+    n_rows, example = row
+    return Finding(each.name, each.law, int(n_rows), str(example)) if n_rows else None
+
+
+def _key_check(table: Table) -> Check:
+    columns = ", ".join((*table.ids, *table.key))
+    place = " || ', ' || ".join(f"'{column} ' || {column}" for column in (*table.ids, *table.key))
+    return Check(
+        name=f"key of {table.name}",
+        law=f"A row of {table.name} is known by its {columns}.",
+        query=f"select {place} as place from store.{table.name} group by {columns} having count(*) > 1",
+    )
+
+
+def _owner_check(table: Table) -> Check:
+    same = " and ".join(f"runs.{name} = rows.{name}" for name in table.ids)
+    return Check(
+        name=f"runs of {table.name}",
+        law=f"Every row of {table.name} names the run that measured it, of its model and corpus.",
+        query=f"""
+            select 'run ' || rows.run_id as place
+            from (select distinct {", ".join(table.ids)}, run_id from store.{table.name}) as rows
+            left join store.runs as runs on runs.run_id = rows.run_id and {same}
+            where runs.run_id is null
+        """,
+    )
+
+
+def _count_checks() -> Iterator[Check]:
+    for job, tables in JOB_TABLES.items():
+        counted = " union all ".join(f"select run_id from store.{table.name}" for table in tables)
+        yield Check(
+            name=f"rows of {job}",
+            law=f"A run of {job} has as many rows as it says.",
+            query=f"""
+                select 'run ' || runs.run_id as place
+                from store.runs as runs
+                left join (select run_id, count(*) as n_rows from ({counted}) group by run_id) as found
+                    on found.run_id = runs.run_id
+                where runs.job = '{job}' and coalesce(found.n_rows, 0) <> runs.n_rows
+            """,
+        )
+
+
+def _law_checks() -> Iterator[Check]:
+    for path in sorted(_LAWS.glob("*.sql")):
+        text = path.read_text("utf-8")
+        law, query = text.split("\n", 1)
+        yield Check(path.stem.replace("_", " "), law.removeprefix("--").strip(), query)

@@ -1,0 +1,129 @@
+"""Proving a warehouse sound: one that was measured is, and every law notices the damage it is there for."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import neurothek
+from catalog.checks import broken, check, checks
+from catalog.progress import Silent
+from catalog.tables import BY_NAME, FACTS, JOB_TABLES
+from catalog.warehouse import Warehouse
+from ingest.jobs.registry import NAMES as JOBS
+from tests.support import ingests
+from tests.support.models import build
+
+pytestmark = pytest.mark.xdist_group("checks")
+
+# One row each, changed so that the law of this name no longer holds.
+DAMAGE = {
+    "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
+    "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
+    "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
+    "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
+    "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
+    "dimensions exist": "update store.models set tokenizer_id = 77",
+    "events are their examples": "update store.events set layer = layer + 1 where rowid = 0",
+    "every neuron is measured": "update store.projections set neuron = 99999 where rowid = 0",
+    "facts are up to date": "delete from store.neuron_facts where rowid = 0",
+    "listed tokens exist": "update store.postings set token_id = 99999 where rowid = 0",
+    "lists are sorted": "update store.projections set top_scores = list_reverse(top_scores) where rowid = 0",
+    "neighbours are ordered": "update store.token_neighbours set neighbour_id = token_id where rowid = 0",
+    "ngrams agree with activity": "update store.ngrams set n_covering_50 = n_covering_80 + 1 where rowid = 0",
+    "postings are the lists": "update store.postings set score = score + 1 where rowid = 0",
+    "predictions are possible": "update store.examples set saturation_layer = saturation_layer + 1 where rowid = 0",
+    "profiles are counts": "update store.positions set mutual_information = 1 where rowid = 0",
+    "scores are possible": "update store.projections set score_mean = top_scores[1] + 1 where rowid = 0",
+    "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
+    "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
+}
+
+FILLED = {table.name for job in JOBS for table in JOB_TABLES[job]}
+UNFILLED = {table.name for table in FACTS} - FILLED
+
+
+def is_about_what_was_measured(law: str) -> bool:
+    return not UNFILLED.intersection(re.findall(r"store\.(\w+)", DAMAGE[law]))
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Everything that can be measured of two small models of one tokenizer, on one text."""
+    folder = tmp_path_factory.mktemp("checks")
+    corpora = ingests.write_corpus(folder)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    for seed, name in enumerate(("tiny", "other")):
+        model = build(folder / name, "opt", d_ffn=24, seed=seed)
+        ingests.measure(warehouse, model, ingests.request(corpora, jobs=tuple(JOBS)))
+    return warehouse
+
+
+def unnoticed(warehouse: Warehouse, damages: Iterable[tuple[str, str]]) -> list[str]:
+    """The (name of a check, damage) whose check stays silent; each damage is undone before the next."""
+    by_name = {each.name: each for each in checks()}
+    silent = []
+    with warehouse.writer() as connection:
+        for name, damage in damages:
+            connection.execute("begin")
+            connection.execute(damage)
+            if not broken(connection, among=[by_name[name]], progress=Silent()):
+                silent.append(name)
+            connection.execute("rollback")
+    return silent
+
+
+def test_what_was_measured_is_sound(warehouse: Warehouse) -> None:
+    assert check(warehouse) == []
+    with warehouse.reader() as connection:
+        filled = {name for name in BY_NAME if connection.execute(f"from store.{name} limit 1").fetchall()}
+    assert filled >= FILLED
+
+
+def test_an_empty_warehouse_is_sound(tmp_path: Path) -> None:
+    empty = ingests.open_warehouse(tmp_path / "empty.duckdb")
+    with empty.writer():
+        pass
+    assert check(empty) == []
+
+
+def test_there_is_damage_for_every_law() -> None:
+    generic = ("key of ", "runs of ", "rows of ")
+    assert {each.name for each in checks() if not each.name.startswith(generic)} == set(DAMAGE)
+
+
+def test_every_law_notices_its_damage(warehouse: Warehouse) -> None:
+    damages = [(law, damage) for law, damage in DAMAGE.items() if is_about_what_was_measured(law)]
+    assert len(damages) > 10
+    assert unnoticed(warehouse, damages) == []
+
+
+def test_every_key_notices_a_row_that_is_there_twice(warehouse: Warehouse) -> None:
+    tables = BY_NAME.keys() - UNFILLED
+    twice = [(f"key of {table}", f"insert into store.{table} from store.{table} limit 1") for table in tables]
+    assert unnoticed(warehouse, twice) == []
+
+
+def test_a_row_without_its_run_is_noticed(warehouse: Warehouse) -> None:
+    def orphan(table: str) -> str:
+        return f"update store.{table} set run_id = 99999 where rowid = 0"
+
+    jobs = {table.name: job for job, tables in JOB_TABLES.items() for table in tables}
+    assert unnoticed(warehouse, [(f"runs of {table}", orphan(table)) for table in FILLED]) == []
+    assert unnoticed(warehouse, [(f"rows of {jobs[table]}", orphan(table)) for table in FILLED]) == []
+
+
+def test_the_command_exits_with_1_and_says_what_is_wrong(warehouse: Warehouse, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.duckdb"
+    damaged.write_bytes(warehouse.path.read_bytes())
+    with duckdb.connect(str(damaged)) as connection:
+        connection.execute(DAMAGE["postings are the lists"])
+    answer = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(damaged)])
+    assert answer.exit_code == 1
+    assert "postings are the lists" in answer.stdout
+    sound = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
+    assert (sound.exit_code, sound.stdout) == (0, "")
+    assert "checks hold" in sound.stderr
