@@ -46,6 +46,13 @@ class Size(click.ParamType[int]):
 @click.option("--no-packing", is_flag=True, help="Keep short documents apart instead of joining them.")
 @click.option("--revision", help="Revision of a hub repository.")
 @click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
+@click.option(
+    "--clusters",
+    type=click.IntRange(1),
+    multiple=True,
+    metavar="N",
+    help="Clusters the job clusters makes (repeatable).  [default: two sizes, by the number of neurons]",
+)
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16", "float16"]), default="float32", show_default=True)
 @click.option("--active-above", type=float, help="Count a coefficient as active above this value.")
@@ -101,7 +108,17 @@ def _request(options: dict[str, Any]) -> IngestRequest:
         packing=not options["no_packing"],
     )
     memory = {} if options["memory"] is None else {"memory_bytes": options["memory"]}
-    same = ("revision", "allow_pickle", "device", "dtype", "active_above", "batch_tokens", "staging", "force")
+    same = (
+        "revision",
+        "allow_pickle",
+        "device",
+        "dtype",
+        "active_above",
+        "batch_tokens",
+        "staging",
+        "clusters",
+        "force",
+    )
     return IngestRequest(
         jobs=jobs or DEFAULT_JOBS,
         text=text,

@@ -439,3 +439,23 @@ class MemoryTooSmall(NeurothekError):
             f"measuring needs at least {needed / 1e9:.2f} GB of memory, but --memory allows {asked / 1e9:.2f} GB:"
             " allow more or make --batch-tokens smaller"
         )
+
+
+class ClustersTooMany(NeurothekError):
+    """A number of clusters that so many neurons cannot make."""
+
+    def __init__(self, asked: int, n_neurons: int) -> None:
+        super().__init__(
+            f"{asked:,} clusters were asked for, but the model has {n_neurons:,} neurons:"
+            f" ask for a number from 1 to {n_neurons:,}"
+        )
+
+
+class ClusterMemoryTooSmall(NeurothekError):
+    """A memory budget into which not even few distances fit beside the vectors."""
+
+    def __init__(self, needed: int, asked: int) -> None:
+        super().__init__(
+            f"clustering needs at least {needed / 1e9:.2f} GB of memory, but --memory allows {asked / 1e9:.2f} GB:"
+            " allow more"
+        )

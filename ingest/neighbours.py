@@ -25,7 +25,7 @@ def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
     nearest = Scorer(directions, keep=Keep(largest=kept + 1)).score(directions).largest
     assert nearest is not None
     rows, cosines = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
-    chosen = _without_self(rows)
+    chosen = without_self(rows)
     columns = {
         "token_id": np.repeat(vocabulary.ids, kept),
         "rank": np.tile(np.arange(1, kept + 1, dtype=np.int16), n_tokens),
@@ -41,7 +41,7 @@ def unit_rows(matrix: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_mo
     return torch.where(norms > 0, matrix / norms, 0.0)
 
 
-def _without_self(rows: np.ndarray) -> np.ndarray:
+def without_self(rows: np.ndarray) -> np.ndarray:
     """[tokens k+1] -> bool mask that leaves k in each row: all but the token itself, or the last if it is not there."""
     chosen: np.ndarray = rows != np.arange(len(rows))[:, None]
     chosen[chosen.all(1), -1] = False

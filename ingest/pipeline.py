@@ -151,8 +151,9 @@ def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
 
     Raises:
         ParametersDiffer: a job is finished with other parameters.
+        ClustersTooMany, ClusterMemoryTooSmall: the job clusters cannot do what is asked.
     """
-    weights = [job for name, job in registry.weights_jobs().items() if name in work.request.jobs]
+    weights = list(registry.weights_jobs(work.transformer.shape, work.request).values())
     texts = [job for name, job in _text_jobs(work).items() if name in work.request.jobs]
     passes = [job for name, job in _pass_jobs(work).items() if name in work.request.jobs]
     identities = [_identity(work, job, None) for job in weights]

@@ -88,6 +88,7 @@ class IngestRequest:
         memory_bytes: what the process may add to its memory; half of the machine's unless asked.
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
+        clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.default_sizes` says.
         force: whether to replace what was measured with other parameters.
     """
 
@@ -101,4 +102,5 @@ class IngestRequest:
     memory_bytes: int = field(default_factory=_half_of_memory)
     batch_tokens: int = DEFAULT_BATCH_TOKENS
     staging: Path | None = None
+    clusters: tuple[int, ...] = ()
     force: bool = False

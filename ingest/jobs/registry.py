@@ -3,24 +3,34 @@
 from collections.abc import Mapping
 
 from ingest.activation import ActivationRule
-from ingest.architectures import Transformer
+from ingest.architectures import Shape, Transformer
 from ingest.jobs.activity import ActivityJob
+from ingest.jobs.clusters import ClustersJob
 from ingest.jobs.contexts import ContextsJob
 from ingest.jobs.events import EventsJob
 from ingest.jobs.ngrams import NgramsJob
 from ingest.jobs.positions import PositionsJob
 from ingest.jobs.projections import ProjectionsJob
 from ingest.jobs.protocols import PassJob, TextJob, WeightsJob
+from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 
-NAMES = ("projections", "activity", "contexts", "ngrams", "positions", "events")
+NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "events")
 """The names of all jobs."""
 
 
-def weights_jobs() -> Mapping[str, WeightsJob]:
-    """Jobs that read only weights."""
-    jobs: tuple[WeightsJob, ...] = (ProjectionsJob(),)
-    return {job.name: job for job in jobs}
+def weights_jobs(shape: Shape, request: IngestRequest) -> Mapping[str, WeightsJob]:
+    """Those jobs asked for that read only weights.
+
+    Raises:
+        ClustersTooMany, ClusterMemoryTooSmall: what is asked for cannot be clustered so.
+    """
+    jobs: dict[str, WeightsJob] = {}
+    if "projections" in request.jobs:
+        jobs["projections"] = ProjectionsJob()
+    if "clusters" in request.jobs:
+        jobs["clusters"] = ClustersJob.of(shape, sizes=request.clusters, memory_bytes=request.memory_bytes)
+    return jobs
 
 
 def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, TextJob]:

@@ -1,0 +1,123 @@
+"""The job `clusters`: which value vectors of a model belong together, and which are nearest to each other ([G] 5.2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from catalog.tables import CLUSTERINGS, CLUSTERS, NEIGHBOURS, Table
+from ingest import agglomeration, linkage
+from ingest.agglomeration import Method
+from ingest.architectures import Shape, Transformer
+from ingest.directions import all_directions
+from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
+from ingest.tokenization import Tokenizer
+from ingest.value_neighbours import value_neighbours_frame
+
+_CLUSTERS = "clusters"
+_NEIGHBOURS = "neighbours-"
+# Blocks of cosines, and what the library and the cut keep a vector.
+_WORKSPACE_BYTES, _BYTES_A_VECTOR = 256 << 20, 200
+# With fewer vectors linked at once, parts would say more about the result than distances do.
+_LEAST_LINKED = 1000
+
+
+@dataclass(frozen=True)
+class ClustersJob:
+    """Agglomerative clusterings of all value vectors by cosine distance, complete linkage, and nearest neighbours.
+
+    Attributes:
+        sizes: how many clusters each clustering is asked for.
+        most: how many vectors are linked at once: all of them by the exact method, else fewer.
+        n_neurons: how many there are.
+        neighbours: how many nearest vectors are kept of each.
+    """
+
+    sizes: tuple[int, ...]
+    most: int
+    n_neurons: int
+    neighbours: int = 10
+    name: str = "clusters"
+    version: int = 1
+    tables: tuple[Table, ...] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS)
+
+    @classmethod
+    def of(cls, shape: Shape, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
+        """The job for a model: exact where the distances of all pairs fit into memory.
+
+        Raises:
+            ClustersTooMany: more clusters than neurons are asked for, or fewer than one.
+            ClusterMemoryTooSmall: not even the scalable method fits.
+        """
+        n = shape.n_layers * shape.d_ffn
+        for size in sizes:
+            if not 1 <= size <= n:
+                raise ClustersTooMany(size, n)
+        # Two copies of the vectors: as they are, and in the order of their groups.
+        fixed = _WORKSPACE_BYTES + n * (_BYTES_A_VECTOR + 8 * shape.d_model)
+        most = min(n, linkage.most_within(memory_bytes - fixed))
+        least = min(n, _LEAST_LINKED)
+        if most < least:
+            raise ClusterMemoryTooSmall(fixed + linkage.bytes_needed(least), memory_bytes)
+        # Whole thousands, so that a little more memory changes no number.
+        return cls(tuple(dict.fromkeys(sizes or default_sizes(n))), most if most == n else most // 1000 * 1000, n)
+
+    @property
+    def method(self) -> Method:
+        """Whether all pairs are linked at once."""
+        return "exact" if self.most >= self.n_neurons else "scalable"
+
+    def parameters(self) -> dict[str, Any]:
+        """The sizes, and how they are obtained."""
+        how = {"method": self.method} | ({"linked_at_once": self.most} if self.method == "scalable" else {})
+        return {"sizes": list(self.sizes), "linkage": "complete", "neighbours": self.neighbours, **how}
+
+    def shards(self, shape: Shape) -> Mapping[str, tuple[str, ...]]:
+        """One shard for all clusterings and one a layer for its neighbours."""
+        layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in range(shape.n_layers)}
+        return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), **layers}
+
+    def measure(self, shard: str, transformer: Transformer, tokenizer: Tokenizer) -> dict[str, pl.DataFrame]:
+        """The rows of one shard, by table."""
+        if shard == _CLUSTERS:
+            return self._clusterings(transformer)
+        layer = int(shard.removeprefix(_NEIGHBOURS))
+        return {NEIGHBOURS.name: value_neighbours_frame(transformer, layer, k=self.neighbours)}
+
+    def _clusterings(self, transformer: Transformer) -> dict[str, pl.DataFrame]:
+        directions = all_directions(transformer)
+        if self.method == "exact":
+            cut = agglomeration.exact(directions)
+        else:
+            cut = agglomeration.scalable(directions, most=self.most)
+        clusterings, clusters = [], []
+        for number, size in enumerate(self.sizes):
+            labels = cut(size)
+            cosines = agglomeration.centre_cosines(directions, labels)
+            clusters.append(_members_frame(number, labels, cosines, d_ffn=transformer.shape.d_ffn))
+            clusterings.append((number, self.method, "complete", size, int(labels.max()) + 1))
+        return {
+            CLUSTERINGS.name: pl.DataFrame(clusterings, schema=dict(CLUSTERINGS.columns), orient="row"),
+            CLUSTERS.name: pl.concat(clusters),
+        }
+
+
+def default_sizes(n_neurons: int) -> tuple[int, ...]:
+    """A tenth of the neurons, at most 10,000, for what clusters mean, and about 200 for early exit ([G] 5, 6)."""
+    many, few = min(10_000, n_neurons // 10), min(200, max(20, n_neurons // 100))
+    return tuple(dict.fromkeys(max(1, min(n_neurons, size)) for size in (many, few)))
+
+
+def _members_frame(clustering_id: int, labels: np.ndarray, cosines: np.ndarray, *, d_ffn: int) -> pl.DataFrame:
+    places = np.arange(len(labels))
+    columns = {
+        "clustering_id": np.full(len(labels), clustering_id, dtype=np.int32),
+        "layer": (places // d_ffn).astype(np.int16),
+        "neuron": (places % d_ffn).astype(np.int32),
+        "cluster_id": labels.astype(np.int32),
+        "centre_cosine": cosines,
+    }
+    frame = pl.DataFrame(columns, schema=dict(CLUSTERS.columns))
+    return frame.with_columns(pl.col("centre_cosine").fill_nan(None))
