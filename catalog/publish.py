@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from catalog.errors import NeurothekError
+from catalog.staging import duckdb_bytes
 from catalog.tables import BY_NAME, CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS, Table
 from catalog.warehouse import Warehouse, first_row
 
@@ -92,8 +93,13 @@ class Publication:
     runs: Sequence[FinishedRun]
 
 
-def publish(warehouse: Warehouse, publication: Publication) -> dict[str, int]:
+def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int | None = None) -> dict[str, int]:
     """Publish in one transaction; earlier rows of the same model, corpus and job are replaced.
+
+    Args:
+        warehouse: where to.
+        publication: what.
+        memory_bytes: what the process may add to its memory, if that is bounded.
 
     Returns:
         Rows written, by table.
@@ -104,6 +110,8 @@ def publish(warehouse: Warehouse, publication: Publication) -> dict[str, int]:
         WarehouseUnwritable: the disk is full; the warehouse is left as it was.
     """
     with warehouse.transaction() as connection:
+        if memory_bytes is not None:
+            connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
         return _publish(connection, publication)
 
 

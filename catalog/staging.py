@@ -127,7 +127,7 @@ class StagedRun:
             return target
         temporary = target.with_name(f".{target.name}.{os.getpid()}")
         settings: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{max(memory_bytes, 256 << 20)}B",
+            "memory_limit": f"{duckdb_bytes(memory_bytes)}B",
             "temp_directory": str(self.folder / "spill"),
         }
         with duckdb.connect(config=settings) as connection:
@@ -225,6 +225,11 @@ def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:
             shutil.rmtree(staging / key, ignore_errors=True)
     if staging.exists():
         _tidy(staging)
+
+
+def duckdb_bytes(memory_bytes: int) -> int:
+    """What DuckDB may take of a budget: half of it, since it does not count all it uses; less it cannot work with."""
+    return max(memory_bytes // 2, 128 << 20)
 
 
 def _rows_in_a_group(frame: pl.DataFrame) -> int | None:

@@ -16,7 +16,6 @@ from catalog.tables import RUNS, Table
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
-from ingest.errors import DiskTooSmall
 from ingest.jobs.protocols import Partials, PassJob, TextJob, WeightsJob
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
@@ -27,9 +26,6 @@ from ingest.tokenization import Tokenizer
 
 _SORTED = "sorted"
 _PARTIAL = "partial"
-
-# A row of a partial takes about 60 bytes in its Parquet file; twice that leaves room for the folded rows.
-_BYTES_PER_ROW = 120
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,9 @@ def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) 
             work.progress.finish()
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
             finished = _finished(run, identity, files, needs_corpus=False)
-            written |= publish(work.warehouse, Publication(work.model, None, [finished]))
+            written |= publish(
+                work.warehouse, Publication(work.model, None, [finished]), memory_bytes=work.request.memory_bytes
+            )
             run.discard()
     return written
 
@@ -83,7 +81,9 @@ def measure_text(
             _finished(one.run, identity, _shards(work, one), needs_corpus=True)
             for one, (_, identity) in zip(staged, jobs, strict=True)
         ]
-        written = publish(work.warehouse, Publication(work.model, record, finished))
+        written = publish(
+            work.warehouse, Publication(work.model, record, finished), memory_bytes=work.request.memory_bytes
+        )
         for run in runs:
             run.discard()
     return written
@@ -248,19 +248,7 @@ def _finished(
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
 
 
-def require_disk(work: Work, corpus: Corpus, jobs: Sequence[TextJob], plan: SweepPlan) -> None:
-    """Refuse a staging folder whose disk cannot hold what is to be staged.
-
-    Raises:
-        DiskTooSmall: says how much is needed and how much there is.
-    """
-    shape = work.transformer.shape
-    n_neurons = shape.n_layers * shape.d_ffn
-    needed = n_neurons * len(jobs) * (10 * len(corpus.chunks())) * _BYTES_PER_ROW + plan.disk_bytes
-    if any(job.name == "ngrams" for job in jobs):
-        # A bit a neuron and position, for all layers until the last is folded.
-        needed += n_neurons * corpus.n_counted // 8
-    folder = next(path for path in (work.staging, *work.staging.absolute().parents) if path.exists())
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise DiskTooSmall(folder, needed, free)
+def free_bytes(folder: Path) -> int:
+    """Free space on the disk of a folder that may not be there yet."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free

@@ -13,12 +13,13 @@ from catalog.tables import JobUnknown
 from catalog.warehouse import Warehouse
 from ingest import checkpoints, tokenization
 from ingest.activation import ActivationRule
+from ingest.allocation import give_back_at_once
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
 from ingest.errors import MemoryTooSmall, ThresholdInvalid
 from ingest.jobs import registry
 from ingest.jobs.protocols import Job, PassJob, TextJob, WeightsJob
-from ingest.measuring import Work, measure_passes, measure_text, measure_weights, require_disk
+from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
@@ -85,8 +86,7 @@ def ingest_model(
     rows: dict[str, int] = {}
     to_pass = _for_passes(work, checkpoint, corpus, [job for job, _ in agenda.passes])
     if corpus is not None and agenda.texts:
-        work, chosen = _planned(work, checkpoint, corpus)
-        require_disk(work, corpus, [job for job, _ in agenda.texts], chosen)
+        work, chosen = _planned(work, checkpoint, corpus, agenda)
         rows |= measure_weights(work, agenda.weights)
         rows |= measure_text(work, corpus, agenda.texts, chosen)
     else:
@@ -186,10 +186,25 @@ def _corpus(work: Work) -> Corpus:
     )
 
 
-def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus) -> tuple[Work, SweepPlan]:
-    """The work with its weights where the memory budget lets them be."""
+def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: _Agenda) -> tuple[Work, SweepPlan]:
+    """The work with its weights where the memory budget lets them be.
+
+    Raises:
+        MemoryTooSmall, DiskTooSmall: not even one layer at a time fits.
+    """
     request = work.request
-    chosen = plan(work.transformer, corpus, batch_tokens=request.batch_tokens, memory_bytes=request.memory_bytes)
+    chosen = plan(
+        work.transformer,
+        corpus,
+        batch_tokens=request.batch_tokens,
+        memory_bytes=request.memory_bytes,
+        jobs=[job.name for job, _ in agenda.texts],
+        weights_jobs=[job.name for job, _ in agenda.weights],
+        staging=work.staging,
+        free_bytes=free_bytes(work.staging),
+    )
+    if chosen.is_tight:
+        give_back_at_once()
     if chosen.is_resident:
         return work, chosen
     return _streamed(work, checkpoint), chosen

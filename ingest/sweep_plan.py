@@ -1,21 +1,24 @@
 """Which order a sweep takes, and whether weights stay in memory, for a memory budget; neither changes a number."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from ingest.architectures import Transformer
-from ingest.corpora import CHUNK_TOKENS, Corpus
-from ingest.errors import MemoryTooSmall
-from ingest.streams import DiskStreams
+from ingest import corpora
+from ingest.architectures import Shape, Transformer
+from ingest.corpora import Corpus
+from ingest.errors import DiskTooSmall, MemoryTooSmall
+from ingest.footprints import Extent, Footprint, footprint
 from ingest.sweep import Order
 
 # Streams, attention's inputs and outputs and the norms' results that exist at once, in units of batch x d_model.
 _STREAMS = 10
 # Pre-activation, activation, and what observers copy of it, in units of batch x d_ffn.
 _ACTIVATIONS = 3
-# Tallies and best contexts of the observers: float64 and int64 numbers a neuron.
-_OBSERVER_BYTES = 8 * 256
-# The activations of a chunk as bits, kept three times while they are handed over.
-_BIT_COPIES = 3
+# Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
+_PROCESS_BYTES = 128 << 20
+# Beyond so many times what is needed, freed memory need not go back to the system at once.
+_ROOMY = 3
 
 
 @dataclass(frozen=True)
@@ -25,48 +28,194 @@ class SweepPlan:
     Attributes:
         order: chunks outside (one chunk's streams in memory) or layers outside (all streams in a file).
         is_resident: whether a block's weights stay in memory after their first use.
-        memory_bytes: what the sweep adds to the process's memory, estimated from above.
-        disk_bytes: what it writes to the staging folder besides measurements.
+        is_tight: whether freed memory has to go back to the system at once to keep within the budget.
+        memory_bytes: what the sweep and the folds add to the process's memory, estimated from above.
+        disk_bytes: what lies in the staging folder at once, estimated from above.
+        growth_bytes: about how much the warehouse grows.
+        why: why this order was chosen and not another, in a few words.
     """
 
     order: Order
     is_resident: bool
+    is_tight: bool
     memory_bytes: int
     disk_bytes: int
+    growth_bytes: int
+    why: str
 
 
-def plan(transformer: Transformer, corpus: Corpus, *, batch_tokens: int, memory_bytes: int) -> SweepPlan:
-    """The first of these that fits: chunks outside with resident weights, with streamed ones, layers outside.
+@dataclass(frozen=True)
+class ModelSize:
+    """What a model's blocks take.
+
+    Attributes:
+        shape: what it is like.
+        itemsize: bytes of a number of its streams.
+        block_bytes: weights of its largest block.
+        all_bytes: weights of all blocks.
+    """
+
+    shape: Shape
+    itemsize: int
+    block_bytes: int
+    all_bytes: int
+
+    @classmethod
+    def of(cls, transformer: Transformer) -> "ModelSize":
+        """The sizes of a model that is there."""
+        blocks = [transformer.block_bytes(layer) for layer in range(transformer.shape.n_layers)]
+        return cls(transformer.shape, transformer.dtype.itemsize, max(blocks), sum(blocks))
+
+    @classmethod
+    def published(cls, shape: Shape, *, itemsize: int) -> "ModelSize":
+        """The sizes of a model of which only the shape is known."""
+        weights = (shape.n_parameters - shape.n_parameters_embedding) * itemsize
+        return cls(shape, itemsize, -(-weights // shape.n_layers), weights)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a sweep may take.
+
+    Attributes:
+        memory_bytes: what it may add to the process's memory.
+        staging: folder of the staging files; None: its disk is not looked at.
+        free_bytes: free space there.
+    """
+
+    memory_bytes: int
+    staging: Path | None = None
+    free_bytes: int = 0
+
+
+def plan(
+    transformer: Transformer,
+    corpus: Corpus,
+    *,
+    batch_tokens: int,
+    memory_bytes: int,
+    jobs: Sequence[str] = (),
+    weights_jobs: Sequence[str] = (),
+    staging: Path | None = None,
+    free_bytes: int = 0,
+) -> SweepPlan:
+    """How to sweep a corpus; see `choose`."""
+    return choose(
+        ModelSize.of(transformer),
+        Extent.of(corpus),
+        jobs=jobs,
+        weights_jobs=weights_jobs,
+        batch_tokens=batch_tokens,
+        budget=Budget(memory_bytes, staging, free_bytes),
+    )
+
+
+def choose(
+    model: ModelSize,
+    extent: Extent,
+    *,
+    jobs: Sequence[str],
+    weights_jobs: Sequence[str],
+    batch_tokens: int,
+    budget: Budget,
+) -> SweepPlan:
+    """The best that fits: chunks outside with resident weights, else what reads and writes least.
+
+    With chunks outside and streamed weights every chunk reads all weights; with layers outside they are read once, but
+    the streams of the whole corpus are written and read for every layer.
 
     Raises:
         MemoryTooSmall: not even one layer at a time fits; says how much is needed.
+        DiskTooSmall: what fits into memory does not fit on the disk.
     """
-    plans = [
-        _estimate(transformer, corpus, batch_tokens, "chunks", is_resident=True),
-        _estimate(transformer, corpus, batch_tokens, "chunks", is_resident=False),
-        _estimate(transformer, corpus, batch_tokens, "layers", is_resident=False),
-    ]
-    for candidate in plans:
-        if candidate.memory_bytes <= memory_bytes:
-            return candidate
-    raise MemoryTooSmall(plans[-1].memory_bytes, memory_bytes)
-
-
-def _estimate(
-    transformer: Transformer, corpus: Corpus, batch_tokens: int, order: Order, *, is_resident: bool
-) -> SweepPlan:
-    shape, itemsize = transformer.shape, transformer.dtype.itemsize
-    batch = max(batch_tokens, corpus.sequence_length)
-    working = batch * (_STREAMS * shape.d_model + _ACTIVATIONS * shape.d_ffn) * max(itemsize, 4)
-    bits = shape.d_ffn * max(CHUNK_TOKENS, corpus.sequence_length) * _BIT_COPIES // 8
-    observers = shape.d_ffn * _OBSERVER_BYTES + bits
-    layers = range(shape.n_layers if is_resident else 1)
-    weights = sum(transformer.block_bytes(layer) for layer in layers)
-    chunk = max(CHUNK_TOKENS, corpus.sequence_length) if order == "chunks" else 0
-    streams = chunk * shape.d_model * itemsize
-    return SweepPlan(
-        order=order,
-        is_resident=is_resident,
-        memory_bytes=working + observers + weights + streams,
-        disk_bytes=DiskStreams.bytes_needed(corpus, transformer) if order == "layers" else 0,
+    asked = _Asked(
+        model,
+        extent,
+        [footprint(job, model.shape, extent) for job in jobs],
+        [footprint(job, model.shape, None) for job in weights_jobs],
+        max(batch_tokens, extent.sequence_length),
     )
+    resident = asked.estimate("chunks", is_resident=True, why="all weights fit beside the streams of one chunk")
+    streams = asked.stream_bytes * 2 * model.shape.n_layers
+    once, by_chunk = model.all_bytes + streams, model.all_bytes * extent.n_chunks
+    moved = f"{min(once, by_chunk) / 1e9:.1f} GB to read and write instead of {max(once, by_chunk) / 1e9:.1f} GB"
+    rest = f"the weights of all layers do not fit beside the rest, which takes {_gb(resident.memory_bytes)}; {moved}"
+    streamed = [
+        asked.estimate("chunks", is_resident=False, why=rest),
+        asked.estimate("layers", is_resident=False, why=rest),
+    ]
+    if once < by_chunk:
+        streamed.reverse()
+    return _first_that_fits([resident, *streamed], budget)
+
+
+def _first_that_fits(plans: Sequence[SweepPlan], budget: Budget) -> SweepPlan:
+    in_memory = [found for found in plans if found.memory_bytes <= budget.memory_bytes]
+    if not in_memory:
+        raise MemoryTooSmall(min(found.memory_bytes for found in plans), budget.memory_bytes)
+    if budget.staging is not None:
+        on_disk = [found for found in in_memory if found.disk_bytes <= budget.free_bytes]
+        if not on_disk:
+            raise DiskTooSmall(budget.staging, min(found.disk_bytes for found in in_memory), budget.free_bytes)
+        in_memory = on_disk
+    chosen = in_memory[0]
+    return replace(chosen, is_tight=budget.memory_bytes < _ROOMY * chosen.memory_bytes)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A model, a text, and what the jobs take of both."""
+
+    model: ModelSize
+    extent: Extent
+    texts: Sequence[Footprint]
+    weights: Sequence[Footprint]
+    batch_tokens: int
+
+    @property
+    def stream_bytes(self) -> int:
+        """Streams of the whole corpus."""
+        return self.extent.n_tokens * self.model.shape.d_model * self.model.itemsize
+
+    def estimate(self, order: Order, *, is_resident: bool, why: str) -> SweepPlan:
+        """What one way of sweeping takes; weights jobs come first and leave nothing behind."""
+        kept = sum(job.kept for job in self.texts)
+        folding = max((job.folding for job in self.texts), default=0)
+        seen = self._block_at_work() + sum(job.observing for job in self.texts)
+        if order == "chunks":
+            # Folds come last, when streams and observers are gone; weights that stay are still there.
+            sweeping = max(seen + self._chunk_stream_bytes(), kept + folding)
+            weights = self.model.all_bytes if is_resident else self.model.block_bytes
+        else:
+            sweeping, weights = kept + max(seen, folding), self.model.block_bytes
+        measured = max((job.folding + job.kept for job in self.weights), default=0)
+        return SweepPlan(
+            order=order,
+            is_resident=is_resident,
+            is_tight=False,
+            memory_bytes=_PROCESS_BYTES + max(sweeping + weights, measured),
+            disk_bytes=self._disk_bytes(order),
+            growth_bytes=self._growth_bytes(),
+            why=why,
+        )
+
+    def _block_at_work(self) -> int:
+        shape = self.model.shape
+        return self.batch_tokens * (_STREAMS * shape.d_model + _ACTIVATIONS * shape.d_ffn) * max(self.model.itemsize, 4)
+
+    def _chunk_stream_bytes(self) -> int:
+        tokens = max(corpora.CHUNK_TOKENS, self.extent.sequence_length)
+        return tokens * self.model.shape.d_model * self.model.itemsize
+
+    def _disk_bytes(self, order: Order) -> int:
+        """Parts of one layer or of all, rows twice where they are sorted at the end, and streams."""
+        parts = sum(job.parts for job in self.texts) * (self.model.shape.n_layers if order == "chunks" else 1)
+        return parts + 2 * self._growth_bytes() + (self.stream_bytes if order == "layers" else 0)
+
+    def _growth_bytes(self) -> int:
+        jobs = [*self.texts, *self.weights]
+        return sum(job.rows * self.model.shape.n_layers + job.shared_rows for job in jobs)
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.2f} GB"

@@ -10,7 +10,7 @@ from catalog.tables import ACTIVITY, Table
 from ingest.activation import ActivationRule
 from ingest.architectures import Shape
 from ingest.corpora import Corpus
-from ingest.observers.activity import ActivityObserver
+from ingest.observers.activity import PARTIAL, ActivityObserver
 from ingest.observers.tallies import ABOVE
 from ingest.sweep import Observer
 
@@ -38,19 +38,9 @@ class ActivityJob:
 
     def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
         """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
-        chunks = pl.concat([partial.with_columns(chunk=pl.lit(number)) for number, partial in enumerate(partials)])
-        grain = ["domain", "neuron"]
-        before = pl.col("n_positions").cum_sum().over(grain, order_by="chunk") - pl.col("n_positions")
-        placed = chunks.sort("chunk").with_columns(
-            pl.when(pl.col("first_active") >= 0).then(before + pl.col("first_active")).alias("first_active")
-        )
-        sums = [name for name in placed.columns if name.startswith(("n_", "activation_")) and name not in _EXTREMES]
-        folded = placed.group_by(grain, maintain_order=True).agg(
-            *(pl.col(name).sum() for name in sums),
-            pl.col("activation_min").min(),
-            pl.col("activation_max").max(),
-            pl.col("first_active").min(),
-        )
+        folded = pl.DataFrame(schema=PARTIAL)
+        for partial in partials:
+            folded = _appended(folded, partial)
         return {"activity": self._rows(folded, layer, corpus)}
 
     @staticmethod
@@ -60,9 +50,27 @@ class ActivityJob:
             pl.lit(layer, pl.Int16).alias("layer"),
             pl.col("domain").replace_strict(dict(enumerate(corpus.domains)), return_dtype=pl.String),
             pl.when(has_bos).then(pl.col("activation_bos") / pl.col("n_sequences")).alias("activation_bos"),
+            pl.when(pl.col("first_active") >= 0).then(pl.col("first_active")).alias("first_active"),
             pl.concat_list(f"n_above_{number}" for number in range(len(ABOVE))).alias("n_above"),
         )
         return ACTIVITY.check(named.sort("neuron", "domain").select(*ACTIVITY.columns))
 
 
 _EXTREMES = ("activation_min", "activation_max")
+_GRAIN = ["domain", "neuron"]
+_SUMS = [name for name in PARTIAL if name.startswith(("n_", "activation_")) and name not in _EXTREMES]
+
+
+def _appended(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """What was seen of two stretches of text, one after the other."""
+    text = pl.concat([before, after])
+    earlier = pl.col("n_positions").first() * (pl.len() - 1)
+    first_active = pl.col("first_active")
+    placed = pl.when(first_active.last() >= 0).then(first_active.last() + earlier).otherwise(-1)
+    sums = text.group_by(_GRAIN, maintain_order=True).agg(
+        *(pl.col(name).sum() for name in _SUMS),
+        pl.col("activation_min").min(),
+        pl.col("activation_max").max(),
+        pl.when(first_active.first() >= 0).then(first_active.first()).otherwise(placed).alias("first_active"),
+    )
+    return sums.select(pl.col(name).cast(kind) for name, kind in PARTIAL.items())

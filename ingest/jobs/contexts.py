@@ -9,7 +9,7 @@ import polars as pl
 from catalog.tables import CONTEXTS, Table
 from ingest.architectures import Shape
 from ingest.corpora import Corpus
-from ingest.observers.contexts import KEPT, ContextsObserver
+from ingest.observers.contexts import KEPT, PARTIAL, ContextsObserver
 from ingest.sweep import Observer
 
 
@@ -36,11 +36,17 @@ class ContextsJob:
         corpus: Corpus,
     ) -> dict[str, pl.DataFrame]:
         """The ten best of all chunks, ranked."""
-        merged = pl.concat(partials).sort(
-            "neuron", pl.col("activation").abs(), "sequence_id", descending=[False, True, False]
-        )
-        ranked = merged.with_columns(
+        best = pl.DataFrame(schema=PARTIAL)
+        for partial in partials:
+            best = _ranked(pl.concat([best, partial]))
+        rows = _ranked(best).with_columns(
             pl.lit(layer, pl.Int16).alias("layer"),
             pl.int_range(1, pl.len() + 1).over("neuron").cast(pl.Int16).alias("rank"),
         )
-        return {"contexts": CONTEXTS.check(ranked.filter(pl.col("rank") <= KEPT).select(*CONTEXTS.columns))}
+        return {"contexts": CONTEXTS.check(rows.select(*CONTEXTS.columns))}
+
+
+def _ranked(contexts: pl.DataFrame) -> pl.DataFrame:
+    """The best of each neuron, best first, ties by sequence."""
+    ordered = contexts.sort("neuron", pl.col("activation").abs(), "sequence_id", descending=[False, True, False])
+    return ordered.filter(pl.int_range(pl.len()).over("neuron") < KEPT)

@@ -16,6 +16,7 @@ from ingest import trigger_scores
 from ingest.activation import ActivationRule
 from ingest.architectures import Shape, Transformer
 from ingest.corpora import Corpus
+from ingest.footprints import READ_BYTES
 from ingest.jobs.protocols import Partials
 from ingest.ngram_counts import COVERAGE, LANES, Coverage, NgramCounts
 from ingest.ngram_index import NgramIndex, number_ngrams
@@ -27,9 +28,6 @@ from ingest.trigger_scores import Peers, TriggerScores
 
 LONGEST = 3
 """Length of the longest n-grams."""
-
-# Bits of so many bytes are read from the staged partials at a time.
-_READ_BYTES = 128 << 20
 
 _COVERING = [f"n_covering_{percent}" for percent in COVERAGE]
 
@@ -102,7 +100,7 @@ class _Opened:
 
     def count(self, partials: Partials, corpus: Corpus) -> Iterator[Counted]:
         """Counts of neurons 0-7, 8-15, ..., in order."""
-        at_once = max(1, _READ_BYTES // max(corpus.n_counted, 1))
+        at_once = max(1, READ_BYTES // max(corpus.n_counted, 1))
         # NumPy lets go of the interpreter's lock: columns are independent, and their order is kept.
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             start = 0

@@ -15,14 +15,11 @@ import pytest
 from catalog.staging import RunBusy, StagedRun, StagingFull, staged_manifests
 from catalog.warehouse import Warehouse, WarehouseBusy
 from ingest import corpora, pipeline
-from ingest.architectures import open_transformer
-from ingest.checkpoints import find
 from ingest.errors import DiskTooSmall, MemoryTooSmall
 from ingest.pipeline import ingest_model
 from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
+from ingest.sweep import Order
 from ingest.sweep_plan import SweepPlan, plan
-from ingest.texts import choose_corpus
-from ingest.tokenization import load
 from tests.support import ingests
 from tests.support.models import build
 
@@ -152,62 +149,43 @@ def test_interrupted_after_every_fourth_shard_is_uninterrupted(
     ingests.assert_same(ingests.everything(warehouse), reference.tables)
 
 
-def plans(reference: Reference) -> dict[str, int]:
-    """For each way of keeping within memory a budget that allows it and none that is better."""
-    checkpoint = find(str(reference.model))
-    transformer = open_transformer(checkpoint)
-    corpus = choose_corpus(
-        ingests.open_warehouse(reference.model.parent / "none.duckdb"),
-        reference.asked.text,
-        load(checkpoint.folder),
-        context_length=64,
-        progress=Steps(),
-    )
-    budgets: dict[str, int] = {}
-    memory_bytes = 1 << 40
-    while True:
-        try:
-            found = plan(transformer, corpus, batch_tokens=200, memory_bytes=memory_bytes)
-        except MemoryTooSmall:
-            return budgets
-        weights = "resident" if found.is_resident else "streamed"
-        budgets[f"{found.order}, {weights}"] = found.memory_bytes
-        memory_bytes = found.memory_bytes - 1
+def force(monkeypatch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False) -> None:
+    """Have every sweep go this way, whatever the memory."""
+
+    def forced(*arguments: Any, **options: Any) -> SweepPlan:
+        return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
+
+    monkeypatch.setattr(pipeline, "plan", forced)
 
 
-def test_every_memory_budget_gives_the_same_rows(
-    reference: Reference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("order", "is_resident"), [("chunks", True), ("chunks", False), ("layers", False)])
+def test_every_order_gives_the_same_rows(
+    reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, order: Order, is_resident: bool
 ) -> None:
-    chosen: list[SweepPlan] = []
-
-    def noted(*arguments: Any, **options: Any) -> SweepPlan:
-        chosen.append(plan(*arguments, **options))
-        return chosen[-1]
-
-    monkeypatch.setattr(pipeline, "plan", noted)
-    budgets = plans(reference)
-    assert set(budgets) == {"chunks, resident", "chunks, streamed", "layers, streamed"}
-    for number, (name, memory_bytes) in enumerate(budgets.items()):
-        warehouse = ingests.open_warehouse(tmp_path / f"{number}.duckdb")
-        ingests.measure(warehouse, reference.model, dataclasses.replace(reference.asked, memory_bytes=memory_bytes))
-        assert name == f"{chosen[-1].order}, {'resident' if chosen[-1].is_resident else 'streamed'}"
-        ingests.assert_same(ingests.everything(warehouse), reference.tables)
+    force(monkeypatch, order, is_resident=is_resident)
+    ingests.measure(warehouse, reference.model, reference.asked)
+    ingests.assert_same(ingests.everything(warehouse), reference.tables)
 
 
-def test_one_order_takes_up_what_the_other_left(reference: Reference, warehouse: Warehouse) -> None:
-    budgets = plans(reference)
-    for order, at in (("layers, streamed", 6), ("chunks, streamed", 2), ("layers, streamed", 2)):
-        asked = dataclasses.replace(reference.asked, memory_bytes=budgets[order])
+def test_one_order_takes_up_what_the_other_left(
+    reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interruptions: list[tuple[Order, int]] = [("layers", 6), ("chunks", 2), ("layers", 2)]
+    for order, at in interruptions:
+        force(monkeypatch, order)
+        progress = Steps(at=at, do=interrupt)
         with pytest.raises(KeyboardInterrupt):
-            ingest_model(warehouse, asked, ModelSource(str(reference.model)), progress=Steps(at=at, do=interrupt))
+            ingest_model(warehouse, reference.asked, ModelSource(str(reference.model)), progress=progress)
     ingests.measure(warehouse, reference.model, reference.asked)
     ingests.assert_same(ingests.everything(warehouse), reference.tables)
     assert not warehouse.staging.exists()
 
 
-def test_layers_outside_keep_the_parts_of_one_layer(reference: Reference, warehouse: Warehouse) -> None:
+def test_layers_outside_keep_the_parts_of_one_layer(
+    reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where a process stops between a layer's last part and its folding."""
-    asked = dataclasses.replace(reference.asked, memory_bytes=plans(reference)["layers, streamed"])
+    force(monkeypatch, "layers")
     seen: list[tuple[set[str], set[str]]] = []
 
     def look() -> None:
@@ -219,9 +197,11 @@ def test_layers_outside_keep_the_parts_of_one_layer(reference: Reference, wareho
     # After layer 0 is seen whole, and, once that is folded, after the first chunk of layer 1.
     for step in (3 + reference.n_chunks, reference.n_chunks + 1):
         with pytest.raises(KeyboardInterrupt):
-            ingest_model(warehouse, asked, ModelSource(str(reference.model)), progress=Steps(at=step, do=look))
+            ingest_model(
+                warehouse, reference.asked, ModelSource(str(reference.model)), progress=Steps(at=step, do=look)
+            )
     assert seen == [({"layer-0000"}, set()), ({"layer-0001"}, {"layer-0000"})]
-    ingests.measure(warehouse, reference.model, asked)
+    ingests.measure(warehouse, reference.model, reference.asked)
     ingests.assert_same(ingests.everything(warehouse), reference.tables)
     assert not warehouse.staging.exists()
 

@@ -174,7 +174,7 @@ def test_chunks_and_parts_give_the_same_bits(opened: Opened, monkeypatch: pytest
     coefficients = torch.from_numpy(np.random.default_rng(3).random((corpus.n_tokens, 21)) < 0.2).float()
     whole = fold(opened, corpus, coefficients, chunks=[range(50)])
     cut = fold(opened, corpus, coefficients, chunks=[range(1), range(1, 7), range(7, 50)])
-    monkeypatch.setattr(job_module, "_READ_BYTES", 1)
+    monkeypatch.setattr(job_module, "READ_BYTES", 1)
     by_column = fold(opened, corpus, coefficients, chunks=[range(25), range(25, 50)])
     for name, frame in whole.items():
         assert frame.equals(cut[name])

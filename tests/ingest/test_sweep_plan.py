@@ -1,5 +1,6 @@
 """Which order is chosen for a budget, and what it is expected to take."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_a_plan_stays_within_its_budget_and_gives_up_as_little_as_needed(transfo
     ]
     for found in (resident, streamed, layers):
         # A budget of exactly what it takes is enough.
-        assert planned(transformer, found.memory_bytes) == found
+        assert planned(transformer, found.memory_bytes) == dataclasses.replace(found, is_tight=True)
+        assert not planned(transformer, 3 * resident.memory_bytes).is_tight
 
 
 def test_resident_weights_differ_from_streamed_ones_by_the_other_layers(transformer: Transformer) -> None:
