@@ -9,8 +9,9 @@ import pytest
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
 from ingest.errors import MemoryTooSmall
+from ingest.footprints import Extent
 from ingest.request import DEFAULT_JOBS
-from ingest.sweep_plan import Budget, Extent, ModelSize, SweepPlan, choose
+from ingest.sweep_plan import Budget, ModelSize, SweepPlan, choose
 from tests.support import ingests
 from tests.support.memory import peak_bytes
 from tests.support.models import build
