@@ -54,6 +54,8 @@
 --   coherence: Mean pairwise cosine of the centred embeddings of its top tokens that the corpus has often enough.
 --   coherence_z: The same in standard deviations above random vectors of the layer; see coherence_separation first.
 --   coherence_percentile: Share of these random vectors that are less coherent, in percent.
+--   times_dominant: Examples in which it was active and among the ten dominant neurons of its layer; null before events were measured.
+--   times_saturating: Examples whose saturation its FFN brought about while it was dominant and raised the final token.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
 with thresholds as (
     select
@@ -95,6 +97,8 @@ measured as (
         facts.score_negative_share,
         facts.preactivation_bound,
         facts.top_token_log_frequency,
+        facts.times_dominant,
+        facts.times_saturating,
         facts.n_position_sequences,
         facts.mutual_information,
         facts.mutual_information_corrected,
@@ -187,6 +191,8 @@ select
     measured.coherence,
     measured.coherence_z,
     measured.coherence_percentile,
+    measured.times_dominant,
+    measured.times_saturating,
     measured.top_token_log_frequency,
 from measured
 inner join store.models as models on models.model_id = measured.model_id

@@ -1,9 +1,10 @@
 -- One row per model: the headline numbers of all, and whether they may be compared.
 -- Why: what changes with size. From: store.models, store.neuron_facts, measured_corpora, detectors_by_layer,
--- detected_by_layer, suppression_by_model and positions_by_layer. Sources: dead neurons and frequency Voita et al. 2023,
--- section 3, detectors section 4, positional neurons section 5; comparability ours: the reference is the text, sequence
--- length, activation rule and number format that most models share, ties by most tokens; a model measured otherwise, or
--- on less than half of the reference's tokens, is not comparable. Variants are shown but are no sizes.
+-- detected_by_layer, suppression_by_model, positions_by_layer, saturation_by_layer and dominant_share. Sources: dead
+-- neurons and frequency Voita et al. 2023, section 3, detectors section 4, positional neurons section 5; saturation and
+-- dominant neurons Geva et al. 2022, section 5; comparability ours: the reference is the text, sequence length,
+-- activation rule and number format that most models share, ties by most tokens; a model measured otherwise, or on less
+-- than half of the reference's tokens, is not comparable. Variants are shown but are no sizes.
 -- key: model
 -- columns:
 --   model: Name of the model.
@@ -46,6 +47,12 @@
 --   positional_share: n_positional / n_neurons.
 --   n_strong_positional: Those of them whose pattern is strong.
 --   strong_positional_share: n_strong_positional / n_neurons.
+--   n_examples: Examples whose predictions were watched; null before events were measured, like what follows.
+--   early_saturation_share: Share of the examples whose final token is at the top before the last layer and stays there.
+--   ffn_saturation_share: Share of the examples whose final token an FFN before the last layer brought to the top to stay.
+--   mean_saturation_depth: Mean depth of the saturation layer, (layer + 0.5) / n_layers.
+--   dominant_share: Mean share of a layer's update that its ten dominant neurons hold, over layers and examples.
+--   leading_share: The same of the largest 0.24% of the neurons, at least one.
 --   text_sha256: sha256 of the documents of the shown corpus.
 --   sequence_length: Longest sequence of the shown corpus, in ids.
 --   activation_rule: When a coefficient m counted as active.
@@ -215,6 +222,26 @@ positions as (
         sum(n_strong) as n_strong,
     from positions_by_layer
     group by model
+),
+saturation as (
+    select
+        saturation_by_layer.model,
+        max(saturation_by_layer.n_examples) as n_examples,
+        sum(case when saturation_by_layer.layer < models.n_layers - 1 then saturation_by_layer.n_saturated else 0 end)
+            as n_early,
+        sum(saturation_by_layer.n_by_ffn) as n_by_ffn,
+        sum(saturation_by_layer.n_saturated * saturation_by_layer.depth) as depths,
+    from saturation_by_layer
+    inner join store.models as models on models.name = saturation_by_layer.model
+    group by saturation_by_layer.model
+),
+spread as (
+    select
+        model,
+        sum(n_examples * dominant_share) / nullif(sum(n_examples), 0) as dominant_share,
+        sum(n_examples * leading_share) / nullif(sum(n_examples), 0) as leading_share,
+    from dominant_share
+    group by model
 )
 select
     models.name as model,
@@ -257,6 +284,12 @@ select
     cast(positions.n_positional as double) / positions.n_neurons as positional_share,
     cast(positions.n_strong as bigint) as n_strong_positional,
     cast(positions.n_strong as double) / positions.n_neurons as strong_positional_share,
+    saturation.n_examples,
+    cast(saturation.n_early as double) / saturation.n_examples as early_saturation_share,
+    cast(saturation.n_by_ffn as double) / saturation.n_examples as ffn_saturation_share,
+    saturation.depths / saturation.n_examples as mean_saturation_depth,
+    spread.dominant_share,
+    spread.leading_share,
     shown.text_sha256,
     shown.sequence_length,
     shown.activation_rule,
@@ -268,4 +301,6 @@ left join shown on shown.model_id = models.model_id
 left join reasons on reasons.model_id = models.model_id
 left join detectors on detectors.model = models.name
 left join detected on detected.model = models.name
+left join saturation on saturation.model = models.name
+left join spread on spread.model = models.name
 left join suppression_by_model on suppression_by_model.model = models.name

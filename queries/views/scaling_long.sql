@@ -8,7 +8,7 @@
 --   value: The number; metrics that were not measured have no row.
 --   low: Lower end of its 95% interval; null where none is defined.
 --   high: Upper end of its 95% interval; null where none is defined.
---   n: Neurons it was taken over; of suppression the token detectors.
+--   n: Neurons it was taken over; of suppression the token detectors, of events the examples.
 --   unit: share (of 1), nats or none.
 --   source_view: The view that shows the same by layer or neuron.
 --   size: Parameters without embeddings.
@@ -38,6 +38,11 @@ kinds as (
             ('bigram_detector_share', 'wilson', 'share', 'detectors_by_layer'),
             ('trigram_detector_share', 'wilson', 'share', 'detectors_by_layer'),
             ('detected_token_share', 'none', 'share', 'detected_by_layer'),
+            ('early_saturation_share', 'wilson', 'share', 'saturation_by_layer'),
+            ('ffn_saturation_share', 'wilson', 'share', 'saturation_by_layer'),
+            ('mean_saturation_depth', 'none', 'share', 'saturation_by_layer'),
+            ('dominant_share', 'none', 'share', 'dominant_share'),
+            ('leading_share', 'none', 'share', 'dominant_share'),
             ('suppressing_share', 'wilson', 'share', 'suppression_by_model'),
             ('suppressing_expected', 'none', 'share', 'suppression_by_model'),
             ('suppressing_difference', 'none', 'share', 'suppression_by_model')
@@ -61,6 +66,11 @@ metrics as (
             when 'bigram_detector_share' then scaling.bigram_detector_share
             when 'trigram_detector_share' then scaling.trigram_detector_share
             when 'detected_token_share' then scaling.detected_token_share
+            when 'early_saturation_share' then scaling.early_saturation_share
+            when 'ffn_saturation_share' then scaling.ffn_saturation_share
+            when 'mean_saturation_depth' then scaling.mean_saturation_depth
+            when 'dominant_share' then scaling.dominant_share
+            when 'leading_share' then scaling.leading_share
             when 'suppressing_share' then scaling.suppressing_share
             when 'suppressing_expected' then scaling.suppressing_expected
             when 'suppressing_difference' then scaling.suppressing_difference
@@ -71,6 +81,7 @@ metrics as (
             when kinds.metric in ('mean_frequency', 'median_frequency') then scaling.n_alive
             when kinds.metric in ('suppressing_share', 'suppressing_expected', 'suppressing_difference')
                 then scaling.n_token_detectors
+            when kinds.source_view in ('saturation_by_layer', 'dominant_share') then scaling.n_examples
             else scaling.n_neurons
         end as n,
         kinds.unit,

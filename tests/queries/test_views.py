@@ -17,12 +17,14 @@ CONTRACT = (
     *("models", "tokens", "corpora", "runs", "neurons", "neurons_by_corpus", "promotions", "neuron_tokens"),
     *("contexts_text", "layer_activity", "dead_by_tokens", "scaling", "scaling_long"),
     *("positional_neurons", "positions_by_layer", "position_teams"),
+    *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
 )
 MADE_ELSEWHERE = {
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
     *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
+    *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
 }
-"""Detectors need more text than the hand-made warehouse has: test_ngram_views makes one."""
+"""Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events."""
 
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 

@@ -1,0 +1,49 @@
+-- One row per model and layer: how much of the FFN's update its largest neurons hold, averaged over the examples.
+-- Why: Figure 6 of Geva et al. 2022: ten of thousands of neurons hold a part of the update that makes them worth looking
+-- at. From: store.streams, measured_corpora. Source: Geva et al. 2022, appendix A.3: the contribution of a neuron is
+-- |coefficient| x value norm. The share of the same fraction of neurons, which compares widths, and the effective number
+-- are ours.
+-- key: model, layer
+-- columns:
+--   model: Name of the model.
+--   family: Models of one family differ in size or variant only.
+--   variant: Null for a plain size; else what sets the model apart.
+--   size: Parameters of the model without embeddings.
+--   layer: Layer, 0-based.
+--   depth: (layer + 0.5) / n_layers.
+--   d_ffn: Neurons of the layer.
+--   n_examples: Examples with an active neuron there.
+--   dominant_share: Mean share of the ten dominant neurons.
+--   leading_share: Mean share of the largest 0.24% of the neurons, at least one: ten of 4,096.
+--   effective_neurons: Mean effective number: square of the sum of contributions over the sum of their squares.
+--   corpus: The shown corpus.
+with averaged as (
+    select
+        streams.model_id,
+        measured_corpora.corpus,
+        streams.layer,
+        count(streams.dominant_share) as n_examples,
+        avg(streams.dominant_share) as dominant_share,
+        avg(streams.leading_share) as leading_share,
+        avg(streams.effective_neurons) as effective_neurons,
+    from store.streams as streams
+    inner join measured_corpora
+        on measured_corpora.model_id = streams.model_id and measured_corpora.corpus_id = streams.corpus_id
+    where measured_corpora.is_shown and streams.moment = 'post'
+    group by streams.model_id, measured_corpora.corpus, streams.layer
+)
+select
+    models.name as model,
+    models.family,
+    models.variant,
+    models.n_parameters - models.n_parameters_embedding as size,
+    averaged.layer,
+    (averaged.layer + cast(0.5 as double)) / models.n_layers as depth,
+    models.d_ffn,
+    averaged.n_examples,
+    averaged.dominant_share,
+    averaged.leading_share,
+    averaged.effective_neurons,
+    averaged.corpus,
+from averaged
+inner join store.models as models on models.model_id = averaged.model_id

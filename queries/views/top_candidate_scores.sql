@@ -1,0 +1,73 @@
+-- One row per model, layer and kind of sub-update: what ten neurons do to the token at the top before their FFN.
+-- Why: Figure 3 of Geva et al. 2022: in lower layers the candidate is as often pushed as held back, towards the last
+-- layers it is promoted. From: store.sub_updates, store.examples (the event sample only), measured_corpora. Source: Geva
+-- et al. 2022, section 5.1; random_active and the scores in units of the logit are ours.
+-- key: model, layer, kind
+-- columns:
+--   model: Name of the model.
+--   layer: Layer, 0-based.
+--   depth: (layer + 0.5) / n_layers.
+--   kind: dominant, random or random_active sub-updates.
+--   n_examples: Examples behind the row.
+--   mean_max: Mean over examples of the largest score m (e . v).
+--   mean_mean: Mean over examples of the mean score.
+--   mean_min: Mean over examples of the smallest score.
+--   mean_max_logit: As mean_max, of the scores through the final norm: they compare layers and models.
+--   mean_mean_logit: As mean_mean, likewise.
+--   mean_min_logit: As mean_min, likewise.
+--   corpus: The shown corpus.
+with per_example as (
+    select
+        sub_updates.model_id,
+        measured_corpora.corpus,
+        sub_updates.layer,
+        sub_updates.kind,
+        sub_updates.example_id,
+        cast(max(sub_updates.score_candidate) as double) as score_max,
+        avg(cast(sub_updates.score_candidate as double)) as score_mean,
+        cast(min(sub_updates.score_candidate) as double) as score_min,
+        cast(max(sub_updates.score_logit_candidate) as double) as logit_max,
+        avg(cast(sub_updates.score_logit_candidate as double)) as logit_mean,
+        cast(min(sub_updates.score_logit_candidate) as double) as logit_min,
+    from store.sub_updates as sub_updates
+    inner join measured_corpora
+        on measured_corpora.model_id = sub_updates.model_id and measured_corpora.corpus_id = sub_updates.corpus_id
+    inner join store.examples as examples
+        on examples.model_id = sub_updates.model_id
+        and examples.corpus_id = sub_updates.corpus_id
+        and examples.example_id = sub_updates.example_id
+    where measured_corpora.is_shown and examples.in_event_sample
+    group by
+        sub_updates.model_id, measured_corpora.corpus, sub_updates.layer, sub_updates.kind, sub_updates.example_id
+),
+averaged as (
+    select
+        model_id,
+        corpus,
+        layer,
+        kind,
+        count(*) as n_examples,
+        avg(score_max) as mean_max,
+        avg(score_mean) as mean_mean,
+        avg(score_min) as mean_min,
+        avg(logit_max) as mean_max_logit,
+        avg(logit_mean) as mean_mean_logit,
+        avg(logit_min) as mean_min_logit,
+    from per_example
+    group by model_id, corpus, layer, kind
+)
+select
+    models.name as model,
+    averaged.layer,
+    (averaged.layer + cast(0.5 as double)) / models.n_layers as depth,
+    averaged.kind,
+    averaged.n_examples,
+    averaged.mean_max,
+    averaged.mean_mean,
+    averaged.mean_min,
+    averaged.mean_max_logit,
+    averaged.mean_mean_logit,
+    averaged.mean_min_logit,
+    averaged.corpus,
+from averaged
+inner join store.models as models on models.model_id = averaged.model_id
