@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from catalog.warehouse import Warehouse
+    from dashboards.paper import Figure
     from queries.compare import Comparison
     from queries.neuron import NeuronPage
     from queries.search import SearchResult
@@ -122,6 +123,34 @@ class Neurothek:
 
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
+
+    def draw_comparison(self, comparison: Comparison, folder: str | Path) -> list[Figure]:
+        """Write the figures of Voita et al. 2023 that the models allow, each as PNG and SVG.
+
+        Returns:
+            All figures in order; those that cannot be drawn say why.
+
+        Raises:
+            NeurothekError: nothing can be drawn, or nothing can be written there.
+        """
+        from dashboards.colours import model_colours
+        from dashboards.errors import NothingToCompare
+        from dashboards.looks import Look
+        from dashboards.paper import Material, paper_figures
+        from dashboards.pictures import save_all
+        from queries.models import choose_models
+        from queries.typology import positional_neurons
+
+        with self.reader() as connection:
+            everything = [model.name for model in choose_models(connection)]
+            positional = positional_neurons(connection, comparison.typology.models())
+        look = Look(model_colours(everything), comparison.why_not())
+        figures = paper_figures(Material(comparison, positional, look))
+        charts = {figure.name: figure.chart for figure in figures if figure.chart is not None}
+        if not charts:
+            raise NothingToCompare
+        save_all(charts, Path(folder))
+        return figures
 
     def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
         """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from catalog.visible import visible
+from dashboards.looks import Look, Place
 
 HEIGHT = 300
 MOST_POINTS = 5000
@@ -17,17 +18,20 @@ _MONOSPACED = "monospace"
 _ROW_HEIGHT = 20
 _GREY = "#8a8a8a"
 """Read on white and on black."""
-_SHORT_NAME = 14
-"""Three names of so many letters stand side by side in half a narrow window."""
+_FEW = 5
+"""Up to so many, every number has its tick."""
 
 _LOG_TICKS = 6
 """Log axes would draw a line at every digit of every power: they go without lines, with a few ticks."""
 
-Share = Literal["dead_share", "mean_frequency"]
+OfLayer = Literal["dead_share", "mean_frequency", "n_detectors", "n_detected", "n_cumulative"]
 
-_SHARES: Mapping[Share, tuple[str, tuple[str, ...]]] = {
+_OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
     "dead_share": ("dead neurons of the layer", ("n_dead", "n_neurons", "n_tokens_seen")),
     "mean_frequency": ("mean frequency of those that fired", ("median_frequency", "n_alive", "n_tokens_seen")),
+    "n_detectors": ("detectors in the layer", ("n_neurons",)),
+    "n_detected": ("detected in the layer", ("n_frequent",)),
+    "n_cumulative": ("detected in it or below", ("n_frequent",)),
 }
 _FORMATS = {"dead_share": ".2%", "mean_frequency": ".2%", "median_frequency": ".2%"}
 
@@ -55,18 +59,24 @@ class Number:
         return alt.Axis(grid=False, tickCount=_LOG_TICKS) if self.is_log else alt.Axis(tickCount=6)
 
 
-def by_depth(layers: pl.DataFrame, share: Share, colours: Mapping[str, str]) -> alt.Chart:
-    """A share of each layer against relative depth, a line a model.
+def by_depth(layers: pl.DataFrame, number: OfLayer, look: Look, *, orient: Place = "top") -> alt.Chart:
+    """A number of each layer against relative depth, a line a model; dashed where models may not be compared.
 
     Args:
-        layers: rows with model, layer, depth, the share and what its tooltip names.
-        share: the column to draw.
-        colours: model -> colour, smallest first.
+        layers: rows with model, layer, depth, the number and what its tooltip names.
+        number: the column to draw.
+        look: colours and dashes of the models.
+        orient: where the legend stands.
     """
-    title, more = _SHARES[share]
-    tooltip = ["model:N", "layer:Q", alt.Tooltip(f"{share}:Q", format=_FORMATS[share], title=spoken(share))]
+    title, more = _OF_LAYERS[number]
+    is_share = number in _FORMATS
+    counts = layers.get_column(number)
+    axis = alt.Axis(format="~%", tickCount=_FEW) if is_share else count_axis(counts)
+    # As many steps as ticks, so that the highest tick is the top.
+    scale = alt.Scale(nice=_FEW, zero=True) if is_share else count_scale(counts)
+    tooltip = ["model:N", "layer:Q", _counted(number), *(_counted(name) for name in more if name in layers.columns)]
     chart: alt.Chart = (
-        alt.Chart(layers.filter(pl.col(share).is_not_null()))
+        alt.Chart(layers.filter(pl.col(number).is_not_null()))
         .mark_line(point=alt.OverlayMarkDef(size=36), strokeWidth=2)
         .encode(
             alt.X(
@@ -75,21 +85,22 @@ def by_depth(layers: pl.DataFrame, share: Share, colours: Mapping[str, str]) -> 
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format=".1f", tickCount=5),
             ),
-            alt.Y(f"{share}:Q", title=title, axis=alt.Axis(format="~%", tickCount=5)),
-            _model_colour(layers, colours),
-            tooltip=[*tooltip, *(_counted(name) for name in more)],
+            alt.Y(f"{number}:Q", title=title, axis=axis, scale=scale),
+            look.colour(layers.get_column("model"), orient),
+            strokeDash=look.dash(),
+            tooltip=tooltip,
         )
         .properties(height=HEIGHT)
     )
     return chart
 
 
-def frequency_distribution(bins: pl.DataFrame, colours: Mapping[str, str]) -> alt.Chart:
+def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
     """How the neurons that fired spread over frequencies, a line a model.
 
     Args:
         bins: rows with model, frequency (a bin's middle), frequency_from, frequency_to, share, n_neurons.
-        colours: model -> colour, smallest first.
+        look: colours and dashes of the models.
     """
     chart: alt.Chart = (
         alt.Chart(bins)
@@ -102,7 +113,8 @@ def frequency_distribution(bins: pl.DataFrame, colours: Mapping[str, str]) -> al
                 axis=alt.Axis(format="~%", grid=False, tickCount=_LOG_TICKS),
             ),
             alt.Y("share:Q", title="share of the neurons that fired", axis=alt.Axis(format="~%")),
-            _model_colour(bins, colours),
+            look.colour(bins.get_column("model")),
+            strokeDash=look.dash(),
             tooltip=[
                 "model:N",
                 alt.Tooltip("frequency_from:Q", format=".2~%", title="frequency from"),
@@ -117,12 +129,12 @@ def frequency_distribution(bins: pl.DataFrame, colours: Mapping[str, str]) -> al
     return chart
 
 
-def dead_by_tokens(points: pl.DataFrame, colours: Mapping[str, str]) -> alt.Chart:
+def dead_by_tokens(points: pl.DataFrame, look: Look) -> alt.Chart:
     """How the share of neurons that never fired falls with the tokens seen, a line a model.
 
     Args:
         points: rows with model, n_tokens, dead_share, n_dead, n_neurons.
-        colours: model -> colour, smallest first.
+        look: colours and dashes of the models.
     """
     chart: alt.Chart = (
         alt.Chart(points.filter(pl.col("dead_share").is_not_null()))
@@ -141,7 +153,8 @@ def dead_by_tokens(points: pl.DataFrame, colours: Mapping[str, str]) -> alt.Char
                 scale=alt.Scale(type="sqrt"),
                 axis=alt.Axis(format="~%", tickCount=5),
             ),
-            _model_colour(points, colours),
+            look.colour(points.get_column("model")),
+            strokeDash=look.dash(),
             tooltip=[
                 "model:N",
                 alt.Tooltip("n_tokens:Q", format=",", title="tokens seen"),
@@ -278,27 +291,21 @@ def sample(neurons: pl.DataFrame, n: int = MOST_POINTS) -> pl.DataFrame:
     return neurons.with_row_index("row_of_layer").sample(n, seed=0).sort("row_of_layer").drop("row_of_layer")
 
 
-def _model_colour(frame: pl.DataFrame, colours: Mapping[str, str]) -> alt.Color:
-    shown = [model for model in colours if model in set(frame.get_column("model"))]
-    return alt.Color(
-        "model:N",
-        scale=alt.Scale(domain=shown, range=[colours[model] for model in shown]),
-        sort=shown,
-        legend=alt.Legend(
-            title=None,
-            orient="top",
-            columns=3 if max(map(len, shown), default=0) <= _SHORT_NAME else 2,
-            labelLimit=180,
-            offset=6,
-            padding=0,
-        ),
-    )
-
-
 def _counted(name: str) -> alt.Tooltip:
     if name in _FORMATS:
         return alt.Tooltip(f"{name}:Q", format=_FORMATS[name], title=spoken(name))
     return alt.Tooltip(f"{name}:Q", format=",", title=spoken(name))
+
+
+def count_axis(counts: pl.Series) -> alt.Axis:
+    """An axis of whole numbers: ticks between 1 and 2 would say nothing."""
+    most = max((int(count) for count in counts.drop_nulls()), default=0)
+    return alt.Axis(values=list(range(max(1, most) + 1)), format="d") if most <= _FEW else alt.Axis(tickCount=_FEW)
+
+
+def count_scale(counts: pl.Series) -> alt.Scale:
+    """A scale of whole numbers from 0, which has a height even where all are 0."""
+    return alt.Scale(domain=[0, max((int(count) for count in counts.drop_nulls()), default=0) or 1], nice=_FEW)
 
 
 def spoken(column: str) -> str:

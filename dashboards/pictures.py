@@ -3,6 +3,7 @@
 import io
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -63,22 +64,32 @@ def save(chart: Drawing, path: Path) -> Path:
         PictureNotWritten: the folder is missing, or nothing can be written there.
     """
     kind = kind_of(path)
-    content = _drawn(styled(chart), kind)
+    write(drawn(chart, kind), path)
+    return path
+
+
+def drawn(chart: Drawing, kind: Picture) -> bytes:
+    """The chart as the content of a file."""
+    whole = styled(chart)
+    if kind == "png":
+        pixels = io.BytesIO()
+        whole.save(pixels, format="png", ppi=_PIXELS_PER_INCH)
+        return pixels.getvalue()
+    text = io.StringIO()
+    whole.save(text, format="svg")
+    return text.getvalue().encode()
+
+
+def write(content: bytes, path: Path) -> None:
+    """Put a file in place when it is whole.
+
+    Raises:
+        PictureNotWritten: the folder is missing, or nothing can be written there.
+    """
     try:
         _replace(path, content)
     except OSError as error:
         raise PictureNotWritten(path, error.strerror or type(error).__name__) from error
-    return path
-
-
-def _drawn(chart: Drawing, kind: Picture) -> bytes:
-    if kind == "png":
-        pixels = io.BytesIO()
-        chart.save(pixels, format="png", ppi=_PIXELS_PER_INCH)
-        return pixels.getvalue()
-    text = io.StringIO()
-    chart.save(text, format="svg")
-    return text.getvalue().encode()
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -94,3 +105,25 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def save_all(charts: Mapping[str, Drawing], folder: Path) -> list[Path]:
+    """Write charts as PNG and SVG into a folder, made where it is missing; all are drawn before any is written.
+
+    Args:
+        charts: name of the files without their ending -> chart.
+        folder: where they go.
+
+    Raises:
+        PictureNotWritten: the folder cannot be made, or nothing can be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PictureNotWritten(folder, error.strerror or type(error).__name__) from error
+    contents = {
+        folder / f"{name}.{kind}": drawn(chart, kind) for name, chart in charts.items() for kind in get_args(Picture)
+    }
+    for path, content in contents.items():
+        write(content, path)
+    return list(contents)

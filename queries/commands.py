@@ -73,15 +73,29 @@ def neuron(
 @click.command()
 @click.argument("models", nargs=-1)
 @click.option("--corpus", help="Compare on this corpus.  [default: each model's shown corpus]")
+@click.option("--figure", type=click.Path(path_type=Path), help="Write the paper's figures into this folder too.")
 @format_option
 @common_options
 @click.pass_context
-def compare(ctx: click.Context, models: tuple[str, ...], corpus: str | None, output_format: Format) -> None:
-    """Put MODELS (all, unless named) side by side: headline numbers, and dead share and frequency by depth."""
+def compare(
+    ctx: click.Context, models: tuple[str, ...], corpus: str | None, figure: Path | None, output_format: Format
+) -> None:
+    """Put MODELS (all, unless named) side by side: headline numbers, what changes with depth, kinds of neurons.
+
+    --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG.
+    """
     from queries.compare import compare as put_side_by_side
 
     with ctx.obj.reader() as connection:
         comparison = put_side_by_side(connection, models, corpus=corpus)
+    if figure is not None:
+        drawn = ctx.obj.draw_comparison(comparison, figure)
+        for one in drawn:
+            note(
+                f"figure {one.number} is not drawn: {one.why_not}"
+                if one.why_not
+                else f"wrote {figure / one.name}.png, .svg"
+            )
     show_tables(comparison.sections(), output_format, comparison.data())
 
 

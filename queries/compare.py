@@ -54,6 +54,11 @@ class Comparison:
     elsewhere: tuple[str, ...] = ()
     common_corpus: str | None = None
 
+    def why_not(self) -> dict[str, str]:
+        """Models that were measured on text but may not be compared with the others, each with the reason."""
+        rows = self.models.filter(~pl.col("comparable") & pl.col("n_tokens_seen").is_not_null())
+        return dict(zip(rows.get_column("model"), rows.get_column("why_not"), strict=True))
+
     @property
     def notes(self) -> list[str]:
         """Which models may not be compared, and which are no sizes."""

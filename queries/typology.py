@@ -56,6 +56,10 @@ class Typology:
             shown.append(Section("teams of strong positional neurons", *self._teams()))
         return shown
 
+    def models(self) -> list[str]:
+        """The models of which positions are told."""
+        return self.positions.get_column("model").unique(maintain_order=True).to_list()
+
     def data(self) -> dict[str, pl.DataFrame]:
         """The rows for programs."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

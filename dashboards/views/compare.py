@@ -1,6 +1,6 @@
 """The page that compares sizes: headline numbers, then the papers' figures with models as colours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import duckdb
 import polars as pl
@@ -9,6 +9,7 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, show_figure
+from dashboards.looks import Look
 from dashboards.page import answer, asked, heading, missing, remember, theme
 from dashboards.text import plain
 from queries.compare import Comparison, compare
@@ -58,7 +59,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if comparison.layers.is_empty():
         _say_unmeasured(connection, names)
         return
-    _figures(connection, names, model_colours(everything, theme=theme()), tokens_seen(comparison.models))
+    look = Look(model_colours(everything, theme=theme()), comparison.why_not())
+    _figures(connection, names, look, tokens_seen(comparison.models))
 
 
 def tokens_seen(models: pl.DataFrame) -> str:
@@ -93,9 +95,7 @@ def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str])
     missing(connection, "No text was run through these models yet, so nothing is known of how often they fire.", names)
 
 
-def _figures(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str], colours: Mapping[str, str], seen: str
-) -> None:
+def _figures(connection: duckdb.DuckDBPyConnection, names: Sequence[str], look: Look, seen: str) -> None:
     def data(name: str) -> Data:
         return data_of(connection, name, {"models": list(names)})
 
@@ -103,23 +103,23 @@ def _figures(
     with left:
         dead = data("dead_by_depth")
         if dead.frame.get_column("dead_share").null_count() < dead.frame.height:
-            chart = charts.by_depth(dead.frame, "dead_share", colours)
+            chart = charts.by_depth(dead.frame, "dead_share", look)
             show_figure("Dead neurons by depth", chart, DEAD_BY_DEPTH.format(seen=seen), dead)
         else:
             st.info("These models have no exact zeros, so none of their neurons can be called dead.")
     with right:
         frequency = data("frequency_by_depth")
-        chart = charts.by_depth(frequency.frame, "mean_frequency", colours)
+        chart = charts.by_depth(frequency.frame, "mean_frequency", look)
         show_figure("Frequency by depth", chart, FREQUENCY_BY_DEPTH.format(seen=seen), frequency)
     left, right = st.columns(2, gap="medium")
     with left:
         spread = data("frequency_distribution")
-        chart = charts.frequency_distribution(spread.frame, colours)
+        chart = charts.frequency_distribution(spread.frame, look)
         show_figure("Frequencies of the neurons that fired", chart, DISTRIBUTION.format(seen=seen), spread)
     with right:
         curve = data("dead_by_tokens")
         if curve.frame.get_column("dead_share").null_count() < curve.frame.height:
-            chart = charts.dead_by_tokens(curve.frame, colours)
+            chart = charts.dead_by_tokens(curve.frame, look)
             show_figure("Dead neurons against tokens seen", chart, DEAD_BY_TOKENS.format(seen=seen), curve)
 
 

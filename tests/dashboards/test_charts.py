@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from dashboards import charts
 from dashboards.colours import model_colours
+from dashboards.looks import Look
 
-COLOURS = {"small": "#44bf70", "large": "#440154"}
+LOOK = Look({"small": "#44bf70", "large": "#440154"}, {"gelu": "another text"})
 LAYERS = pl.DataFrame(
     {
         "model": ["small", "large", "gelu"],
@@ -36,19 +37,19 @@ def rows(chart: alt.Chart | alt.LayerChart) -> list[dict[str, Any]]:
 
 
 def test_dead_share_leaves_out_models_that_have_none_and_says_on_how_many_tokens() -> None:
-    chart = charts.by_depth(LAYERS, "dead_share", COLOURS)
+    chart = charts.by_depth(LAYERS, "dead_share", LOOK)
     assert {row["model"] for row in rows(chart)} == {"small", "large"}
     assert {"n_tokens_seen", "n_dead", "n_neurons"} <= fields(chart)
 
 
 def test_models_are_coloured_in_the_order_of_the_scale() -> None:
-    scale = charts.by_depth(LAYERS, "dead_share", COLOURS).to_dict()["encoding"]["color"]["scale"]
+    scale = charts.by_depth(LAYERS, "dead_share", LOOK).to_dict()["encoding"]["color"]["scale"]
     assert scale == {"domain": ["small", "large"], "range": ["#44bf70", "#440154"]}
 
 
 def test_a_model_keeps_its_colour_whichever_are_drawn() -> None:
     one = LAYERS.filter(pl.col("model") == "large")
-    scale = charts.by_depth(one, "dead_share", COLOURS).to_dict()["encoding"]["color"]["scale"]
+    scale = charts.by_depth(one, "dead_share", LOOK).to_dict()["encoding"]["color"]["scale"]
     assert scale == {"domain": ["large"], "range": ["#440154"]}
 
 
