@@ -21,7 +21,8 @@ from catalog.errors import NeurothekError
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
 from ingest.train_commands import train
-from queries.commands import compare, corpora, models, neuron, runs, schema, search, sql, views
+from queries.commands import compare, corpora, models, neuron, runs, schema, search, views
+from queries.sql_commands import sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from catalog.warehouse import Warehouse
     from dashboards.paper import Figure
     from queries.compare import Comparison
+    from queries.limits import Answer, Limits
     from queries.neuron import NeuronPage
+    from queries.provenance import Provenance
     from queries.search import SearchResult
 
 __all__ = ["Neurothek", "NeurothekError", "main", "open"]
@@ -67,16 +70,45 @@ class Neurothek:
         with self.warehouse.current_reader() as connection:
             yield connection
 
-    def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    def sql(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: Limits | None = None
+    ) -> pl.DataFrame:
         """Rows of one query over the views and tables; values are bound to `$name` in the query.
+
+        It runs in this process, without limits; with `limits` as `ask` does, which is meant for queries of others.
 
         Raises:
             NeurothekError: the query is more than a question, or names what does not exist.
         """
         from queries.sandbox import run_query
 
+        if limits is not None:
+            return self.ask(query, parameters, limits=limits).frame
         with self.reader() as connection:
             return run_query(connection, query, parameters)
+
+    def ask(self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: Limits | None = None) -> Answer:
+        """Rows of one query that somebody typed: judged first, then run in a process of its own within limits.
+
+        Raises:
+            NeurothekError: the query is refused, names what does not exist, or was stopped at a limit.
+        """
+        from queries.asking import ask_people
+
+        return ask_people(self.warehouse, query, parameters, limits=limits)
+
+    def explain(self, query: str) -> Provenance:
+        """The views and tables that a query reads, what its columns are made of, and the runs behind them.
+
+        Raises:
+            NeurothekError: the query is refused, or names what does not exist.
+        """
+        from queries.asking import judge
+        from queries.provenance import provenance
+
+        judge(self.warehouse, query)
+        with self.reader() as connection:
+            return provenance(connection, query)
 
     def search(self, *words: str, **conditions: Any) -> SearchResult:
         """Neurons that promote or suppress words; conditions are the fields of `queries.question.Question`.

@@ -27,8 +27,29 @@ Format = Literal["table", "csv", "json", "parquet"]
 _QUIET = "neurothek.quiet"
 _ROWS_IN_A_TABLE = 1000
 _WIDTH_WITHOUT_TERMINAL = 120
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 Command = Callable[..., Any]
+
+
+class Size(click.ParamType[int]):
+    """A size in bytes such as 4GB, 500MB or 1073741824."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes; a word that is no size is refused."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower().removesuffix("b")
+        unit = _UNITS.get(text[-1:], 1)
+        try:
+            size = int(float(text.rstrip("kmgt")) * unit)
+        except (ValueError, OverflowError):
+            size = 0
+        if size <= 0:
+            self.fail(f"{value!r} is no size; write for example 4GB", param, ctx)
+        return size
 
 
 def common_options(command: Command) -> Command:

@@ -135,7 +135,7 @@ class StagedRun:
             rows = f"select * from read_parquet($files) order by {', '.join(table.order)}"
             query = f"copy ({rows}) to '{_quoted(temporary)}' (format parquet)"
             try:
-                with keyboard_interrupts():
+                with keyboard_interrupts(connection):
                     connection.execute(query, {"files": files})
                 temporary.replace(target)
             except (duckdb.IOException, OSError) as error:

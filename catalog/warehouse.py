@@ -84,11 +84,13 @@ class Warehouse:
         path: the DuckDB file.
         views: installs the views that people query; None leaves the schema `main` alone.
         wait_seconds: how long a lease waits for other processes.
+        reader_settings: settings of DuckDB that bound what readers may use, as (name, value).
     """
 
     path: Path
     views: ViewInstaller | None = None
     wait_seconds: float = WAIT_SECONDS
+    reader_settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Follow links once: the lock and the staging folder go with the file, whatever it is called by."""
@@ -137,7 +139,10 @@ class Warehouse:
         if not self.path.exists():
             raise WarehouseMissing(self.path)
         deadline = time.monotonic() + self.wait_seconds
-        with shared_reader(self.path, lambda: self._open_reader(deadline)) as connection, keyboard_interrupts():
+        with (
+            shared_reader(self.path, lambda: self._open_reader(deadline)) as connection,
+            keyboard_interrupts(connection),
+        ):
             yield connection
 
     @contextmanager
@@ -151,14 +156,15 @@ class Warehouse:
         """
         _refuse_file(self.path)
         deadline = time.monotonic() + self.wait_seconds
-        with sole_writer(self.path), self._gate().exclusive(deadline), keyboard_interrupts():
+        with sole_writer(self.path), self._gate().exclusive(deadline):
             if not self.path.exists():
                 self._create()
             connection = self._connect_until(deadline, read_only=False)
             try:
-                with self._full_disk():
-                    self._bring_up_to_date(connection)
-                yield connection
+                with keyboard_interrupts(connection):
+                    with self._full_disk():
+                        self._bring_up_to_date(connection)
+                    yield connection
             finally:
                 connection.close()
 
@@ -204,7 +210,7 @@ class Warehouse:
             connection = self._connect_until(deadline, read_only=True)
         try:
             _check_schema(self.path, connection)
-            _lock_down(connection)
+            _lock_down(connection, self.reader_settings)
         except duckdb.Error as error:
             connection.close()
             raise WarehouseInvalid(self.path, f"it is damaged ({_first_line(error)})") from error
@@ -322,7 +328,10 @@ def _settings(*, read_only: bool) -> dict[str, str | bool | int | float | list[s
     return settings if read_only else {**settings, "storage_compatibility_version": STORAGE_VERSION}
 
 
-def _lock_down(connection: duckdb.DuckDBPyConnection) -> None:
+def _lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]]) -> None:
+    # A limit on spilled files that is given to connect() is shown but not kept, so all are set here.
+    for name, value in settings:
+        connection.execute(f"set global {name} = '{value}'")
     # Once the configuration is locked nothing else can be set, so that comes last.
     connection.execute("set global enable_external_access = false")
     connection.execute("set global lock_configuration = true")

@@ -1,7 +1,8 @@
 """What every page shares: its lease on the warehouse, the person's theme, and how it says that something is missing."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -33,9 +34,15 @@ def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
 
     The door itself is asked, not `Neurothek.reader`, which may write the views of a new release first.
     """
+    with said(), neurothek.open().warehouse.reader() as connection:
+        ask(connection)
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """Say in a sentence what cannot be answered."""
     try:
-        with neurothek.open().warehouse.reader() as connection:
-            ask(connection)
+        yield
     except (WarehouseMissing, NoModels) as missing:
         st.info(plain(str(missing)))
     except NeurothekError as error:

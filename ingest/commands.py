@@ -7,33 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.commands import common_options, console_progress, note, show_tables
+from catalog.commands import Size, common_options, console_progress, note, show_tables
 
 if TYPE_CHECKING:
     from ingest.request import IngestRequest
 
 DEMO_TOKENS = 60_000
-_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-
-
-class Size(click.ParamType[int]):
-    """A size in bytes such as 4GB, 500MB or 1073741824."""
-
-    name = "size"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes; a word that is no size is refused."""
-        if isinstance(value, int):
-            return value
-        text = str(value).strip().lower().removesuffix("b")
-        unit = _UNITS.get(text[-1:], 1)
-        try:
-            size = int(float(text.rstrip("kmgt")) * unit)
-        except (ValueError, OverflowError):
-            size = 0
-        if size <= 0:
-            self.fail(f"{value!r} is no size; write for example 4GB", param, ctx)
-        return size
 
 
 @click.command()

@@ -1,6 +1,5 @@
-"""The commands that ask: search, neuron, compare, sql, and what the warehouse holds."""
+"""The commands that ask: search, neuron, compare, and what the warehouse holds."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,23 +96,6 @@ def compare(
                 else f"wrote {figure / one.name}.png, .svg"
             )
     show_tables(comparison.sections(), output_format, comparison.data())
-
-
-# A query may begin with a comment, which looks like an option.
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("query")
-@format_option
-@common_options
-@click.pass_context
-def sql(ctx: click.Context, query: str, output_format: Format) -> None:
-    """Ask one SQL QUERY, or - for stdin, of the views (see `neurothek views`) and of the tables of the schema store."""
-    from queries.sandbox import run_query
-
-    query = sys.stdin.read() if query == "-" else query
-
-    with ctx.obj.reader() as connection:
-        frame = run_query(connection, query)
-    show_frame(frame, output_format)
 
 
 @click.command()

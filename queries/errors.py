@@ -165,9 +165,49 @@ class NotAQuery(NeurothekError):
     """A statement that does more than ask."""
 
     def __init__(self, kind: str) -> None:
+        reason = _REASONS.get(kind.partition(" ")[0], "it does more than ask")
         super().__init__(
-            f"{kind} is refused: only one SELECT (also WITH, FROM, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN) may be asked"
+            f"{kind} is refused, as {reason}; ask one SELECT (also WITH, FROM, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN)"
         )
+
+
+_REASONS = {
+    **dict.fromkeys(("COPY", "EXPORT", "CHECKPOINT", "FORCE", "VACUUM"), "it writes files"),
+    **dict.fromkeys(("IMPORT", "ATTACH", "DETACH", "USE"), "it leaves this warehouse for another database"),
+    **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "it runs other code"),
+    **dict.fromkeys(("SET", "RESET", "PRAGMA"), "it changes settings"),
+    **dict.fromkeys(("CALL", "EXECUTE", "PREPARE", "DEALLOCATE"), "it runs what this query does not show"),
+    **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "TRUNCATETABLE"), "it changes rows"),
+    **dict.fromkeys(("CREATE", "DROP", "ALTER", "COMMENT", "INTO"), "it changes tables or views"),
+    **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "START", "ABORT", "TRANSACTION"), "nothing is there to commit"),
+    "EXPLAIN": "only a plain EXPLAIN of a query runs nothing",
+}
+
+
+class FunctionRefused(NeurothekError):
+    """A function that reaches beyond the warehouse or does more than compute."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(
+            f"the function {name} is refused, as {reason}; ask of the views and tables (see `neurothek schema`)"
+        )
+
+
+class OutsideTheWarehouse(NeurothekError):
+    """A table that would be a file, an address, or in another database."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is not in this warehouse, and files, addresses and other databases are out of reach; ask of its"
+            " views and tables (see `neurothek schema`)"
+        )
+
+
+class OverLimit(NeurothekError):
+    """A query that was stopped."""
+
+    def __init__(self, found: str, limit: str) -> None:
+        super().__init__(f"the query {found} and was stopped; narrow it, or allow more with {limit}")
 
 
 class QueryFailed(NeurothekError):

@@ -1,4 +1,4 @@
-"""SQL that people type: one query that only asks, on a reader that could do nothing else."""
+"""One query that only asks, run on a reader that could do nothing else; its rows as a frame."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,21 +33,43 @@ def run_query(
     """
     try:
         statement = _only_statement(connection, query)
-        rows = connection.sql(statement.query, params=dict(parameters or {}))
-        frame = _narrowed((rows if most_rows is None else rows.limit(most_rows)).pl())
+        rows = _presentable(connection.sql(statement.query, params=dict(parameters or {})))
+        frame = pl.DataFrame(rows if most_rows is None else rows.limit(most_rows))
     except duckdb.Error as error:
         raise translated(connection, error) from error
     except pl.exceptions.PolarsError as error:
         raise QueryFailed("a column's type cannot be shown; cast it to varchar") from error
-    return frame
+    return _narrowed(frame, [name for name, dtype in zip(rows.columns, rows.types, strict=True) if _is_wide(dtype)])
 
 
-def _narrowed(frame: pl.DataFrame) -> pl.DataFrame:
+# What frames have no type for, and is shown as DuckDB writes it.
+_WRITTEN_OUT = re.compile(r"\b(INTERVAL|UNION|BIT|VARIANT|GEOMETRY|UHUGEINT|BIGNUM|TIME WITH TIME ZONE)\b")
+
+
+def _presentable(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The rows with names that differ, and with columns of types that frames lack written out."""
+    names: list[str] = []
+    for name in rows.columns:
+        taken = (f"{name}_{number}" for number in range(1, len(rows.columns) + 1))
+        names.append(next(one for one in (name, *taken) if one not in names))
+    columns = [
+        f'#{place}{"::varchar" if _WRITTEN_OUT.search(str(dtype)) else ""} as "{name.replace(chr(34), chr(34) * 2)}"'
+        for place, (name, dtype) in enumerate(zip(names, rows.types, strict=True), start=1)
+    ]
+    as_it_is = names == list(rows.columns) and not any("::varchar" in column for column in columns)
+    return rows if as_it_is else rows.project(", ".join(columns))
+
+
+def _is_wide(dtype: object) -> bool:
+    return str(dtype) == "HUGEINT"
+
+
+def _narrowed(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
     """Sums of whole numbers as 64 bits wherever they fit: few programs read DuckDB's 128."""
-    for name in [name for name, dtype in frame.schema.items() if dtype == pl.Int128]:
+    for name in wide:
         narrow = frame.get_column(name).cast(pl.Int64, strict=False)
-        if narrow.null_count() == frame.get_column(name).null_count():
-            frame = frame.with_columns(narrow)
+        fits = narrow.null_count() == frame.get_column(name).null_count()
+        frame = frame.with_columns(narrow if fits else frame.get_column(name).cast(pl.Int128))
     return frame
 
 

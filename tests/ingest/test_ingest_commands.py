@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
+from catalog.commands import Size
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest import minis, pipeline, reports
-from ingest.commands import DEMO_TOKENS, Size
+from ingest.commands import DEMO_TOKENS
 from ingest.jobs import registry
 from ingest.reports import Outcome
 from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest

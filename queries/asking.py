@@ -1,0 +1,159 @@
+"""SQL that people typed: judged by its text, then run in a process of its own that is bounded and can be ended."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.warehouse import Warehouse
+from queries import errors
+from queries.errors import OverLimit, QueryFailed
+from queries.limits import Answer, Limits
+from queries.sandbox import known_relations
+
+_GRACE_SECONDS = 1.0
+"""DuckDB ends a query at its time limit itself, except inside one long step; then the process is ended."""
+
+_STEP_SECONDS = 0.05
+
+_NO_MEMORY = re.compile(r"out of memory|(could not|failed to) allocate", re.IGNORECASE)
+
+
+def ask_people(
+    warehouse: Warehouse,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    limits: Limits | None = None,
+    updates: bool = True,
+) -> Answer:
+    """Judge and run one query that a person typed.
+
+    Args:
+        warehouse: where to ask.
+        query: one SELECT, DESCRIBE, SUMMARIZE, SHOW or plain EXPLAIN.
+        parameters: values of its `$name`s.
+        limits: what it may use.
+        updates: whether views of an earlier release may be replaced first.
+
+    Raises:
+        NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation: it is refused unread or unrun.
+        UnknownColumn, QueryFailed: DuckDB objects.
+        OverLimit: it took more time or memory than allowed.
+    """
+    limits = limits or Limits()
+    # Started first: it imports while the text is judged.
+    with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, _child() as process:
+        judge(warehouse, query, updates=updates)
+        request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch}
+        try:
+            text = json.dumps({**request, "parameters": dict(parameters or {})})
+        except TypeError as error:
+            raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
+        _send(process, text.encode())
+        return _read(_hear(process, limits), process.returncode, limits)
+
+
+def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
+    """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run.
+
+    Raises:
+        NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation, QueryFailed: it is refused.
+    """
+    # sqlglot takes a tenth of a second to import: while it does, the child imports too.
+    from queries.admission import check_query  # noqa: PLC0415  (see above)
+
+    with warehouse.current_reader() if updates else warehouse.reader() as connection:
+        relations = known_relations(connection)
+    check_query(query, relations, catalog=warehouse.path.stem)
+
+
+@contextmanager
+def _child() -> Iterator[subprocess.Popen[bytes]]:
+    """Start the answering process with this one's modules; whatever happens, it does not outlive the question."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "queries.sandbox_child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1", "MALLOC_ARENA_MAX": "2"},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _send(process: subprocess.Popen[bytes], request: bytes) -> None:
+    """Hand the request over and wait for the byte that says that the query begins: starting up is not its time."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin as pipe:
+        pipe.write(request)
+    process.stdin = None
+    process.stdout.read(1)
+
+
+def _hear(process: subprocess.Popen[bytes], limits: Limits) -> bytes:
+    deadline = time.monotonic() + limits.seconds + _GRACE_SECONDS
+    while True:
+        left = max(0.0, deadline - time.monotonic())
+        try:
+            return process.communicate(timeout=min(left, _STEP_SECONDS) if limits.is_watched else left)[0]
+        except subprocess.TimeoutExpired:
+            if time.monotonic() >= deadline:
+                raise _too_long(limits) from None
+        if limits.is_watched and _resident_bytes(process.pid) > limits.memory_bytes:
+            raise _too_much(limits)
+
+
+def _read(answer: bytes, exit_code: int, limits: Limits) -> Answer:
+    header_line, _, rows = answer.partition(b"\n")
+    if not header_line:
+        if exit_code == 0:
+            raise QueryFailed("the process that answers ended without an answer")
+        # A library that gets no memory ends its process.
+        raise _too_much(limits)
+    header = json.loads(header_line)
+    if "error" in header:
+        raise _error(header, limits)
+    return Answer(pl.read_ipc_stream(io.BytesIO(rows)), bool(header["truncated"]))
+
+
+def _error(header: Mapping[str, str], limits: Limits) -> NeurothekError:
+    text = header.get("text", "")
+    if "maximum execution time" in text:
+        return _too_long(limits)
+    if header["error"] == "memory" or _NO_MEMORY.search(text):
+        return _too_much(limits)
+    kind = getattr(errors, header["error"], NeurothekError)
+    error: NeurothekError = kind.__new__(kind, text)
+    error.args = (text,)
+    return error
+
+
+def _too_long(limits: Limits) -> OverLimit:
+    return OverLimit(f"took more than {limits.seconds:g} s", "--seconds")
+
+
+def _too_much(limits: Limits) -> OverLimit:
+    return OverLimit(f"needed more than {limits.memory_bytes / 1e9:g} GB of memory", "--memory")
+
+
+def _resident_bytes(pid: int) -> int:
+    """Memory of a process, wherever there is a `ps`; 0 for one that has ended."""
+    found = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607  (no text of a person's)
+    return int(found.stdout.strip() or 0) * 1024

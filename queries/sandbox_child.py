@@ -1,0 +1,70 @@
+"""The process that answers SQL which people typed: it reads one request, bounds itself, answers, and ends."""
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.warehouse import Warehouse
+from queries.errors import QueryFailed
+from queries.sandbox import run_query
+
+_DUCKDB_SHARE = 0.75
+"""Of the memory, what DuckDB may plan with; functions that take memory outside of its plan need the rest."""
+
+
+def main(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer the request on `requests`: a byte when the query begins, a line of JSON, the rows as an Arrow stream."""
+    text = requests.read()
+    if not text:
+        return
+    request = json.loads(text)
+    _bound(request)
+    # Its time begins.
+    answers.write(b"\n")
+    answers.flush()
+    try:
+        header, frame = _answer(request)
+    except NeurothekError as error:
+        header, frame = {"error": type(error).__name__, "text": str(error)}, None
+    except MemoryError:
+        header, frame = {"error": "memory"}, None
+    answers.write(json.dumps(header).encode() + b"\n")
+    if frame is not None:
+        frame.write_ipc_stream(answers)
+    answers.flush()
+
+
+def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], pl.DataFrame]:
+    settings = (
+        ("memory_limit", f"{int(request['memory_bytes'] * _DUCKDB_SHARE)}B"),
+        ("threads", str(request["threads"])),
+        ("temp_directory", request["scratch"]),
+        ("max_temp_directory_size", f"{request['memory_bytes']}B"),
+        ("max_execution_time", str(int(request["seconds"] * 1000))),
+    )
+    warehouse = Warehouse(Path(request["path"]), reader_settings=settings)
+    with warehouse.reader() as connection:
+        rows = int(request["rows"])
+        frame = run_query(connection, request["query"], request["parameters"], most_rows=rows + 1)
+    found = frame.estimated_size()
+    if found > request["memory_bytes"] // 4:
+        raise QueryFailed(f"its rows take {found / 1e6:,.0f} MB; ask for fewer columns or shorter texts")
+    return {"truncated": frame.height > rows}, frame.head(rows)
+
+
+def _bound(request: dict[str, Any]) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not request["is_watched"]:
+        # Data, not addresses: what is only reserved costs nothing, and threads reserve much.
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
+        most = pages * resource.getpagesize() + int(request["memory_bytes"])
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+if __name__ == "__main__":
+    main(sys.stdin.buffer, sys.stdout.buffer)

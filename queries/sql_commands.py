@@ -1,0 +1,85 @@
+"""The command `sql`: one query, a prompt for many, or what a query is made of."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from catalog.commands import Format, Size, common_options, format_option, note, show_frame, show_tables
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    import duckdb
+
+    from queries.limits import Answer, Limits
+
+
+class Door(Protocol):
+    """What these commands need of the object that joins the packages."""
+
+    def reader(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Lease a reader."""
+
+    def ask(self, query: str, *, limits: Limits | None = None) -> Answer:
+        """Answer one query within limits."""
+
+
+# A query may begin with a comment, which looks like an option.
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("query", required=False)
+@click.option("--explain", is_flag=True, help="Show the views and tables it reads, and what its columns are made of.")
+@click.option("--seconds", type=click.FloatRange(0.1), help="How long it may run.  [default: 30]")
+@click.option("--memory", "memory_bytes", type=Size(), help="Memory it may take.  [default: 1.5GB]")
+@click.option("--rows", type=click.IntRange(1), help="How many rows to bring.  [default: 10000]")
+@format_option
+@common_options
+@click.pass_context
+def sql(ctx: click.Context, /, query: str | None, explain: bool, output_format: Format, **bounds: Any) -> None:
+    """Ask one SQL QUERY, or - for stdin, of the views (see `neurothek views`) and of the tables of the schema store.
+
+    Without a QUERY it is a prompt: a query ends with a semicolon, Tab completes names, Ctrl-D leaves. A query only
+    asks: it runs in a process of its own, which can reach nothing but the warehouse and is stopped at its limits.
+    """
+    from queries.limits import Limits
+
+    limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
+    if query is None and sys.stdin.isatty():
+        _prompt(ctx.obj, output_format, limits)
+        return
+    text = sys.stdin.read() if query in (None, "-") else str(query)
+    if explain:
+        found = ctx.obj.explain(text)
+        show_tables(found.sections(), output_format, found.data())
+    else:
+        _answer(ctx.obj, text, output_format, limits)
+
+
+def _answer(door: Door, query: str, output_format: Format, limits: Limits) -> None:
+    answer = door.ask(query, limits=limits)
+    show_frame(answer.frame, output_format)
+    if answer.is_truncated:
+        note(f"truncated: these are the first {answer.frame.height:,} rows; --rows brings more")
+
+
+def _prompt(door: Door, output_format: Format, limits: Limits) -> None:
+    from catalog.errors import NeurothekError
+    from queries.prompt import converse, history_file
+    from queries.sandbox import known_relations
+
+    with door.reader() as connection:
+        relations = known_relations(connection)
+
+    def answer(query: str) -> None:
+        try:
+            _answer(door, query, output_format, limits)
+        except NeurothekError as error:
+            click.echo(f"Error: {error}", err=True)
+        except KeyboardInterrupt:
+            note("stopped")
+
+    note("Ask one query at a time, ended with a semicolon; Tab completes names, Ctrl-D leaves.")
+    converse(relations, answer, history=history_file())

@@ -1,0 +1,152 @@
+"""SQL that people typed, in a process of its own: answered like any other, and ended at its limits."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pytest
+
+from catalog.warehouse import Warehouse
+from queries import errors
+from queries.asking import ask_people
+from queries.limits import Limits
+from tests.support import hostile
+
+TIGHT = Limits(seconds=0.5, memory_bytes=300_000_000, rows=1000, threads=1)
+WATCHED = replace(TIGHT, is_watched=True)
+
+WITHIN_SECONDS = 2.0
+
+
+@pytest.fixture(scope="module")
+def warehouse(full_path: Path) -> Warehouse:
+    return Warehouse(full_path)
+
+
+def children() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_rows_come_with_their_types(warehouse: Warehouse) -> None:
+    answer = ask_people(
+        warehouse,
+        "select 1 as a, 2.5::double as b, 'x' as c, [1, 2] as d, {'k': 1} as e, interval 3 day as f, null as g,"
+        " sum(7) as h, date '2026-01-01' as i, 'y' as a",
+    )
+    assert not answer.is_truncated
+    assert answer.frame.columns == ["a", "b", "c", "d", "e", "f", "g", "h", "i", "a_1"]
+    row = answer.frame.rows()[0]
+    assert row[:8] == (1, 2.5, "x", [1, 2], {"k": 1}, "3 days", None, 7)
+    assert answer.frame.schema["h"] == pl.Int64
+
+
+def test_rows_beyond_the_limit_are_said(warehouse: Warehouse) -> None:
+    answer = ask_people(warehouse, "from range(5) as t(x) order by x", limits=replace(TIGHT, rows=3))
+    assert (answer.frame.rows(), answer.is_truncated) == ([(0,), (1,), (2,)], True)
+    answer = ask_people(warehouse, "from range(3) as t(x)", limits=replace(TIGHT, rows=3))
+    assert (answer.frame.height, answer.is_truncated) == (3, False)
+
+
+def test_values_are_bound(warehouse: Warehouse) -> None:
+    query = "select address from neurons where model = $model and layer = $layer order by neuron limit 1"
+    answer = ask_people(warehouse, query, {"model": "tiny-1m", "layer": 1}, limits=TIGHT)
+    assert answer.frame.item() == "tiny-1m/L1N0"
+    with pytest.raises(errors.QueryFailed, match="parameters are no numbers"):
+        ask_people(warehouse, query, {"model": {1, 2}})
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "sentence"),
+    [
+        ("select frequenzy from neurons", errors.UnknownColumn, "no column frequenzy; nearest: frequency"),
+        ("select error('no')", errors.QueryFailed, "the query failed"),
+        ("select 1 / 'x'", errors.QueryFailed, "Could not convert string"),
+        ("drop view neurons", errors.NotAQuery, "DROP is refused"),
+        ("from neuronz", errors.UnknownRelation, "nearest: neurons"),
+        ("select repeat('x', 50000000) as x from range(4)", errors.QueryFailed, "its rows take 200 MB; ask for fewer"),
+    ],
+)
+def test_errors_are_those_of_any_query(warehouse: Warehouse, query: str, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence) as caught:
+        ask_people(warehouse, query, limits=replace(TIGHT, memory_bytes=600_000_000))
+    assert "\n" not in str(caught.value)
+    assert not children()
+
+
+def seconds_of(warehouse: Warehouse, query: str, limits: Limits) -> float:
+    """Seconds until the query was answered or stopped; nothing else may come of it."""
+    start = time.perf_counter()
+    with contextlib.suppress(errors.OverLimit, errors.QueryFailed):
+        assert ask_people(warehouse, query, limits=limits).frame.height <= limits.rows
+    return time.perf_counter() - start
+
+
+def test_the_greedy_are_bounded(warehouse: Warehouse) -> None:
+    limits = replace(TIGHT, seconds=0.2)
+    queries = ["select 1", *hostile.GREEDY]
+    with ThreadPoolExecutor(2) as pool:
+        start_up, *took = list(pool.map(lambda query: seconds_of(warehouse, query, limits), queries))
+    # Two processes start at a time, on a machine that may have other work.
+    assert max(took) < WITHIN_SECONDS + 2 * start_up
+    assert not children()
+
+
+@pytest.mark.parametrize("limits", [TIGHT, WATCHED], ids=["limited", "watched"])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [(hostile.GREEDY[0], "took more than 0.5 s"), ("select len(range(1000000000))", "needed more than 0.3 GB")],
+)
+def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits: Limits) -> None:
+    with pytest.raises(
+        errors.OverLimit, match=f"the query {found}.* and was stopped; narrow it, or allow more with --"
+    ):
+        ask_people(warehouse, query, limits=limits)
+
+
+def test_an_interrupt_ends_the_answering_process(warehouse: Warehouse) -> None:
+    timer = threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        ask_people(warehouse, hostile.GREEDY[0], limits=replace(TIGHT, seconds=20))
+    assert time.perf_counter() - start < 3
+    assert not children()
+
+
+def test_a_publisher_need_not_wait_for_the_query_to_be_judged_again(full_path: Path, tmp_path: Path) -> None:
+    """The asking process holds no lease while the query runs: a writer of its own gets in beside it or after it."""
+    path = tmp_path / "copy.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    warehouse = Warehouse(path)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask_people, warehouse, hostile.GREEDY[0], limits=replace(TIGHT, seconds=1.0))
+        time.sleep(0.7)
+        with warehouse.writer() as connection:
+            connection.execute("select 1")
+        with pytest.raises(errors.OverLimit):
+            asked.result()
+
+
+def test_the_answering_process_imports_little() -> None:
+    code = (
+        "import sys, queries.sandbox_child;"
+        "print(sorted({'torch', 'streamlit', 'transformers', 'sqlglot', 'click', 'altair'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    assert not children()
