@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catalog.check_commands import check
-from catalog.commands import pin, remove, rename
+from catalog.commands import detail, pin, remove, rename
 from catalog.errors import NeurothekError
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
@@ -211,6 +212,7 @@ class _Root(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a person's Ctrl-C keeps what is staged."""
+        started = time.monotonic()
         try:
             return super().invoke(ctx)
         except NeurothekError as error:
@@ -225,6 +227,8 @@ class _Root(click.Group):
             _drop_output()
             click.echo(f"Error: {_refusal(error)}", err=True)
             ctx.exit(2)
+        finally:
+            detail(f"took {time.monotonic() - started:.2f} seconds")
 
 
 def _refusal(error: OSError) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Format = Literal["table", "csv", "json", "parquet"]
 
-_QUIET = "neurothek.quiet"
+_QUIET, _VERBOSE = "neurothek.quiet", "neurothek.verbose"
 _ROWS_IN_A_TABLE = 1000
 _WIDTH_WITHOUT_TERMINAL = 120
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -53,7 +53,7 @@ class Size(click.ParamType[int]):
 
 
 def common_options(command: Command) -> Command:
-    """Add `--warehouse` and `--quiet`; they act on the context and are not passed on."""
+    """Add `--warehouse`, `--quiet` and `--verbose`; they act on the context and are not passed on."""
     for option in (
         click.option(
             "--warehouse",
@@ -64,6 +64,14 @@ def common_options(command: Command) -> Command:
         ),
         click.option(
             "-q", "--quiet", is_flag=True, expose_value=False, callback=_use_quiet, help="Print data and errors only."
+        ),
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_use_verbose,
+            help="Say also what was decided and how long it took.",
         ),
     ):
         command = option(command)
@@ -87,6 +95,13 @@ def note(text: str) -> None:
     context = click.get_current_context(silent=True)
     if context is None or not context.meta.get(_QUIET, False):
         click.echo(text, err=True)
+
+
+def detail(text: str) -> None:
+    """Print a remark to stderr if the person asked for more."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(_VERBOSE, False):
+        note(text)
 
 
 class Table(Protocol):
@@ -200,6 +215,11 @@ class ConsoleProgress:
 def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
     if value is not None:
         context.obj = dataclasses.replace(context.obj, path=value)
+
+
+def _use_verbose(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.meta[_VERBOSE] = True
 
 
 def _use_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.commands import Size, common_options, console_progress, note, show_tables
+from catalog.commands import Size, common_options, console_progress, detail, note, show_tables
 
 if TYPE_CHECKING:
     from ingest.request import IngestRequest
@@ -38,6 +38,7 @@ DEMO_TOKENS = 60_000
 @click.option("--memory", type=Size(), help="What measuring may add to memory, e.g. 4GB.  [default: half the machine]")
 @click.option("--batch-tokens", type=click.IntRange(1), default=16_384, show_default=True, help="Tokens of a batch.")
 @click.option("--staging", type=click.Path(path_type=Path, file_okay=False), help="Folder for unpublished rows.")
+@click.option("--plan", is_flag=True, help="Only say what measuring would take; writes nothing into the warehouse.")
 @click.option("--force", is_flag=True, help="Replace what was measured with other settings.")
 @common_options
 @click.pass_context
@@ -47,7 +48,8 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     MODEL is a hub id, a local folder, or a model that ships, such as mini-opt-2m; NAME= gives it another name. What
     is finished is not measured again, and what was interrupted is taken up where it stopped.
     """
-    ctx.exit(_ingest(ctx, _request(options), models))
+    run = _plan if options["plan"] else _ingest
+    ctx.exit(run(ctx, _request(options), models))
 
 
 @click.command()
@@ -71,7 +73,23 @@ def _ingest(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] 
 
     with console_progress() as progress:
         outcomes = ingest_all(ctx.obj.warehouse, request, models, progress=progress)
-    return print_report(outcomes, ctx.obj.path, say=note, complain=lambda text: click.echo(text, err=True))
+    return print_report(
+        outcomes, ctx.obj.path, say=note, complain=lambda text: click.echo(text, err=True), detail=detail
+    )
+
+
+def _plan(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] | list[str]) -> int:
+    from ingest.reports import plan_all
+
+    with console_progress() as progress:
+        return plan_all(
+            ctx.obj.warehouse,
+            request,
+            models,
+            progress=progress,
+            show=click.echo,
+            complain=lambda text: click.echo(text, err=True),
+        )
 
 
 def _request(options: dict[str, Any]) -> IngestRequest:

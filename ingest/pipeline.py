@@ -40,6 +40,7 @@ class ModelReport:
         corpus: name of the corpus; None if no job read text.
         n_tokens: counted positions of the corpus.
         seconds: wall time.
+        sweep: how the text was read; None if it was not.
     """
 
     model: str
@@ -49,10 +50,11 @@ class ModelReport:
     corpus: str | None
     n_tokens: int
     seconds: float
+    sweep: SweepPlan | None = None
 
 
 @dataclass(frozen=True)
-class _Agenda:
+class Agenda:
     """The runs that were asked for, and which of their jobs are still to be measured."""
 
     identities: Sequence[RunIdentity]
@@ -64,6 +66,23 @@ class _Agenda:
     def jobs(self) -> tuple[str, ...]:
         """Names of the jobs that are to be measured."""
         return tuple(identity.job for _, identity in (*self.weights, *self.texts, *self.passes))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model with everything that measuring it needs.
+
+    Attributes:
+        work: the model, opened.
+        checkpoint: its files.
+        corpus: the text; None if no job reads any.
+        agenda: what is left to measure.
+    """
+
+    work: Work
+    checkpoint: Checkpoint
+    corpus: Corpus | None
+    agenda: Agenda
 
 
 def ingest_model(
@@ -80,13 +99,15 @@ def ingest_model(
     started = time.monotonic()
     check_request(request)
     warehouse.require_writable()
-    work, checkpoint = _open(warehouse, request, asked, progress or Silent())
-    corpus = _corpus(work) if set(request.jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
-    agenda = _agenda(work, corpus)
+    prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    work, checkpoint, corpus, agenda = prepared.work, prepared.checkpoint, prepared.corpus, prepared.agenda
     rows: dict[str, int] = {}
+    chosen = None
     to_pass = _for_passes(work, checkpoint, corpus, [job for job, _ in agenda.passes])
     if corpus is not None and agenda.texts:
-        work, chosen = _planned(work, checkpoint, corpus, agenda)
+        work, chosen = planned(work, checkpoint, corpus, agenda)
+        if chosen.is_tight:
+            give_back_at_once()
         rows |= measure_weights(work, agenda.weights)
         rows |= measure_text(work, corpus, agenda.texts, chosen)
     else:
@@ -103,7 +124,19 @@ def ingest_model(
         corpus=corpus.name if corpus else None,
         n_tokens=corpus.n_counted if corpus else 0,
         seconds=time.monotonic() - started,
+        sweep=chosen,
     )
+
+
+def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
+    """Open a model and its text, and find out what is left to measure; nothing is written.
+
+    Raises:
+        NeurothekError: one of its many kinds.
+    """
+    work, checkpoint = _open(warehouse, request, asked, progress)
+    corpus = _corpus(work) if set(request.jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
+    return Prepared(work, checkpoint, corpus, _agenda(work, corpus))
 
 
 def check_request(request: IngestRequest) -> None:
@@ -146,7 +179,7 @@ def _pass_jobs(work: Work) -> Mapping[str, PassJob]:
     return registry.pass_jobs(work.transformer, work.tokenizer)
 
 
-def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
+def _agenda(work: Work, corpus: Corpus | None) -> Agenda:
     """What is asked for and not finished.
 
     Raises:
@@ -159,7 +192,7 @@ def _agenda(work: Work, corpus: Corpus | None) -> _Agenda:
     identities = [_identity(work, job, None) for job in weights]
     identities += [_identity(work, job, corpus) for job in (*texts, *passes)]
     missing = {found.job: found for found in to_measure(work.warehouse, identities, force=work.request.force)}
-    return _Agenda(
+    return Agenda(
         identities=identities,
         weights=[(job, missing[job.name]) for job in weights if job.name in missing],
         texts=[(job, missing[job.name]) for job in texts if job.name in missing],
@@ -186,7 +219,7 @@ def _corpus(work: Work) -> Corpus:
     )
 
 
-def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: _Agenda) -> tuple[Work, SweepPlan]:
+def planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: Agenda) -> tuple[Work, SweepPlan]:
     """The work with its weights where the memory budget lets them be.
 
     Raises:
@@ -203,8 +236,6 @@ def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: _Agenda
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
     )
-    if chosen.is_tight:
-        give_back_at_once()
     if chosen.is_resident:
         return work, chosen
     return _streamed(work, checkpoint), chosen

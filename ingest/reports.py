@@ -12,6 +12,7 @@ from catalog.warehouse import Warehouse
 from ingest.checkpoints import model_name
 from ingest.errors import ModelNamedTwice
 from ingest.pipeline import ModelReport, check_request, ingest_model
+from ingest.planning import plan_model
 from ingest.request import IngestRequest, ModelSource
 
 
@@ -44,6 +45,37 @@ def ingest_all(
     return [_outcome(warehouse, request, asked, progress) for asked in models]
 
 
+def plan_all(
+    warehouse: Warehouse,
+    request: IngestRequest,
+    models: Sequence[str],
+    *,
+    progress: Progress,
+    show: Callable[[str], None],
+    complain: Callable[[str], None],
+) -> int:
+    """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured.
+
+    Raises:
+        JobUnknown, ThresholdInvalid, ModelNamedTwice: as `ingest_all`.
+    """
+    check_request(request)
+    _refuse_one_name(request, models)
+    status = 0
+    for asked in models:
+        try:
+            found = plan_model(warehouse, request, ModelSource.parse(asked), progress=progress)
+        except NeurothekError as error:
+            complain(f"Error: {error}")
+            status = 2
+            continue
+        finally:
+            progress.finish()
+        for line in found.lines():
+            show(line)
+    return status
+
+
 def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
     """The end report: what was measured, how many rows, in how many seconds, where it lies, what to try next."""
     lines = [_line(outcome.report) for outcome in outcomes if outcome.report is not None]
@@ -54,9 +86,19 @@ def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
 
 
 def print_report(
-    outcomes: Sequence[Outcome], path: Path, *, say: Callable[[str], None], complain: Callable[[str], None]
+    outcomes: Sequence[Outcome],
+    path: Path,
+    *,
+    say: Callable[[str], None],
+    complain: Callable[[str], None],
+    detail: Callable[[str], None] = lambda text: None,
 ) -> int:
-    """Say the report and the problems; returns the exit code, 2 if a model failed."""
+    """Say the report and the problems, and in detail how texts were read; the exit code is 2 if a model failed."""
+    for outcome in outcomes:
+        if outcome.report is not None and outcome.report.sweep is not None:
+            sweep = outcome.report.sweep
+            detail(f"{outcome.report.model}: {sweep.order} outside, since {sweep.why}")
+            detail(f"{outcome.report.model}: planned with up to {sweep.memory_bytes / 1e9:.2f} GB of memory")
     for line in report_lines(outcomes, path):
         say(line)
     problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]

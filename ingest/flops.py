@@ -1,0 +1,26 @@
+"""Floating-point operations, counted from sizes: a multiplication and an addition are two."""
+
+from ingest.families.shapes import Shape
+from ingest.footprints import Extent
+
+
+def block_flops(shape: Shape, sequence_length: int) -> int:
+    """Of one id through one block: four projections of attention, scores and sums over the sequence, both FFN maps.
+
+    Every id is taken to look at the whole sequence, as the usual kernels compute it before they mask; embeddings, norms
+    and biases are left out, which are below one percent.
+    """
+    projections = 4 * shape.d_model * shape.d_model + 2 * shape.d_model * shape.d_ffn
+    attention = 2 * sequence_length * shape.d_model
+    return 2 * (projections + attention)
+
+
+def forward_flops(shape: Shape, extent: Extent) -> int:
+    """Of the whole text through all blocks, without the vocabulary head, which no sweep computes."""
+    return extent.n_tokens * shape.n_layers * block_flops(shape, extent.sequence_length)
+
+
+def projection_flops(shape: Shape) -> int:
+    """Of the job `projections`: every value vector and every token against the whole vocabulary."""
+    vectors = shape.n_layers * shape.d_ffn + shape.vocab_size
+    return 2 * shape.vocab_size * shape.d_model * vectors

@@ -1,0 +1,134 @@
+"""What measuring a model would take, without measuring it: order of sweep, memory, disk, operations, hours."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalog.progress import Progress, Silent
+from catalog.warehouse import Warehouse
+from ingest.flops import forward_flops, projection_flops
+from ingest.footprints import Extent
+from ingest.measuring import free_bytes
+from ingest.pipeline import Prepared, check_request, planned, prepare
+from ingest.request import IngestRequest, ModelSource
+from ingest.sweep_plan import SweepPlan
+from ingest.trial import Trial, run_trial
+
+# The whole job takes so many times its matrix products (docs/benchmarks.md).
+_PROJECTIONS_RATIO = 1.3
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """What measuring one model would take.
+
+    Attributes:
+        model: its name.
+        jobs: the jobs that are not finished.
+        corpus: name of the text; None if no such job reads any.
+        extent: how large the text is; None likewise.
+        sweep: how it would be read; None likewise.
+        forward_flops: of one pass over the text, without the vocabulary head.
+        trial: what the estimate of hours rests on; None likewise.
+        hours: how long the sweep and the projections would take; None where nothing was tried.
+        not_timed: jobs that the estimate leaves out.
+        memory_bytes: the budget.
+        staging: where unpublished rows would lie.
+        free_bytes: free space there.
+    """
+
+    model: str
+    jobs: tuple[str, ...]
+    corpus: str | None
+    extent: Extent | None
+    sweep: SweepPlan | None
+    forward_flops: int
+    trial: Trial | None
+    hours: float | None
+    not_timed: tuple[str, ...]
+    memory_bytes: int
+    staging: Path
+    free_bytes: int
+
+    def lines(self) -> list[str]:
+        """The plan as a person reads it."""
+        if not self.jobs:
+            return [f"{self.model}: everything is up to date"]
+        text = f" on {self.corpus} ({self.extent.n_tokens:,} tokens)" if self.extent else ""
+        lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
+        return lines + [f"  {name:<14}{value}" for name, value in self._entries()]
+
+    def _entries(self) -> list[tuple[str, str]]:
+        if self.sweep is None or self.trial is None or self.hours is None:
+            return [("time", "not estimated: only jobs that read text with the sweep are tried")]
+        sweep, trial = self.sweep, self.trial
+        weights = "stay in memory" if sweep.is_resident else "are read layer by layer"
+        left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
+        return [
+            ("order", f"{sweep.order} outside, weights {weights}"),
+            ("why", sweep.why),
+            ("memory", f"up to {_gb(sweep.memory_bytes)} of {_gb(self.memory_bytes)} allowed"),
+            ("disk", f"up to {_gb(sweep.disk_bytes)} under {self.staging}, where {_gb(self.free_bytes)} are free"),
+            ("warehouse", f"about {_gb(sweep.growth_bytes)} more"),
+            ("forward pass", f"{self.forward_flops:.2e} FLOPs"),
+            ("time", f"about {_hours(self.hours)}, from a trial of {trial.seconds:.1f} seconds{left_out}"),
+        ]
+
+
+def plan_model(
+    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress | None = None
+) -> ModelPlan:
+    """Find out what measuring one model would take; nothing is written into the warehouse.
+
+    Raises:
+        NeurothekError: what measuring it would raise before it begins, such as too little memory or disk.
+    """
+    check_request(request)
+    prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    texts = [job for job, _ in prepared.agenda.texts]
+    if prepared.corpus is None or not texts:
+        return _described(prepared, None, None)
+    work, sweep = planned(prepared.work, prepared.checkpoint, prepared.corpus, prepared.agenda)
+    return _described(
+        prepared,
+        sweep,
+        run_trial(work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens),
+    )
+
+
+def _described(prepared: Prepared, sweep: SweepPlan | None, trial: Trial | None) -> ModelPlan:
+    work, corpus = prepared.work, prepared.corpus
+    extent = Extent.of(corpus) if corpus and sweep else None
+    flops = forward_flops(work.transformer.shape, extent) if extent else 0
+    timed = {"projections", *(job.name for job, _ in prepared.agenda.texts)}
+    return ModelPlan(
+        model=work.model.name,
+        jobs=prepared.agenda.jobs,
+        corpus=corpus.name if corpus and sweep else None,
+        extent=extent,
+        sweep=sweep,
+        forward_flops=flops,
+        trial=trial,
+        hours=_estimated_hours(prepared, extent, trial) if extent and trial else None,
+        not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
+        memory_bytes=work.request.memory_bytes,
+        staging=work.staging,
+        free_bytes=free_bytes(work.staging),
+    )
+
+
+def _estimated_hours(prepared: Prepared, extent: Extent, trial: Trial) -> float:
+    """The sweep at the trial's speed, and the products of the projections at as many operations a second."""
+    shape = prepared.work.transformer.shape
+    seconds = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens)
+    if "projections" in prepared.agenda.jobs:
+        rate = forward_flops(shape, extent) / extent.n_tokens / shape.n_layers * trial.n_tokens / trial.reading_seconds
+        seconds += _PROJECTIONS_RATIO * projection_flops(shape) / rate
+    return seconds / 3600
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.2f} GB"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.2f} hours" if hours >= 0.1 else f"{60 * hours:.1f} minutes"

@@ -1,0 +1,140 @@
+"""What --plan says of a model: the operations that are done, the sweep that is made, and nothing written."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from torch.utils.flop_counter import FlopCounterMode
+
+import neurothek
+from ingest.architectures import open_transformer
+from ingest.checkpoints import find
+from ingest.flops import forward_flops, projection_flops
+from ingest.footprints import Extent
+from ingest.planning import plan_model
+from ingest.request import DEFAULT_JOBS, ModelSource
+from ingest.trial import Trial, beginning
+from tests.support import ingests
+from tests.support.coefficients import corpus
+from tests.support.models import KINDS, Kind, build
+
+pytestmark = pytest.mark.xdist_group("planning")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planning")
+    build(folder / "tiny", "opt", d_ffn=32)
+    ingests.write_corpus(folder)
+    return folder
+
+
+def run(folder: Path, *options: str) -> Result:
+    arguments = ["ingest", "--plan", str(folder / "tiny"), "--warehouse", str(folder / "w.duckdb"), *options]
+    arguments += ["--corpus", f"long={folder / 'long.txt'}", "--corpus", f"short={folder / 'short'}"]
+    return CliRunner().invoke(neurothek.main, arguments, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_operations_are_those_that_torch_counts(kind: Kind, tmp_path: Path) -> None:
+    """The counter sees matrix products only, as we do; its attention is the whole square too."""
+    transformer = open_transformer(find(str(build(tmp_path / "tiny", kind))))
+    length, n_sequences = 48, 3
+    stream = torch.zeros(n_sequences, length, transformer.shape.d_model)
+    with FlopCounterMode(display=False) as counter, torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        for layer in range(transformer.shape.n_layers):
+            with transformer.block(layer) as block:
+                stream = block(stream).stream
+    extent = Extent.full(n_sequences * length, sequence_length=length, n_domains=1)
+    assert forward_flops(transformer.shape, extent) == counter.get_total_flops()
+
+
+def test_operations_of_the_projections_are_two_a_product(folder: Path) -> None:
+    shape = open_transformer(find(str(folder / "tiny"))).shape
+    vectors = torch.zeros(shape.n_layers * shape.d_ffn + shape.vocab_size, shape.d_model)
+    with FlopCounterMode(display=False) as counter:
+        torch.zeros(shape.vocab_size, shape.d_model) @ vectors.T
+    assert projection_flops(shape) == counter.get_total_flops()
+
+
+def test_a_plan_says_all_and_writes_nothing(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    result = run(folder)
+    assert result.exit_code == 0, result.output
+    head, *lines = result.stdout.splitlines()
+    assert head.startswith("tiny: projections, activity, contexts, ngrams, positions on long+short (")
+    said = {line[:16].strip(): line[16:] for line in lines}
+    assert list(said) == ["order", "why", "memory", "disk", "warehouse", "forward pass", "time"]
+    assert said["order"] == "chunks outside, weights stay in memory"
+    assert "GB allowed" in said["memory"]
+    assert said["time"].startswith("about ")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_tight_plan_says_why_weights_are_read_again(folder: Path) -> None:
+    asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=DEFAULT_JOBS)
+    warehouse, model = ingests.open_warehouse(folder / "w.duckdb"), ModelSource(str(folder / "tiny"))
+    roomy = plan_model(warehouse, asked, model)
+    assert roomy.sweep is not None
+    result = run(folder, "--memory", str(roomy.sweep.memory_bytes - 1), "--batch-tokens", "200")
+    assert result.exit_code == 0, result.output
+    assert "weights are read layer by layer" in result.stdout
+    assert "GB to read and write instead of" in result.stdout
+
+
+def test_a_model_that_does_not_fit_fails_alone(folder: Path) -> None:
+    result = run(folder, "--memory", "1MB")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "measuring needs at least" in result.stderr
+    assert run(folder, str(folder / "absent")).exit_code == 2
+    assert "tiny: projections" in run(folder, str(folder / "absent")).stdout
+
+
+def test_what_is_finished_is_not_planned(folder: Path, tmp_path: Path) -> None:
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=("projections", "activity"))
+    model = ModelSource(str(folder / "tiny"))
+    ingests.measure(warehouse, folder / "tiny", asked)
+    assert plan_model(warehouse, asked, model).lines() == ["tiny: everything is up to date"]
+
+
+def test_growth_is_estimated_from_above_but_not_by_far(folder: Path, tmp_path: Path) -> None:
+    """An empty warehouse of 24 tables takes some megabytes of its own, so staged files are compared."""
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=DEFAULT_JOBS)
+    found = plan_model(warehouse, asked, ModelSource(str(folder / "tiny")))
+    assert found.sweep is not None
+    assert found.extent is not None
+    ingests.measure(warehouse, folder / "tiny", asked)
+    rows = {name: frame.estimated_size() for name, frame in ingests.everything(warehouse).items()}
+    measured = sum(rows[name] for name in ("projections", "postings", "token_neighbours", "activity", "contexts"))
+    measured += sum(rows[name] for name in ("ngrams", "triggers", "positions"))
+    assert measured / 10 < found.sweep.growth_bytes < measured * 3
+    assert found.forward_flops > 0
+    assert found.hours is not None
+    # A model of 10,000 weights and a text of 400 words take seconds.
+    assert 0 < found.hours < 0.1
+
+
+def test_a_trial_is_extended_to_all_layers_and_tokens() -> None:
+    trial = Trial(seconds=10.0, n_tokens=2_000, reading_seconds=4.0, fold_seconds=1.0, fold_seconds_a_token=0.001)
+    # 12 layers of 0.002 seconds an id, and of 1 + 0.001 seconds an id.
+    assert trial.sweep_seconds(n_layers=12, n_tokens=1_000) == pytest.approx(12 * (2 + 2))
+
+
+def test_the_beginning_of_a_text_is_its_first_sequences() -> None:
+    text = corpus([("a", 5), ("b", 9), ("a", 3)])
+    first = beginning(text, 2)
+    assert first.n_sequences == 2
+    assert first.tokens.tolist() == text.tokens[:14].tolist()
+    assert first.domain_of.tolist() == text.domain_of[:2].tolist()
+
+
+def test_verbose_says_what_was_decided_and_how_long_it_took(folder: Path) -> None:
+    arguments = ["ingest", str(folder / "tiny"), "--corpus", f"long={folder / 'long.txt'}", "--job", "contexts"]
+    arguments += ["--warehouse", str(folder / "verbose.duckdb")]
+    said = [CliRunner().invoke(neurothek.main, [*arguments, option]).stderr for option in ("-v", "-q")]
+    assert "tiny: chunks outside, since all weights fit" in said[0]
+    assert said[0].splitlines()[-1].startswith("took ")
+    assert said[1] == ""
