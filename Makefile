@@ -8,13 +8,17 @@ TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
-.PHONY: demo test test-crash check format bench docs clean
+.PHONY: demo test test-browser test-crash check format bench docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
 
 test: $(INSTALLED)
 	$(PYTEST)
+
+# Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
+test-browser: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m browser tests/dashboards/test_browser.py
 
 test-crash: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m crash

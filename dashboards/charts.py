@@ -24,7 +24,9 @@ _FEW = 5
 _LOG_TICKS = 6
 """Log axes would draw a line at every digit of every power: they go without lines, with a few ticks."""
 
-OfLayer = Literal["dead_share", "mean_frequency", "n_detectors", "n_detected", "n_cumulative"]
+OfLayer = Literal[
+    "dead_share", "mean_frequency", "n_detectors", "n_detected", "n_cumulative", "n_new", "positional_share"
+]
 
 _OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
     "dead_share": ("dead neurons of the layer", ("n_dead", "n_neurons", "n_tokens_seen")),
@@ -32,8 +34,16 @@ _OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
     "n_detectors": ("detectors in the layer", ("n_neurons",)),
     "n_detected": ("detected in the layer", ("n_frequent",)),
     "n_cumulative": ("detected in it or below", ("n_frequent",)),
+    "n_new": ("detected in it and not below", ("n_detected", "n_frequent")),
+    "positional_share": ("positional neurons of the layer", ("n_positional", "n_strong", "n_neurons", "n_sequences")),
 }
-_FORMATS = {"dead_share": ".2%", "mean_frequency": ".2%", "median_frequency": ".2%"}
+_FORMATS = {
+    "dead_share": ".2%",
+    "mean_frequency": ".2%",
+    "median_frequency": ".2%",
+    "positional_share": ".2%",
+    "share": ".2%",
+}
 
 
 @dataclass(frozen=True)
@@ -162,6 +172,41 @@ def dead_by_tokens(points: pl.DataFrame, look: Look) -> alt.Chart:
                 _counted("n_dead"),
                 _counted("n_neurons"),
             ],
+        )
+        .properties(height=HEIGHT)
+    )
+    return chart
+
+
+def bars_by_model(rows: pl.DataFrame, category: str, number: str, look: Look, *, order: str | None = None) -> alt.Chart:
+    """A number of each category as bars side by side, one a model.
+
+    Args:
+        rows: rows with model, the category and the number.
+        category: the column whose values stand below the bars.
+        number: the column to draw, a share or a count.
+        look: colours of the models.
+        order: the column that orders the categories; their order in the rows, unless given.
+    """
+    ordered = rows if order is None else rows.sort(order)
+    categories = ordered.get_column(category).unique(maintain_order=True).to_list()
+    models = [model for model in look.colours if model in set(rows.get_column("model"))]
+    axis = alt.Axis(format="~%", tickCount=_FEW) if number in _FORMATS else count_axis(rows.get_column(number))
+    more = [name for name in ("n_neurons", "n_strong", "n_alive") if name in rows.columns and name != number]
+    chart: alt.Chart = (
+        alt.Chart(rows)
+        .mark_bar()
+        .encode(
+            alt.X(
+                f"{category}:N",
+                sort=categories,
+                title=None,
+                axis=alt.Axis(labelAngle=0, ticks=False, labelOverlap="greedy"),
+            ),
+            alt.Y(f"{number}:Q", title=spoken(number), axis=axis),
+            look.colour(rows.get_column("model")),
+            xOffset=alt.XOffset("model:N", sort=models),
+            tooltip=["model:N", f"{category}:N", _counted(number), *(_counted(name) for name in more)],
         )
         .properties(height=HEIGHT)
     )

@@ -73,7 +73,7 @@ def server_command(*, port: int | None, hosts: Sequence[str], browser: bool) -> 
         **{f"theme.{kind}.primaryColor": colour for kind, colour in ACCENT.items()},
     }
     allowed = [f"--server.allowedHosts={host}" for host in _allowed_hosts(hosts)]
-    app = Path(__file__).with_name("app.py")
+    app = Path(__file__).with_name("server.py")
     settings = [f"--{name}={value}" for name, value in flags.items()]
     return [sys.executable, "-m", "streamlit", "run", str(app), *settings, *allowed]
 

@@ -2,9 +2,9 @@
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -13,9 +13,15 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from dashboards.page import Theme, theme
+from dashboards.pictures import Drawing, drawn
 from dashboards.text import plain
 from queries.sandbox import run_query
 
+Draw = Callable[[Theme], Drawing]
+"""A chart in the colours of a theme: the page's own, or of paper."""
+
+_PAPER_WIDTH = 640
 _PARAMETER = re.compile(r"\$(\w+)")
 
 
@@ -51,29 +57,55 @@ def filled(text: str, parameters: Mapping[str, Any]) -> str:
     return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
 
 
-def show_figure(title: str, chart: alt.Chart, caption: str, data: Data) -> None:
-    """Draw a chart with its caption, the SQL behind it and its data to download.
+def show_figure(title: str, draw: Draw, caption: str, data: Data) -> None:
+    """Draw a chart with its caption, the SQL behind it, and picture and data to download.
 
     Args:
         title: what it shows, in a few words.
-        chart: the drawing.
+        draw: makes the drawing in the colours of a theme.
         caption: what one sees and whose figure it is; shown as plain text.
         data: what was drawn.
     """
     st.markdown(f"**{plain(title)}**")
-    st.altair_chart(chart, width="stretch", key=f"chart-{data.name}-{title}", alt=title)
+    st.altair_chart(without_legend(draw(theme())), width="stretch", key=f"chart-{data.name}-{title}", alt=title)
     st.caption(plain(caption))
-    show_source(data)
+    show_source(data, partial(_on_paper, title, draw))
 
 
-def show_source(data: Data) -> None:
-    """The SQL behind something and its rows to take along, in one quiet row."""
+def without_legend(chart: Drawing) -> Drawing:
+    """The chart for a page that has one legend for all of its charts."""
+    bare: Drawing = chart.copy(deep=True)
+    colour = getattr(getattr(bare, "encoding", None), "color", None)
+    if isinstance(colour, alt.Color):
+        colour["legend"] = None
+    return bare
+
+
+def _on_paper(title: str, draw: Draw) -> Drawing:
+    """The chart as it stands by itself: with its title and its legend, on white."""
+    drawing: Drawing = draw("light").properties(title=title, width=_PAPER_WIDTH)
+    return drawing
+
+
+def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> None:
+    """The SQL behind something, its picture and its rows to take along, in one quiet row.
+
+    Files are made when somebody asks for them: a page does not wait for what it does not show.
+    """
     with st.container(horizontal=True, gap="small"):
         with st.popover("SQL behind it", type="tertiary"):
             st.code(data.sql, language="sql")
             st.page_link("views/sql.py", label="Open in the console", query_params={"query": data.sql})
-        _download(data, "CSV", csv_of(data.frame))
-        _download(data, "Parquet", parquet_of(data.frame))
+        if picture is not None:
+            _download(data.name, "PNG", "image/png", lambda: drawn(picture(), "png"))
+            _download(data.name, "SVG", "image/svg+xml", lambda: drawn(picture(), "svg"))
+        download_data(data.name, data.frame)
+
+
+def download_data(name: str, frame: pl.DataFrame) -> None:
+    """Two quiet buttons: the rows as CSV and as Parquet."""
+    _download(name, "CSV", "text/csv", lambda: csv_of(frame))
+    _download(name, "Parquet", "application/vnd.apache.parquet", lambda: parquet_of(frame))
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:
@@ -93,15 +125,15 @@ def parquet_of(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _download(data: Data, label: str, content: bytes) -> None:
+def _download(name: str, label: str, mime: str, content: Callable[[], bytes]) -> None:
     kind = label.lower()
     st.download_button(
         label,
         content,
-        file_name=f"{data.name}.{kind}",
-        mime={"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}[kind],
+        file_name=f"{name}.{kind}",
+        mime=mime,
         type="tertiary",
-        key=f"{kind}-{data.name}",
+        key=f"{kind}-{name}",
         on_click="ignore",
     )
 
@@ -111,6 +143,8 @@ def _json_text(element: pl.Expr) -> pl.Expr:
 
 
 def _literal(value: object) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, (list, tuple)):

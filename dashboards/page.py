@@ -14,9 +14,13 @@ from catalog.errors import NeurothekError
 from catalog.warehouse import WarehouseMissing
 from dashboards.text import plain
 from queries import listing
+from queries.corpora import measured_corpora
 from queries.errors import NoModels
 
 Theme = Literal["light", "dark"]
+
+_FEWEST_CORPORA = 2
+"""Of one there is nothing to choose."""
 
 # Streamlit leaves a hand's breadth above a page, and its editor sets SQL in the face of prose.
 _STYLE = """
@@ -55,18 +59,42 @@ def heading(title: str) -> None:
     st.title(plain(title), anchor=False)
 
 
-def missing(connection: duckdb.DuckDBPyConnection, what: str, models: Sequence[str]) -> None:
-    """Say that models were not measured on text, and which command does it."""
+def pick_corpus(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> str | None:
+    """Let the person choose a corpus where the models have several; None: the one that each model shows."""
+    names = sorted({one.corpus for one in measured_corpora(connection, models)})
+    if len(names) < _FEWEST_CORPORA:
+        return None
+    wanted = asked("corpus")
+    picked = st.selectbox(
+        "Corpus",
+        names,
+        index=names.index(wanted) if wanted in names else None,
+        key="corpus",
+        placeholder="shown corpus",
+        label_visibility="collapsed",
+    )
+    remember(corpus=picked)
+    return picked
+
+
+def missing(
+    connection: duckdb.DuckDBPyConnection,
+    what: str,
+    models: Sequence[str],
+    *,
+    jobs: Sequence[str] = ("activity", "contexts"),
+) -> None:
+    """Say that models were not measured by jobs, and which command does it."""
     listed = listing.models(connection)
     sources = dict(zip(listed.get_column("model"), listed.get_column("source"), strict=True))
     st.info(plain(what))
-    st.code(ingest_command({model: sources[model] for model in models}), language="sh", wrap_lines=True)
+    st.code(ingest_command({model: sources[model] for model in models}, jobs), language="sh", wrap_lines=True)
 
 
-def ingest_command(sources: Mapping[str, str]) -> str:
-    """What to type to run text through models: model -> where its weights came from."""
+def ingest_command(sources: Mapping[str, str], jobs: Sequence[str]) -> str:
+    """What to type to run jobs on models: model -> where its weights came from."""
     named = [source if Path(source).name == model else f"{model}={source}" for model, source in sources.items()]
-    return " ".join(["neurothek ingest", *map(shlex.quote, named), "--job activity --job contexts"])
+    return " ".join(["neurothek ingest", *map(shlex.quote, named), *(f"--job {job}" for job in jobs)])
 
 
 def theme() -> Theme:

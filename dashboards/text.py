@@ -19,6 +19,8 @@ _STYLE = """
 .nt-after { overflow: hidden; text-overflow: ellipsis; }
 .nt-after span { opacity: 0.75; }
 .nt-token { border-radius: 0.2rem; padding: 0.05rem 0; font-weight: 600; }
+.nt-legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.93rem; }
+.nt-legend i { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.4rem; }
 .nt-columns { margin: 0; padding: 0; font-size: 0.88rem; line-height: 1.35; }
 .nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
 .nt-columns dd { margin: 0; opacity: 0.7; }
@@ -43,6 +45,14 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     strongest = max((abs(place["activation"]) for place in places), default=0.0) or 1.0
     rows = [_place(place, f"{shade}{_alpha(abs(place['activation']) / strongest)}") for place in places]
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
+
+
+def legend_html(colours: Mapping[str, str]) -> str:
+    """One legend for the charts of a page: each name after a spot of its colour."""
+    spots = (
+        f'<span><i style="background: {colour}"></i>{html.escape(name)}</span>' for name, colour in colours.items()
+    )
+    return f'{_STYLE}<div class="nt-legend">{"".join(spots)}</div>'
 
 
 def columns_html(columns: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ class KnownModel:
     Attributes:
         model_id: its number in the file.
         name: its name.
+        variant: None for a plain size; else what sets the model apart.
         n_layers: number of blocks.
         d_ffn: feed-forward neurons per layer.
         tokenizer_id: its tokenizer.
@@ -24,6 +25,7 @@ class KnownModel:
 
     model_id: int
     name: str
+    variant: str | None
     n_layers: int
     d_ffn: int
     tokenizer_id: int

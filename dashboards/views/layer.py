@@ -86,7 +86,9 @@ def _distribution(data: Data, known: list[str]) -> None:
     left_out = data.frame.height - int(bins.get_column("n_neurons").sum())
     aside = f" Without such a number, and left out: {left_out:,}." if left_out else ""
     caption = f"{view('neurons').columns[number.column]}{aside} Ours."
-    show_figure(f"Neurons by {number.title}", charts.histogram(bins, number, ACCENT[theme()]), caption, data)
+    show_figure(
+        f"Neurons by {number.title}", lambda theme: charts.histogram(bins, number, ACCENT[theme]), caption, data
+    )
 
 
 def _scatter(neurons: pl.DataFrame, known: list[str]) -> pl.DataFrame:

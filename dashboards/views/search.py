@@ -6,7 +6,7 @@ import duckdb
 import streamlit as st
 
 from dashboards import tables
-from dashboards.figures import csv_of, parquet_of
+from dashboards.figures import download_data
 from dashboards.page import answer, asked, heading, remember
 from dashboards.text import plain
 from queries.models import choose_models
@@ -92,8 +92,7 @@ def _results(result: SearchResult) -> None:
     told = [name for name in COLUMNS if name not in ("n_words", "side") or found.get_column(name).n_unique() > 1]
     tables.link_to_neurons(found, told, key="found", height=640)
     with st.container(horizontal=True):
-        st.download_button("CSV", csv_of(found), "neurons.csv", "text/csv", type="tertiary", on_click="ignore")
-        st.download_button("Parquet", parquet_of(found), "neurons.parquet", type="tertiary", on_click="ignore")
+        download_data("neurons", found)
 
 
 def _side() -> Side:

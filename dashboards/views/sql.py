@@ -1,4 +1,4 @@
-"""The page that asks SQL: an editor views beside it; what is typed is judged, and runs in its own process."""
+"""The page that asks SQL: an editor with the views beside it; what is typed is judged, and runs in its own process."""
 
 import time
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 import neurothek
 from dashboards import tables
-from dashboards.figures import csv_of, parquet_of
+from dashboards.figures import download_data
 from dashboards.page import asked, heading, remember, said
 from dashboards.text import columns_html, plain
 from queries.asking import ask_people
@@ -58,8 +58,7 @@ def _answer(query: str) -> None:
     st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
     st.dataframe(tables.shown(frame, keep=tuple(frame.columns)), hide_index=True, key="answer")
     with st.container(horizontal=True):
-        st.download_button("CSV", csv_of(frame), "answer.csv", "text/csv", type="tertiary", on_click="ignore")
-        st.download_button("Parquet", parquet_of(frame), "answer.parquet", type="tertiary", on_click="ignore")
+        download_data("answer", frame)
 
 
 show()

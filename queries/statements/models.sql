@@ -2,6 +2,7 @@
 select
     models.model_id,
     models.name,
+    models.variant,
     models.n_layers,
     models.d_ffn,
     models.tokenizer_id,

@@ -1,0 +1,4 @@
+"""Which pages there are: name of the file in views/, which is the last part of the page's address, and its title."""
+
+PAGES = {"search": "Search", "neuron": "Neuron", "layer": "Layer", "sql": "SQL"}
+"""All pages but the first, which stands at the address of the dashboard itself."""

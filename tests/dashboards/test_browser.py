@@ -1,0 +1,156 @@
+"""The dashboard in a real browser: the way of a person from the first page to SQL, and every page in every dress."""
+
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+import neurothek
+from ingest.request import TextRequest
+from tests.support.browser import Visitor, chromium, served, visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+SMALL, LARGE = "mini-opt-0.7m", "mini-opt-2m"
+NEURON = f"{LARGE}/L3N170"
+PAGES = {
+    "compare": ("", {}),
+    "search": ("search", {"words": "school university"}),
+    "neuron": ("neuron", {"neuron": NEURON}),
+    "layer": ("layer", {"model": LARGE, "layer": "3"}),
+    "sql": ("sql", {"query": "from scaling_long limit 20"}),
+}
+TITLES = {"compare": "Compare sizes", "search": "Search", "neuron": NEURON, "layer": "Layer", "sql": "SQL"}
+
+
+@pytest.fixture(scope="module")
+def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two of the family that ships, measured on a little text: the demo in small."""
+    path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
+    text = TextRequest(tokens_per_domain=8_000)
+    outcomes = neurothek.open(path).ingest(SMALL, LARGE, text=text, device="cpu")
+    assert [outcome.problem for outcome in outcomes] == [None, None]
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Where tests run as root, as in a container, Chromium has no sandbox to offer.
+        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def base(demo_like: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(demo_like, tmp_path_factory.mktemp("server") / "server.log") as address:
+        yield address
+
+
+@pytest.fixture
+def person(browser: Browser, base: str) -> Iterator[Visitor]:
+    with visitor(browser, base) as looking:
+        yield looking
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_opens_by_its_address(browser: Browser, base: str, name: str, dark: bool) -> None:
+    path, parameters = PAGES[name]
+    with visitor(browser, base, dark=dark) as looking:
+        looking.open(path, **parameters)
+        assert looking.title() == TITLES[name]
+        assert looking.page.get_by_test_id("stException").count() == 0
+        for width in (1440, 800):
+            looking.page.set_viewport_size({"width": width, "height": 1000})
+            looking.shoot(f"{name}-{'dark' if dark else 'light'}-{width}")
+            # Nothing is wider than the window.
+            assert looking.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> None:
+    person.open(models=LARGE)
+    expect(person.page.get_by_role("button", name="Remove mini-opt")).to_have_count(1)
+    person.page.get_by_role("combobox", name="Models").click()
+    person.page.get_by_role("option", name=SMALL, exact=True).click()
+    person.page.keyboard.press("Escape")
+    person.settle()
+    expect(person.charts()).to_have_count(4)
+    expect(person.page.locator(".nt-legend")).to_contain_text(SMALL)
+    person.shoot("flow-1-compared")
+
+
+def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visitor) -> None:
+    person.open()
+    person.page.get_by_role("link", name="Search").click()
+    person.settle()
+    person.page.get_by_role("textbox", name="Words", exact=True).fill("school")
+    person.page.keyboard.press("Enter")
+    person.settle()
+    person.shoot("flow-2-found")
+    person.click_row()
+    expect(person.page.locator("h1").first).to_contain_text("mini-opt-")
+    address = person.title()
+    assert f"neuron={address}" in unquote(person.page.url)
+    person.shoot("flow-3-neuron")
+    person.page.reload()
+    person.settle()
+    assert person.title() == address
+    person.page.get_by_role("button", name="Next").click()
+    person.settle()
+    assert person.title() != address
+
+
+def test_sql_answers_and_refuses(person: Visitor) -> None:
+    person.open("sql")
+    editor = person.page.get_by_test_id("stTextArea").locator("textarea")
+    editor.fill("select count(*) as n from neurons")
+    person.page.get_by_role("button", name="Run").click()
+    expect(person.page.get_by_text("1 rows in")).to_be_visible()
+    person.settle()
+    person.shoot("flow-4-answered")
+    editor.fill("delete from store.models")
+    person.page.get_by_role("button", name="Run").click()
+    expect(person.page.get_by_test_id("stAlert")).to_be_visible()
+    person.settle()
+    assert person.page.get_by_test_id("stDataFrame").count() == 0
+    person.shoot("flow-5-refused")
+
+
+def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -> None:
+    person.open()
+    files = {}
+    for label in ("PNG", "SVG", "CSV", "Parquet"):
+        download = person.download(label)
+        assert download.suggested_filename == f"dead_by_depth.{label.lower()}"
+        download.save_as(tmp_path / label)
+        files[label] = (tmp_path / label).read_bytes()
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert ET.fromstring(files["SVG"]).tag == "{http://www.w3.org/2000/svg}svg"
+    assert LARGE in files["SVG"].decode()  # the legend, which the page shows once for all of its charts
+    rows = pl.read_parquet(io.BytesIO(files["Parquet"]))
+    assert set(rows.get_column("model")) == {SMALL, LARGE}
+    assert pl.read_csv(io.BytesIO(files["CSV"])).height == rows.height == 3 + 4
+
+
+def test_the_sql_behind_a_chart_opens_in_the_console(person: Visitor) -> None:
+    person.open()
+    person.page.get_by_text("SQL behind it").first.click()
+    person.page.get_by_role("link", name="Open in the console").click()
+    person.settle()
+    assert person.title() == "SQL"
+    expect(person.page.get_by_text("7 rows in")).to_be_visible()
+
+
+def test_a_script_token_shows_as_itself(browser: Browser, full_path: Path, tmp_path: Path) -> None:
+    with served(full_path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
+        found = neurothek.open(full_path).sql("select address from contexts_text where token = ' <script>' limit 1")
+        looking.open("neuron", neuron=found.item())
+        expect(looking.page.get_by_text("·<script>").first).to_be_visible()
+        looking.shoot("script-token")

@@ -1,0 +1,156 @@
+"""A person at a browser: Debian's Chromium driven by Playwright, and the dashboard's server it looks at."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import quote, urlencode
+
+from playwright.sync_api import Browser, Download, Locator, Page
+
+SCREENSHOTS = "NEUROTHEK_SCREENSHOTS"
+"""The environment variable with the folder that keeps screenshots."""
+
+_STARTING_SECONDS = 30
+_SETTLE_MS = 700
+"""Streamlit says that a run has ended before its tables listen to clicks."""
+
+
+def chromium() -> Path:
+    """Debian's Chromium, or another of that make."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    raise FileNotFoundError("these tests need the browser Chromium: apt-get install chromium")
+
+
+@contextmanager
+def served(warehouse: Path, log: Path) -> Iterator[str]:
+    """The dashboard of a warehouse as `neurothek dashboard` serves it; yields its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    start = "import neurothek; neurothek.main()"
+    options = ["dashboard", "--no-browser", "--port", str(port), "--warehouse", str(warehouse)]
+    with log.open("wb") as output:
+        server = subprocess.Popen([sys.executable, "-c", start, *options], stdout=output, stderr=output, env=os.environ)
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(timeout=30)
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + _STARTING_SECONDS
+    while time.monotonic() < end:
+        assert server.poll() is None, log.read_text("utf-8")
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except URLError:
+            time.sleep(0.1)
+    raise TimeoutError(f"the dashboard did not start:\n{log.read_text('utf-8')}")
+
+
+@dataclass
+class Visitor:
+    """One window on a dashboard, and everything that went wrong in it.
+
+    Attributes:
+        page: the window.
+        base: the dashboard's address.
+        problems: errors of the console and of scripts, refused requests, and requests to anybody else.
+    """
+
+    page: Page
+    base: str
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Watch the window."""
+        page = self.page
+        page.on("console", lambda said: self.problems.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("response", lambda got: self.problems.append(f"{got.status} {got.url}") if got.status >= 400 else None)
+        page.on("request", lambda request: self._check_address(request.url))
+
+    def _check_address(self, url: str) -> None:
+        here = (f"{self.base}/", self.base.replace("http", "ws", 1), "data:", "blob:")
+        if not url.startswith(here):
+            self.problems.append(f"asked elsewhere: {url}")
+
+    def open(self, path: str = "", **parameters: str) -> None:
+        """Type an address."""
+        query = f"?{urlencode(parameters, quote_via=quote)}" if parameters else ""
+        self.page.goto(f"{self.base}/{path}{query}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page has run and listens."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
+        self.page.wait_for_timeout(_SETTLE_MS)
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
+
+    def title(self) -> str:
+        """The heading of the page."""
+        return self.page.locator("h1").first.inner_text()
+
+    def click_row(self, number: int = 0, *, table: int = 0) -> None:
+        """Click the first cell of a table's row: cells are drawn on a canvas, so it is a place and no element."""
+        box = self.page.locator("[data-testid=stDataFrame] canvas").nth(table).bounding_box()
+        assert box is not None
+        self.page.mouse.click(box["x"] + 90, box["y"] + 36 + 33 * number + 16)
+        self.settle()
+
+    def charts(self) -> Locator:
+        """The charts of the page."""
+        return self.page.locator("[data-testid=stVegaLiteChart]")
+
+    def download(self, label: str, number: int = 0) -> Download:
+        """Press a download button and wait for the file."""
+        with self.page.expect_download(timeout=30_000) as waiting:
+            button = self.page.get_by_test_id("stDownloadButton").get_by_text(re.compile(f"^{label}$"))
+            button.nth(number).click()
+        return waiting.value
+
+    def shoot(self, name: str) -> None:
+        """Keep a screenshot of the whole page, where somebody asked for them."""
+        folder = os.environ.get(SCREENSHOTS)
+        if not folder:
+            return
+        # Streamlit scrolls inside the window: the window is made as high as the page.
+        size = self.page.viewport_size
+        assert size is not None
+        height = int(self.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
+        self.page.set_viewport_size({"width": size["width"], "height": min(4000, max(size["height"], height + 80))})
+        self.page.wait_for_timeout(_SETTLE_MS)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=str(Path(folder) / f"{name}.png"))
+        self.page.set_viewport_size(size)
+
+
+@contextmanager
+def visitor(browser: Browser, base: str, *, width: int = 1440, dark: bool = False) -> Iterator[Visitor]:
+    """A window of a width, on a light or a dark screen; whatever went wrong in it fails the test that looked."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", accept_downloads=True
+    )
+    try:
+        looking = Visitor(context.new_page(), base)
+        yield looking
+        assert looking.problems == []
+    finally:
+        context.close()
