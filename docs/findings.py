@@ -1,10 +1,11 @@
-"""Write the figures of findings.md: losses from the cards and, given a warehouse, activity: `-m docs.findings PATH`."""
+"""Write the figures of findings.md: losses from the cards and, given a warehouse, the rest: `-m docs.findings PATH`."""
 
 import re
 import sys
 from pathlib import Path
 
 import neurothek
+from docs.claims import table
 from ingest import minis
 from queries.compare import Comparison
 
@@ -69,5 +70,7 @@ def with_losses() -> str:
 if __name__ == "__main__":
     page = with_losses()
     if len(sys.argv) > 1:
-        page = with_block(page, "activity", activity(neurothek.open(sys.argv[1]).compare()))
+        warehouse = neurothek.open(sys.argv[1])
+        page = with_block(page, "activity", activity(warehouse.compare()))
+        page = with_block(page, "claims", table(warehouse))
     PAGE.write_text(page, "utf-8")
