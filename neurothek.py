@@ -24,6 +24,7 @@ from ingest.commands import demo, ingest
 from ingest.train_commands import train
 from queries.commands import compare, corpora, models, neuron, runs, schema, search, views
 from queries.sql_commands import sql
+from queries.trace_commands import trace
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from queries.neuron import NeuronPage
     from queries.provenance import Provenance
     from queries.search import SearchResult
+    from queries.trace import TracePage
 
 __all__ = ["Neurothek", "NeurothekError", "main", "open"]
 __version__ = "0.1.0"
@@ -185,6 +187,40 @@ class Neurothek:
         save_all(charts, Path(folder))
         return figures
 
+    def trace(
+        self,
+        model: str,
+        prompt: str,
+        *,
+        position: int | None = None,
+        top: int = 5,
+        token: str | None = None,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> TracePage:
+        """How a model builds its prediction at one position of a prompt; see `ingest.live.trace`.
+
+        Raises:
+            NeurothekError: there is no such model or token, its weights are not at hand, or the prompt does not fit.
+        """
+        from ingest import live
+        from queries.trace import measured_model, token_of, trace_page
+
+        with self.reader() as connection:
+            known = measured_model(connection, model)
+            token_id, text = (None, None) if token is None else token_of(connection, known, token)
+        opened = live.open_measured(
+            model,
+            source=known.source,
+            revision=known.revision,
+            weights_sha256=known.weights_sha256,
+            weights=None if weights is None else Path(weights),
+            allow_pickle=allow_pickle,
+        )
+        traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id)
+        with self.reader() as connection:
+            return trace_page(connection, known, traced, token=text)
+
     def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
         """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
 
@@ -270,6 +306,7 @@ _COMMANDS: Sequence[click.Command] = (
     search,
     neuron,
     compare,
+    trace,
     sql,
     dashboard,
     views,

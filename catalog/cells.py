@@ -12,7 +12,10 @@ from catalog.visible import readable, visible, visible_list
 MISSING = "-"
 
 TOKEN_COLUMNS = frozenset(
-    {"token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"}
+    {
+        *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
+        *("tokens before", "tokens after"),
+    }
 )
 """Columns that hold tokens, in which white space must be seen."""
 

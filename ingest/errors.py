@@ -459,3 +459,52 @@ class ClusterMemoryTooSmall(NeurothekError):
             f"clustering needs at least {needed / 1e9:.2f} GB of memory, but --memory allows {asked / 1e9:.2f} GB:"
             " allow more"
         )
+
+
+# Questions that need the model
+
+
+class PromptEmpty(NeurothekError):
+    """A prompt without tokens."""
+
+    def __init__(self, prompt: str) -> None:
+        super().__init__(f"the prompt {prompt!r} has no tokens; give a text of at least one")
+
+
+class PromptTooLong(NeurothekError):
+    """A prompt that does not fit the model's context."""
+
+    def __init__(self, length: int, context_length: int) -> None:
+        super().__init__(
+            f"the prompt has {length:,} tokens, and the model reads {context_length:,} at most; shorten the prompt"
+        )
+
+
+class PositionMissing(NeurothekError):
+    """A position outside the prompt."""
+
+    def __init__(self, position: int, length: int) -> None:
+        super().__init__(
+            f"there is no position {position} in a prompt of {length:,} tokens; positions are 0 to {length - 1:,},"
+            " or -1 for the last"
+        )
+
+
+class WeightsNotAtHand(NeurothekError):
+    """A measured model whose weights are not where they came from."""
+
+    def __init__(self, model: str, place: str, problem: str) -> None:
+        super().__init__(
+            f"this answer needs the weights of {model}, which were looked for at {place!r}: {problem};"
+            " say where they lie with --weights PATH"
+        )
+
+
+class OtherWeights(NeurothekError):
+    """Weights at hand that are not those of the warehouse."""
+
+    def __init__(self, model: str, place: str) -> None:
+        super().__init__(
+            f"the weights at {place!r} are not those that were measured as {model};"
+            " name the right folder with --weights PATH, or measure these under another name"
+        )

@@ -37,14 +37,17 @@ def score(lens: Lens, layers: Sequence[Layer], readings: Readings, transformer: 
         values = transformer.value_vectors(number)
         found.append(
             LayerScores(
-                candidate=_scores(lens, layer, values, readings.tops[:, number, 0]),
-                final=_scores(lens, layer, values, readings.final),
+                candidate=token_scores(lens, layer, values, readings.tops[:, number, 0]),
+                final=token_scores(lens, layer, values, readings.final),
             )
         )
     return found
 
 
-def _scores(lens: Lens, layer: Layer, values: Float[Tensor, "d_ffn d_model"], rows: Int[Tensor, " examples"]) -> Scores:
+def token_scores(
+    lens: Lens, layer: Layer, values: Float[Tensor, "d_ffn d_model"], rows: Int[Tensor, " examples"]
+) -> Scores:
+    """The scores of one layer's picked neurons for one token an example, a row of the vocabulary."""
     divisors = lens.divisors(layer.pre)
     parts = [
         scores(layer.coefficients[some], values[layer.neurons[some]], rows[some], lens=lens, divisors=divisors[some])

@@ -68,6 +68,11 @@ class Tokenizer:
         text: str = self._backend.decode(ids.tolist(), skip_special_tokens=True)
         return text
 
+    def texts(self, ids: np.ndarray) -> tuple[str, ...]:
+        """The exact text of each id, as the table `tokens` has it."""
+        places = np.searchsorted(self.ids, ids).tolist()
+        return tuple(self._text(int(number), self.pieces[place]) for number, place in zip(ids, places, strict=True))
+
     def frame(self) -> pl.DataFrame:
         """[vocab_size] rows of the table `tokens`: token_id, piece, text, word, is_special."""
         texts = [self._text(token_id, piece) for token_id, piece in zip(self.ids.tolist(), self.pieces, strict=True)]

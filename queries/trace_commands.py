@@ -1,0 +1,42 @@
+"""The command `trace`: how a model builds its prediction for one prompt."""
+
+from pathlib import Path
+
+import click
+
+from catalog.commands import Format, common_options, format_option, show_tables
+
+
+@click.command()
+@click.argument("model")
+@click.argument("prompt")
+@click.option("--position", type=int, help="Position to look at, from 0, or from -1 backwards.  [default: the last]")
+@click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Tokens before and after an FFN.")
+@click.option("--token", metavar="TEXT", help="Show the ranks and scores of this token too; ·school is ' school'.")
+@click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights.  [default: where they were]")
+@click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
+@format_option
+@common_options
+@click.pass_context
+def trace(  # noqa: PLR0917 - click hands arguments over by name
+    ctx: click.Context,
+    /,
+    model: str,
+    prompt: str,
+    position: int | None,
+    top: int,
+    token: str | None,
+    weights: Path | None,
+    allow_pickle: bool,
+    output_format: Format,
+) -> None:
+    """Follow how MODEL, one of the warehouse, builds its prediction after PROMPT, layer by layer.
+
+    Shown are the top tokens before and after each FFN, the rank of the token predicted in the end, where it comes to
+    stay at the top (saturation) and where another is pushed down furthest (elimination), and the ten neurons that add
+    most. The model itself is run for it, from the weights that were measured.
+    """
+    page = ctx.obj.trace(
+        model, prompt, position=position, top=top, token=token, weights=weights, allow_pickle=allow_pickle
+    )
+    show_tables(page.sections(), output_format, page.data(), head=page.summary)
