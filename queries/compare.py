@@ -1,7 +1,7 @@
 """Models side by side: headline numbers, and how they change with depth."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import duckdb
@@ -12,6 +12,7 @@ from queries.comparability import Way, why_not_comparable
 from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora
 from queries.models import choose_models
 from queries.notebook import html_page, text_page
+from queries.saturation import SATURATION_COLUMNS, saturation, saturation_sections
 from queries.sections import Section
 from queries.statement import ask, conform
 from queries.typology import Typology, halves, typology
@@ -44,6 +45,7 @@ class Comparison:
         models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
         layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
         typology: the kinds of neurons, of the models that are compared on their shown corpora.
+        saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
         elsewhere: the other models, which were compared on another corpus than their shown one.
         common_corpus: a corpus that makes more of the models comparable; None if there is none.
     """
@@ -51,6 +53,7 @@ class Comparison:
     models: pl.DataFrame
     layers: pl.DataFrame
     typology: Typology
+    saturation: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(SATURATION_COLUMNS)))
     elsewhere: tuple[str, ...] = ()
     common_corpus: str | None = None
 
@@ -140,11 +143,12 @@ class Comparison:
             ),
             Section("halves of the network", self._in_order(halves(self.layers)), _HALVES),
             *self.typology.sections(),
+            *saturation_sections(self.saturation),
         ]
 
     def data(self) -> dict[str, Any]:
         """The comparison for programs."""
-        return {"models": self.models, "layers": self.layers, **self.typology.data()}
+        return {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
@@ -188,6 +192,7 @@ def compare(
         models=_judged(scaling, why_not),
         layers=conform(layers, LAYER_COLUMNS),
         typology=typology(connection, on_shown),
+        saturation=saturation(connection, on_shown),
         elsewhere=tuple(name for name in chosen if name not in on_shown),
         common_corpus=common,
     )
