@@ -32,12 +32,15 @@ if TYPE_CHECKING:
 
     from catalog.warehouse import Warehouse
     from dashboards.paper import Figure
+    from queries.alike import AlikeResult
     from queries.compare import Comparison
     from queries.limits import Answer, Limits
     from queries.neuron import NeuronPage
     from queries.provenance import Provenance
+    from queries.question import Question
     from queries.search import SearchResult
     from queries.trace import TracePage
+    from queries.triggered import TriggeredResult
 
 __all__ = ["Neurothek", "NeurothekError", "main", "open"]
 __version__ = "0.1.0"
@@ -113,17 +116,36 @@ class Neurothek:
         with self.reader() as connection:
             return provenance(connection, query)
 
-    def search(self, *words: str, **conditions: Any) -> SearchResult:
+    def search(
+        self, *words: str, like: str | None = None, **conditions: Any
+    ) -> SearchResult | TriggeredResult | AlikeResult:
         """Neurons that promote or suppress words; conditions are the fields of `queries.question.Question`.
+
+        Without words, `triggered_by` finds neurons by what they fire on, and `like` by the address of one of them.
 
         Raises:
             NeurothekError: a word is no token, or a condition makes no sense.
         """
         from queries.question import Question
-        from queries.search import search as find
+
+        return self.answer(Question(words=words, **conditions), like=like)
+
+    def answer(self, question: Question, *, like: str | None = None) -> SearchResult | TriggeredResult | AlikeResult:
+        """Answer a search that has been put together.
+
+        Raises:
+            NeurothekError: it cannot be answered.
+        """
+        from queries.alike import alike
+        from queries.search import search
+        from queries.triggered import triggered
 
         with self.reader() as connection:
-            return find(connection, Question(words=words, **conditions))
+            if like is not None:
+                return alike(connection, like, question)
+            if question.triggered_by and not question.words:
+                return triggered(connection, question)
+            return search(connection, question)
 
     def neuron(self, address: str, *, corpus: str | None = None) -> NeuronPage:
         """Everything about one neuron, such as "opt-125m/L3N1702".

@@ -9,10 +9,16 @@ from catalog.commands import Format, common_options, format_option, note, show_f
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", nargs=-1)
 @click.option("--side", type=click.Choice(["promoted", "suppressed", "both"]), default="promoted", show_default=True)
+@click.option("--suppresses", multiple=True, metavar="WORD", help="They must suppress this word, too (repeatable).")
+@click.option("--triggered-by", multiple=True, metavar="WORD", help="Neurons that fire on a word or short phrase.")
+@click.option("--like", metavar="ADDRESS", help="Neurons whose lists overlap most with those of this one.")
+@click.option("--concept", is_flag=True, help="Widen the words with their nearest tokens.")
+@click.option("--neighbours", type=click.IntRange(0), default=5, show_default=True, help="How many, for each word.")
 @click.option("--model", "-m", "models", multiple=True, help="Only this model (repeatable).")
 @click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
+@click.option("--depth", help="Only this range of depths, such as 0.5-1.")
 @click.option("--all/--any", "match_all", default=False, help="Neurons that list every word, or any.  [default: any]")
 @click.option("--exact", is_flag=True, help="Take the words as exact tokens, white space and case included.")
 @click.option("--without", multiple=True, metavar="WORD", help="Leave out neurons that list this word (repeatable).")
@@ -24,19 +30,29 @@ from catalog.commands import Format, common_options, format_option, note, show_f
 @common_options
 @click.pass_context
 def search(
-    ctx: click.Context, /, words: tuple[str, ...], layer: str | None, output_format: Format, **options: Any
+    ctx: click.Context,
+    /,
+    like: str | None,
+    layer: str | None,
+    depth: str | None,
+    output_format: Format,
+    **options: Any,
 ) -> None:
     """Find the neurons that promote or suppress WORDS, best z-score first.
 
     A word stands for every token that reads so, whatever its case and white space: school finds " school", "School"
-    and "SCHOOL". In tables white space is visible: ·school is " school", ↵ a newline.
-    """
-    from queries.question import Question, parse_layers
-    from queries.search import search as find
+    and "SCHOOL"; "he,him,his" is any of the three. In tables white space is visible: ·school is " school", ↵ a newline.
 
+    With --triggered-by and without WORDS, neurons that fire on these, by recall and share; beside WORDS it is a
+    condition. With --like ADDRESS, neurons that do alike in any model with the same tokenizer.
+    """
+    from queries.question import Question, parse_depth, parse_layers
+
+    if like is not None and (options["words"] or options["triggered_by"]):
+        raise click.UsageError("--like stands without words and --triggered-by")
     layers = None if layer is None else parse_layers(layer)
-    with ctx.obj.reader() as connection:
-        result = find(connection, Question(words=words, layers=layers, **options))
+    depths = None if depth is None else parse_depth(depth)
+    result = ctx.obj.answer(Question(layers=layers, depth=depths, **options), like=like)
     for remark in result.notes:
         note(remark)
     if output_format == "table":

@@ -123,6 +123,47 @@ class BadLayers(NeurothekError):
         super().__init__(f"{text!r} is no range of layers; write one as 3 or several as 3-5")
 
 
+class BadDepth(NeurothekError):
+    """A range of depths that is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is no range of depths; write one within 0 and 1, such as 0.5-1")
+
+
+class NoLayersLeft(NeurothekError):
+    """Layers and depths that no model has."""
+
+    def __init__(self) -> None:
+        super().__init__("no model asked about has a layer in that range of layers and depths; ask for a wider one")
+
+
+class NotMeasured(NeurothekError):
+    """A question about measurements that no model asked about has."""
+
+    def __init__(self, what: str, job: str) -> None:
+        super().__init__(f"{what} of no model asked about; measure them with `neurothek ingest MODEL --job {job}`")
+
+
+class PhraseTooLong(NeurothekError):
+    """A phrase of more tokens than the n-grams that were counted."""
+
+    def __init__(self, phrase: str, pieces: Sequence[str], longest: int) -> None:
+        super().__init__(
+            f"{phrase!r} is {len(pieces)} tokens ({' '.join(map(visible, pieces))}), and n-grams of at most {longest}"
+            " were counted; ask for a shorter phrase"
+        )
+
+
+class OtherTokenizer(NeurothekError):
+    """Models whose tokens cannot be compared."""
+
+    def __init__(self, asked: str, others: Sequence[str]) -> None:
+        super().__init__(
+            f"the tokens of {listed(others)} are not those of {asked}, so their lists cannot be compared; ask for"
+            " models with the same tokenizer (see `neurothek models --format json`)"
+        )
+
+
 class BadOption(NeurothekError):
     """A condition of a question, given in Python, that is of the wrong kind or out of range."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from queries.errors import BadLayers, BadOption
+from queries.errors import BadDepth, BadLayers, BadOption
 
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -15,10 +15,15 @@ class Question:
     """What is searched for.
 
     Attributes:
-        words: words, or exact tokens if `exact`.
+        words: words, groups of words of which any will do ("he,him,his"), or exact tokens if `exact`.
         side: whether the neurons promote or suppress them.
+        suppresses: words that the neurons must suppress at the same time; then every word must be listed.
+        concept: widen the words with their nearest tokens in each model's unembedding.
+        neighbours: how many words to add to each word of a concept.
+        triggered_by: words or short phrases that the neurons must fire on: one of them at least.
         models: names of models; none: all.
         layers: first and last layer.
+        depth: first and last depth, from 0 to 1.
         match_all: keep only neurons that list every word.
         exact: take the words as exact texts of tokens.
         without: words that the neurons must not list on that side.
@@ -33,8 +38,13 @@ class Question:
 
     words: tuple[str, ...]
     side: Side = "promoted"
+    suppresses: tuple[str, ...] = ()
+    concept: bool = False
+    neighbours: int = 5
+    triggered_by: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     layers: tuple[int, int] | None = None
+    depth: tuple[float, float] | None = None
     match_all: bool = False
     exact: bool = False
     without: tuple[str, ...] = ()
@@ -45,12 +55,12 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
-        for name in ("words", "models", "without"):
+        for name in ("words", "suppresses", "triggered_by", "models", "without"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name in ("match_all", "exact", "alive"):
+        for name in ("match_all", "exact", "alive", "concept"):
             if not isinstance(getattr(self, name), bool):
                 raise BadOption(name, getattr(self, name), "it is True or False")
-        for name, least in (("min_count", 0), ("limit", 1)):
+        for name, least in (("min_count", 0), ("limit", 1), ("neighbours", 0)):
             value = getattr(self, name)
             if not _is_whole(value) or value < least:
                 raise BadOption(name, value, f"it is a whole number from {least} on")
@@ -59,6 +69,9 @@ class Question:
         if not isinstance(self.where, str | None):
             raise BadOption("where", self.where, "write a condition as text, such as where='frequency < 0.01'")
         _check_layers(self.layers)
+        _check_depth(self.depth)
+        if self.suppresses and self.side != "promoted":
+            raise BadOption("side", self.side, "beside words that must be suppressed, the others are promoted")
 
 
 def parse_layers(text: str) -> tuple[int, int]:
@@ -72,6 +85,21 @@ def parse_layers(text: str) -> tuple[int, int]:
     if not (first.isdecimal() and last.isdecimal()) or int(first) > int(last) or text.endswith("-"):
         raise BadLayers(text)
     return int(first), int(last)
+
+
+def parse_depth(text: str) -> tuple[float, float]:
+    """`0.5-1` as the first and the last depth.
+
+    Raises:
+        BadDepth: it is no such range.
+    """
+    try:
+        first, last = (float(part) for part in text.replace(" ", "").split("-"))
+    except ValueError as error:
+        raise BadDepth(text) from error
+    if not 0 <= first <= last <= 1:
+        raise BadDepth(text)
+    return first, last
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
@@ -95,6 +123,18 @@ def _check_layers(layers: object) -> None:
     is_pair = isinstance(layers, Sequence) and len(layers) == 2 and all(_is_whole(layer) for layer in layers)
     if not is_pair or not 0 <= layers[0] <= layers[1]:  # type: ignore[index]  # a pair, as is_pair says
         raise BadOption("layers", layers, "it is the first and the last layer, such as layers=(3, 5)")
+
+
+def _check_depth(depth: object) -> None:
+    if depth is None:
+        return
+    is_pair = isinstance(depth, Sequence) and len(depth) == 2 and all(_is_number(part) for part in depth)
+    if not is_pair or not 0 <= depth[0] <= depth[1] <= 1:  # type: ignore[index]  # a pair, as is_pair says
+        raise BadOption("depth", depth, "it is the first and the last depth, such as depth=(0.5, 1.0)")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_whole(value: object) -> bool:

@@ -1,23 +1,23 @@
 """Search by word: which neurons promote or suppress a token, ranked by z-score."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import duckdb
 import polars as pl
 
 from catalog.tables import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
-from queries.errors import BadPredicate, NoSuchLayer, NoSuchWord, NothingAsked, SplitNotFound
+from queries.concepts import Neighbour, neighbours_of, remarks
+from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
+from queries.filtered import filtered_records
 from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
-from queries.predicates import insert_predicate
-from queries.question import Question
-from queries.sandbox import translated
+from queries.question import Question, Side
+from queries.ranges import layers_of
 from queries.sections import Section
-from queries.statement import framed, records, statement
-from queries.views import view
+from queries.statement import framed
+from queries.triggered import triggered_neurons
 from queries.words import Term, find_terms, nearest_words
 
 COLUMNS: Mapping[str, pl.DataType] = {
@@ -70,12 +70,15 @@ class SearchResult:
         words = ", ".join(self.question.words)
         doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[self.question.side]
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        return f"{first}{self.n_found:,} neurons that {doing} {words}"
+        also = f" and suppress {', '.join(self.question.suppresses)}" if self.question.suppresses else ""
+        fire = f" and fire on {', '.join(self.question.triggered_by)}" if self.question.triggered_by else ""
+        return f"{first}{self.n_found:,} neurons that {doing} {words}{also}{fire}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one token was asked for."""
         place = pl.col("place").alias("#")
-        side = [pl.col("side")] if self.question.side == "both" else []
+        two_sided = self.question.side == "both" or bool(self.question.suppresses)
+        side = [pl.col("side" if self.question.side == "both" else "matched_sides")] if two_sided else []
         if bool((self.neurons.get_column("matched").list.len() <= 1).all()):
             names = {
                 "matched_ranks": "rank",
@@ -120,11 +123,15 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     if not question.words:
         raise NothingAsked
     models = choose_models(connection, question.models)
-    _check_layers(question, models)
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
+    opposite = find_terms(connection, question.suppresses, tokenizer_ids, exact=question.exact)
     banned = _banned(connection, question, tokenizer_ids)
-    rows = _run(connection, question, _parameters(question, models, terms, banned))
+    widened = _widened(connection, question, models, terms)
+    parameters = _parameters(
+        question, models, [*_sided(terms, question.side), *_sided(opposite, "suppressed")], banned, widened
+    )
+    rows = filtered_records(connection, "search", question.where, parameters | _eligible(connection, question, models))
     if not rows:
         _raise_if_split(connection, terms, tokenizer_ids)
     return SearchResult(
@@ -132,20 +139,8 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
         terms=tuple(terms),
         neurons=framed(rows, COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
-        notes=tuple(_notes(question, models, terms)),
+        notes=(*_notes(question, models, [*terms, *opposite]), *_added(question, models, widened)),
     )
-
-
-def _run(
-    connection: duckdb.DuckDBPyConnection, question: Question, parameters: Mapping[str, object]
-) -> list[dict[str, Any]]:
-    text = insert_predicate(statement("search"), question.where, list(view("neurons").columns))
-    try:
-        return records(connection, text, parameters)
-    except duckdb.Error as error:
-        if question.where is None:
-            raise
-        raise BadPredicate(question.where, f"cannot be evaluated ({translated(connection, error)})") from error
 
 
 def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
@@ -158,24 +153,57 @@ def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer
     return tokens
 
 
-def _check_layers(question: Question, models: Sequence[KnownModel]) -> None:
-    deepest = max(model.n_layers for model in models) - 1
-    if question.layers is not None and question.layers[0] > deepest:
-        raise NoSuchLayer(question.layers[0], deepest)
+def _widened(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], terms: Sequence[Term]
+) -> dict[int, list[Neighbour]]:
+    if not question.concept:
+        return {}
+    return neighbours_of(connection, models, terms, limit=question.neighbours, without=question.without)
+
+
+def _eligible(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
+) -> dict[str, object]:
+    """The neurons to choose among, where only those that fire on a word are asked for."""
+    triggers = replace(question, match_all=False, where=None)
+    neurons = triggered_neurons(connection, triggers, models) if question.triggered_by else []
+    return {
+        "is_restricted": bool(question.triggered_by),
+        "eligible_model_ids": [model_id for model_id, _, _ in neurons],
+        "eligible_layers": [layer for _, layer, _ in neurons],
+        "eligible_neurons": [neuron for _, _, neuron in neurons],
+    }
+
+
+def _sided(terms: Sequence[Term], side: Side) -> list[tuple[Term, Side]]:
+    return [(term, side) for term in terms]
 
 
 def _parameters(
-    question: Question, models: Sequence[KnownModel], terms: Sequence[Term], banned: Sequence[Term]
+    question: Question,
+    models: Sequence[KnownModel],
+    terms: Sequence[tuple[Term, Side]],
+    banned: Sequence[Term],
+    widened: Mapping[int, Sequence[Neighbour]],
 ) -> dict[str, object]:
-    words = list(dict.fromkeys(term.word for term in terms))
+    layers = layers_of(question, models)
+    words = list(dict.fromkeys((term.word, side) for term, side in terms))
+    added = list(dict.fromkeys(one.word for found in widened.values() for one in found))
     asked = [
-        (model.model_id, words.index(term.word), part_number, token.token_id)
+        (model.model_id, words.index((term.word, side)), part_number, token.token_id, side)
         for model in models
-        for term in terms
+        for term, side in terms
         if term.tokenizer_id == model.tokenizer_id
         for part_number, part in enumerate(term.parts)
         for token in part
     ]
+    asked += [
+        (model_id, len(words) + added.index(one.word), 0, token.token_id, question.side)
+        for model_id, found in widened.items()
+        for one in found
+        for token in one.tokens
+    ]
+    asked = [row for row in asked if row[0] in layers]
     unwanted = [
         (model.model_id, token.token_id)
         for model in models
@@ -183,18 +211,18 @@ def _parameters(
         if term.tokenizer_id == model.tokenizer_id
         for token in term.parts[0]
     ]
-    first_layer, last_layer = question.layers or (0, 2**15 - 1)
     return {
         "model_ids": [row[0] for row in asked],
         "word_numbers": [row[1] for row in asked],
         "part_numbers": [row[2] for row in asked],
         "token_ids": [row[3] for row in asked],
+        "word_sides": [row[4] for row in asked],
+        "first_layers": [layers[row[0]][0] for row in asked],
+        "last_layers": [layers[row[0]][1] for row in asked],
         "banned_model_ids": [row[0] for row in unwanted],
         "banned_token_ids": [row[1] for row in unwanted],
         "sides": ["promoted", "suppressed"] if question.side == "both" else [question.side],
-        "first_layer": first_layer,
-        "last_layer": last_layer,
-        "match_all": question.match_all,
+        "match_all": question.match_all or bool(question.suppresses),
         "n_words": len(words),
         "min_count": question.min_count,
         "alive": question.alive,
@@ -217,6 +245,10 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
     if silent and (question.alive or question.min_count):
         notes.append(f"not measured on text, so left out: {', '.join(silent)}")
     return notes
+
+
+def _added(question: Question, models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbour]]) -> list[str]:
+    return remarks(models, widened, question.neighbours) if question.concept else []
 
 
 def _meaning(term: Term) -> str:

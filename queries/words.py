@@ -49,7 +49,8 @@ def find_terms(
     """What each word means in each tokenizer; a tokenizer that cannot write a word has no term for it.
 
     A word means every token that reads the same without surrounding white space and case. One that is no token is
-    split into the fewest tokens that spell it, as it would stand inside a sentence.
+    split into the fewest tokens that spell it, as it would stand inside a sentence. A word with commas in it that is no
+    token itself is a group: any token of any of its words stands for it.
 
     Raises:
         BlankWord: a word is white space only.
@@ -58,9 +59,22 @@ def find_terms(
     """
     terms: list[Term] = []
     for word in dict.fromkeys(words):
-        finder = _exact_terms if exact else _word_terms
-        terms.extend(finder(connection, word, tokenizer_ids))
+        if exact:
+            terms.extend(_exact_terms(connection, word, tokenizer_ids))
+        else:
+            terms.extend(_group_terms(connection, word, tokenizer_ids))
     return terms
+
+
+def words_of(
+    connection: duckdb.DuckDBPyConnection, words: Sequence[str], tokenizer_ids: Sequence[int]
+) -> dict[tuple[str, int], tuple[Token, ...]]:
+    """(word, tokenizer_id) -> the tokens that read so, for words that are tokens."""
+    return {
+        (word, tokenizer_id): tokens
+        for word in words
+        for tokenizer_id, tokens in _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids)).items()
+    }
 
 
 def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[str]:
@@ -79,6 +93,31 @@ def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
             return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
     alike = _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
     raise NoSuchToken(word, [token.text for tokens in alike.values() for token in tokens])
+
+
+def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    members = [member.strip() for member in word.split(",") if member.strip()]
+    is_token = "," not in word or _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
+    if is_token or len(members) < 2:
+        return _word_terms(connection, word, tokenizer_ids)
+    found = [term for member in members for term in _token_terms(connection, member, tokenizer_ids)]
+    return [
+        Term(
+            word,
+            tokenizer_id,
+            (tuple(token for term in found if term.tokenizer_id == tokenizer_id for token in term.parts[0]),),
+        )
+        for tokenizer_id in tokenizer_ids
+        if any(term.tokenizer_id == tokenizer_id for term in found)
+    ]
+
+
+def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    """What a word of a group means: the members of a group are tokens."""
+    found = _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
+    if not found:
+        raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
+    return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
 
 
 def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:

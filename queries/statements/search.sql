@@ -6,6 +6,9 @@ with asked as (
         unnest($word_numbers::integer[]) as word_number,
         unnest($part_numbers::integer[]) as part_number,
         unnest($token_ids::integer[]) as token_id,
+        unnest($word_sides::varchar[]) as side,
+        unnest($first_layers::integer[]) as first_layer,
+        unnest($last_layers::integer[]) as last_layer,
 ),
 banned as (
     select
@@ -33,6 +36,9 @@ wanted as (
         asked.word_number,
         asked.part_number,
         asked.token_id,
+        asked.side,
+        asked.first_layer,
+        asked.last_layer,
         case when shown.model_id is not null then coalesce(counts.n_occurrences, 0) end as corpus_count,
     from asked
     left join shown on shown.model_id = asked.model_id
@@ -61,8 +67,8 @@ hits as (
     from store.postings as postings
     inner join wanted on wanted.model_id = postings.model_id and wanted.token_id = postings.token_id
     where
-        list_contains($sides::varchar[], postings.side)
-        and postings.layer between $first_layer and $last_layer
+        wanted.side in ('both', postings.side)
+        and postings.layer between wanted.first_layer and wanted.last_layer
 ),
 best as (
     select *,
@@ -88,7 +94,8 @@ sums as (
     select model_id, layer, neuron, count(*) as n_words, sum(strength) as z_sum,
     from matched_words
     group by model_id, layer, neuron
-    having not $match_all or count(*) = $n_words
+    -- The words that a concept was widened with come after those that were asked for.
+    having not $match_all or count(*) filter (where word_number < $n_words) = $n_words
 ),
 without as (
     select sums.model_id, sums.layer, sums.neuron, sums.n_words, sums.z_sum,
@@ -100,6 +107,12 @@ without as (
         where list_contains($sides::varchar[], postings.side)
     ) as unwanted
         on unwanted.model_id = sums.model_id and unwanted.layer = sums.layer and unwanted.neuron = sums.neuron
+),
+eligible as (
+    select
+        unnest($eligible_model_ids::integer[]) as model_id,
+        unnest($eligible_layers::integer[]) as layer,
+        unnest($eligible_neurons::integer[]) as neuron,
 ),
 chosen as (
     select model, layer, neuron, n_active,
@@ -121,7 +134,10 @@ found as (
     inner join store.models as models on models.model_id = without.model_id
     inner join chosen
         on chosen.model = models.name and chosen.layer = without.layer and chosen.neuron = without.neuron
-    where not $alive or chosen.n_active > 0
+    left join eligible
+        on eligible.model_id = without.model_id and eligible.layer = without.layer
+        and eligible.neuron = without.neuron
+    where (not $alive or chosen.n_active > 0) and (not $is_restricted or eligible.model_id is not null)
     qualify place <= $limit
 ),
 places as materialized (

@@ -318,3 +318,94 @@ def test_a_tokens_rows_are_found_without_reading_the_others(tmp_path: Path) -> N
     postings = max(scanned, key=lambda pair: pair[1])
     assert postings[1] >= 8
     assert postings[0] <= 2
+
+
+def test_a_group_is_any_of_its_words(full: duckdb.DuckDBPyConnection) -> None:
+    models = ("tiny-1m", "tiny-2m")
+    result = search(full, Question(words=("school, bus", "coffee"), models=models, limit=500))
+    single = search(full, Question(words=("school", "bus", "coffee"), models=models, limit=500))
+    assert set(result.neurons["address"]) == set(single.neurons["address"])
+    sums = {row["address"]: row for row in single.neurons.to_dicts()}
+    for row in result.neurons.to_dicts():
+        strengths = dict(zip(sums[row["address"]]["matched"], sums[row["address"]]["matched_z_scores"], strict=True))
+        best = max((z for token, z in strengths.items() if token != " coffee"), default=None)
+        assert row["z_sum"] == pytest.approx((best or 0) + strengths.get(" coffee", 0))
+        assert row["n_words"] == (best is not None) + (" coffee" in strengths)
+    with pytest.raises(errors.NoSuchWord, match="univresity"):
+        search(full, Question(words=("school,univresity",)))
+
+
+def test_promoted_here_and_suppressed_there(full: duckdb.DuckDBPyConnection) -> None:
+    models = ("tiny-1m", "tiny-2m", "tiny-2m-nopos")
+    result = search(full, Question(words=("coffee",), suppresses=("school",), models=models, limit=500))
+    expected = {}
+    for model_id in (0, 1, 2):
+        for neuron in neurons_of(model_id):
+            meant = [
+                {n for n, text in enumerate(TEXTS[0]) if text.strip().casefold() == word}
+                for word in ("coffee", "school")
+            ]
+            promoted = best_hit(neuron, meant[0], ("promoted",))
+            suppressed = best_hit(neuron, meant[1], ("suppressed",))
+            if promoted and suppressed:
+                expected[address(neuron)] = promoted.strength + suppressed.strength
+    found = dict(zip(result.neurons["address"], result.neurons["z_sum"], strict=True))
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert expected
+    assert all(sides == ["promoted", "suppressed"] for sides in result.neurons["matched_sides"].to_list())
+    assert "that promote coffee and suppress school" in result.title
+    with pytest.raises(errors.BadOption, match="side='suppressed'"):
+        Question(words=("a",), suppresses=("b",), side="suppressed")
+
+
+def test_depth_is_a_range_of_layers_in_each_model(full: duckdb.DuckDBPyConnection) -> None:
+    found = search(full, Question(words=("school",), depth=(0.5, 1.0), limit=500)).neurons
+    everything = search(full, Question(words=("school",), limit=500)).neurons
+    kept = everything.filter(everything["depth"] >= 0.5)
+    assert found["address"].to_list() == kept["address"].to_list()
+    assert 0 < found.height < everything.height
+    with pytest.raises(errors.NoLayersLeft):
+        search(full, Question(words=("school",), depth=(0.9, 0.91)))
+
+
+@pytest.fixture(scope="module")
+def with_neighbours(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse with nearest tokens of coffee in one model: tea, then bus; the tokens of coffee are near too."""
+    path = tmp_path_factory.mktemp("neighbours") / "near.duckdb"
+    path.write_bytes(full_path.read_bytes())
+    near = [(" tea", 0.9), (" coffee", 0.8), ("</s>", 0.7), (" bus", 0.6), (" cat", 0.5)]
+    texts = TEXTS[0]
+    with duckdb.connect(str(path)) as connection:
+        for rank, (text, cosine) in enumerate(near, start=1):
+            row = [0, texts.index(" coffee"), rank, texts.index(text), cosine, 0]
+            connection.execute(
+                "insert into store.token_neighbours (model_id, token_id, rank, neighbour_id, cosine, run_id)"
+                " values (?, ?, ?, ?, ?, ?)",
+                row,
+            )
+    return path
+
+
+def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> None:
+    with Warehouse(with_neighbours).reader() as connection:
+
+        def widened(neighbours: int, **conditions: Any) -> SearchResult:
+            asked = {"models": ("tiny-1m", "tiny-2m"), "limit": 500, **conditions}
+            return search(connection, Question(words=("coffee",), concept=True, neighbours=neighbours, **asked))
+
+        result = widened(2)
+        assert result.notes[1:] == ("widened in tiny-1m with tea (0.90), bus (0.60)", "widened in tiny-2m with nothing")
+        plain = search(connection, Question(words=("coffee", "tea", "bus"), models=("tiny-1m",), limit=500)).neurons
+        own = result.neurons.filter(result.neurons["model"] == "tiny-1m")
+        assert dict(zip(own["address"], own["z_sum"], strict=True)) == pytest.approx(
+            dict(zip(plain["address"], plain["z_sum"], strict=True))
+        )
+        other = search(connection, Question(words=("coffee",), models=("tiny-2m",), limit=500)).neurons
+        assert set(result.neurons.filter(result.neurons["model"] == "tiny-2m")["address"]) == set(other["address"])
+        # Only what was asked for is needed by --all; what is unwanted is not added.
+        needed = widened(2, match_all=True).neurons
+        assert set(needed["address"]) == set(
+            search(connection, Question(words=("coffee",), models=("tiny-1m", "tiny-2m"), limit=500)).neurons["address"]
+        )
+        assert widened(2, without=("bus",)).notes[1].startswith("widened in tiny-1m with tea (0.90), cat (0.50)")
+        assert widened(0).notes[1:] == ("widened with nothing, as asked for",)

@@ -1,0 +1,119 @@
+"""Neurons that do alike: by how far their lists of promoted and suppressed tokens overlap, across models too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from queries.addresses import find_neuron
+from queries.errors import OtherTokenizer
+from queries.filtered import filtered_records
+from queries.models import KnownModel, choose_models
+from queries.notebook import html_page, text_page
+from queries.question import Question
+from queries.ranges import layers_of
+from queries.sections import Section
+from queries.statement import framed
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "place": BIG,
+    "address": TEXT,
+    "model": TEXT,
+    "layer": SMALL,
+    "neuron": INTEGER,
+    "depth": DOUBLE,
+    "overlap": DOUBLE,
+    "n_promoted": BIG,
+    "n_suppressed": BIG,
+    "top_tokens": pl.List(TEXT),
+    "frequency": DOUBLE,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class AlikeResult:
+    """The neurons most like one, best first.
+
+    Attributes:
+        address: the one.
+        neurons: one row a neuron, with the columns of `COLUMNS`. A token at rank r of a list weighs 1 / log2(1 + r);
+            `overlap` is the weight that both neurons give to the tokens of both lists (the smaller of the two), over
+            the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours).
+        n_found: how many share at least one token on a side, beyond the limit too.
+        notes: remarks for the person who asked, a sentence each.
+    """
+
+    address: str
+    neurons: pl.DataFrame
+    n_found: int
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """One line over the table."""
+        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
+        return f"{first}{self.n_found:,} neurons that share listed tokens with {self.address}"
+
+    def table(self) -> pl.DataFrame:
+        """The columns that people read."""
+        return self.neurons.select(
+            pl.col("place").alias("#"),
+            "address",
+            "overlap",
+            pl.col("n_promoted").alias("promoted"),
+            pl.col("n_suppressed").alias("suppressed"),
+            pl.col("top_tokens").alias("promotes"),
+        )
+
+    def sections(self) -> list[Section]:
+        """The table with its title."""
+        return [Section(self.title, self.table())]
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        return text_page(self.sections(), self.notes)
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), self.notes)
+
+
+def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Question | None = None) -> AlikeResult:
+    """Find the neurons whose lists overlap most with those of the neuron at `address`.
+
+    The question's models, layers, depth, where, alive and limit hold; without models all that share its tokenizer.
+
+    Raises:
+        BadAddress, UnknownModel, UnknownNeuron, NoSuchLayer, NoLayersLeft, BadPredicate, UnknownColumn: see `search`.
+        OtherTokenizer: a model asked for has other tokens.
+    """
+    question = question or Question(words=())
+    neuron = find_neuron(connection, address)
+    (own,) = choose_models(connection, [neuron.model])
+    models = _comparable(own, choose_models(connection, question.models), by_name=bool(question.models))
+    layers = layers_of(question, models)
+    parameters = {
+        "model_id": neuron.model_id,
+        "layer": neuron.layer,
+        "neuron": neuron.neuron,
+        "model_ids": list(layers),
+        "model_first_layers": [first for first, _ in layers.values()],
+        "model_last_layers": [last for _, last in layers.values()],
+        "alive": question.alive,
+        "limit": question.limit,
+    }
+    rows = filtered_records(connection, "alike", question.where, parameters)
+    return AlikeResult(
+        address=str(neuron),
+        neurons=framed(rows, COLUMNS),
+        n_found=rows[0]["n_found"] if rows else 0,
+        notes=(f"in {', '.join(model.name for model in models)}",),
+    )
+
+
+def _comparable(own: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:
+    others = [model.name for model in models if model.tokenizer_id != own.tokenizer_id]
+    if by_name and others:
+        raise OtherTokenizer(own.name, others)
+    return [model for model in models if model.tokenizer_id == own.tokenizer_id]

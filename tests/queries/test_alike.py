@@ -1,0 +1,87 @@
+"""Neurons that do alike, against a loop over all pairs of lists."""
+
+import math
+import re
+
+import duckdb
+import pytest
+
+from queries import errors
+from queries.alike import COLUMNS, alike
+from queries.question import Question
+from tests.queries.test_search import lists_of
+from tests.support.warehouse import MODELS, Neuron, address, neurons_of
+
+
+def overlap(one: Neuron, other: Neuron) -> float:
+    """Weighted Jaccard of the two sides' lists, from the definition: sum of minima over sum of maxima."""
+    smaller = larger = 0.0
+    for side in ("promoted", "suppressed"):
+        weights = [
+            {token: 1 / math.log2(1 + rank) for rank, token in enumerate(lists_of(neuron)[side], start=1)}
+            for neuron in (one, other)
+        ]
+        for token in set(weights[0]) | set(weights[1]):
+            pair = [weight.get(token, 0.0) for weight in weights]
+            smaller, larger = smaller + min(pair), larger + max(pair)
+    return smaller / larger
+
+
+@pytest.mark.parametrize("neuron", [(0, 0, 0), (1, 2, 3), (3, 1, 1), (4, 0, 0)])
+def test_it_equals_the_loop(full: duckdb.DuckDBPyConnection, neuron: Neuron) -> None:
+    result = alike(full, address(neuron), Question(words=(), limit=500))
+    tokenizer = MODELS[neuron[0]].tokenizer_id
+    others = [
+        other
+        for model_id, plan in enumerate(MODELS)
+        if plan.tokenizer_id == tokenizer
+        for other in neurons_of(model_id)
+        if other != neuron
+    ]
+    expected = {address(other): overlap(neuron, other) for other in others}
+    found = dict(zip(result.neurons["address"], result.neurons["overlap"], strict=True))
+    assert dict(result.neurons.schema) == dict(COLUMNS)
+    assert found == pytest.approx({other: value for other, value in expected.items() if value > 0})
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert all(0 < value <= 1 for value in found.values())
+
+
+def test_it_is_symmetric(full: duckdb.DuckDBPyConnection) -> None:
+    there = alike(full, "tiny-1m/L0N1", Question(words=(), limit=500)).neurons
+    back = alike(full, "tiny-2m/L2N3", Question(words=(), limit=500)).neurons
+    one = there.filter(there["address"] == "tiny-2m/L2N3")["overlap"].item()
+    assert back.filter(back["address"] == "tiny-1m/L0N1")["overlap"].item() == pytest.approx(one)
+
+
+def test_conditions_hold(full: duckdb.DuckDBPyConnection) -> None:
+    asked = Question(words=(), models=("tiny-2m",), layers=(1, 2), where="neuron > 1", alive=True, limit=3)
+    result = alike(full, "tiny-1m/L0N0", asked)
+    assert result.neurons.height == 3
+    assert set(result.neurons["model"]) == {"tiny-2m"}
+    assert min(result.neurons["layer"]) >= 1
+    assert result.title.startswith("the first 3 of ")
+    assert "tiny-1m/L0N0" in repr(result)
+    deep = alike(full, "tiny-1m/L0N0", Question(words=(), depth=(0.5, 1.0), limit=500)).neurons
+    assert min(deep["depth"]) >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("asked", "conditions", "error", "sentence"),
+    [
+        ("tiny-1m/L9N0", {}, errors.UnknownNeuron, "there is no neuron"),
+        ("tiny-1m", {}, errors.BadAddress, "is no address"),
+        (
+            "tiny-1m/L0N0",
+            {"models": ("gelu-1m",)},
+            errors.OtherTokenizer,
+            "the tokens of gelu-1m are not those of tiny-1m",
+        ),
+        ("tiny-1m/L0N0", {"layers": (7, 7)}, errors.NoSuchLayer, "no layer 7"),
+        ("tiny-1m/L0N0", {"depth": (0.99, 1.0)}, errors.NoLayersLeft, "ask for a wider one"),
+    ],
+)
+def test_bad_questions(
+    full: duckdb.DuckDBPyConnection, asked: str, conditions: dict[str, object], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        alike(full, asked, Question(words=(), **conditions))  # type: ignore[arg-type]

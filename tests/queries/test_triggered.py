@@ -1,0 +1,116 @@
+"""Search by trigger: planted detectors come first, with the recall and share that loops count."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from catalog.warehouse import Warehouse
+from queries import errors
+from queries import views as installer
+from queries.question import Question
+from queries.search import search
+from queries.triggered import COLUMNS, triggered
+from tests.support import ngrams as oracle
+from tests.support import publications as made
+from tests.support.detectors import MODELS, NEURONS, frames, lines
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("triggers") / "triggers.duckdb"
+    warehouse = Warehouse(path, views=installer)
+    for model in MODELS:
+        record, corpus = made.model(model, weights=model), made.corpus(sha256=model)
+        made.publish_job(warehouse, "projections", made.weights_frames(), record=record)
+        made.publish_job(warehouse, "ngrams", frames(model), record=record, text=corpus)
+    return path
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with Warehouse(path).reader() as connection:
+        yield connection
+
+
+def text_of(connection: duckdb.DuckDBPyConnection, token_id: int) -> str:
+    ((text,),) = connection.execute(
+        "select any_value(text) from store.tokens where token_id = ?", [token_id]
+    ).fetchall()
+    return str(text)
+
+
+def expected(model: str, ngram: oracle.Ngram) -> dict[str, tuple[float, float]]:
+    """Address -> recall and share, by loops over the text, for the neurons that list the n-gram."""
+    found = {}
+    for layer, neuron in NEURONS:
+        counts = oracle.activations(lines(model, layer, neuron), len(ngram))
+        seen = oracle.occurrences(lines(model, layer, neuron), len(ngram))
+        listed = dict(oracle.kept(counts, seen, len(ngram)))
+        if listed.get(ngram):
+            n = counts[ngram]
+            found[f"{model}/L{layer}N{neuron}"] = (n / seen[ngram], n / sum(counts.values()))
+    return found
+
+
+@pytest.mark.parametrize("token", [3, 5, 11, 19])
+def test_a_token(connection: duckdb.DuckDBPyConnection, token: int) -> None:
+    question = Question(words=(), triggered_by=(text_of(connection, token),), models=("planted",), exact=True, limit=99)
+    result = triggered(connection, question)
+    assert dict(result.neurons.schema) == dict(COLUMNS)
+    found = {
+        row["address"]: (row["recalls"][0], row["shares"][0], row["strength"]) for row in result.neurons.to_dicts()
+    }
+    loops = expected("planted", (token,))
+    assert set(found) == set(loops)
+    for address, (recall, share) in loops.items():
+        assert found[address] == pytest.approx((recall, share, 2 * recall * share / (recall + share)))
+    strengths = result.neurons["strength"].to_list()
+    assert strengths == sorted(strengths, reverse=True)
+
+
+def test_the_planted_detector_comes_first(connection: duckdb.DuckDBPyConnection) -> None:
+    words = (text_of(connection, 3), text_of(connection, 5))
+    question = Question(words=(), triggered_by=words, models=("planted",), exact=True, match_all=True, limit=99)
+    result = triggered(connection, question)
+    first = result.neurons.row(0, named=True)
+    assert first["address"] == "planted/L0N0"
+    assert first["recalls"] == [1.0, 1.0]
+    assert sum(first["shares"]) == pytest.approx(1)
+    both = set(expected("planted", (3,))) & set(expected("planted", (5,)))
+    assert set(result.neurons["address"]) == both
+    assert "fire on" in result.title
+    assert "planted/L0N0" in repr(result)
+
+
+def test_it_is_a_condition_beside_words(connection: duckdb.DuckDBPyConnection) -> None:
+    word = text_of(connection, 3)
+    everything = search(connection, Question(words=(word,), models=("planted",), exact=True, limit=99))
+    question = Question(words=(word,), triggered_by=(word,), models=("planted",), exact=True, limit=99)
+    narrowed = search(connection, question)
+    firing = set(expected("planted", (3,)))
+    assert set(narrowed.neurons["address"]) == set(everything.neurons["address"]) & firing
+    assert narrowed.title.endswith(f"and fire on {word}")
+
+
+def test_conditions_hold(connection: duckdb.DuckDBPyConnection) -> None:
+    word = text_of(connection, 3)
+    asked = Question(words=(), triggered_by=(word,), exact=True, layers=(1, 1), where="neuron < 3", limit=99)
+    result = triggered(connection, asked)
+    assert set(result.neurons["layer"]) == {1}
+    assert max(result.neurons["neuron"]) < 3
+    with pytest.raises(errors.BadPredicate, match="cannot be evaluated"):
+        triggered(connection, Question(words=(), triggered_by=(word,), exact=True, where="address > 5"))
+
+
+def test_what_was_not_counted_is_said(full: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(errors.NotMeasured, match=re.escape("`neurothek ingest MODEL --job ngrams`")):
+        triggered(full, Question(words=(), triggered_by=("school",)))
+    with pytest.raises(errors.NoModels):
+        triggered(empty, Question(words=(), triggered_by=("school",)))
+    with pytest.raises(
+        errors.PhraseTooLong, match=r"is 4 tokens .* n-grams of at most 3 were counted; ask for a shorter"
+    ):
+        triggered(full, Question(words=(), triggered_by=("the dog cat tea",), models=("tiny-1m",)))
