@@ -33,8 +33,10 @@ _NEW_COLOURS: Mapping[str, str] = {
     "below, but not in the layer just below": "#7fa6cc",
     "in the layer just below": "#d5dde6",
 }
-_HIGHEST_STACK = 20
-"""Circles that stand on each other before they take another column."""
+_LAYER_AXIS = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
+_LARGEST_CIRCLE = 12.0
+_MOST_IN_A_ROW = 12
+"""Circles that stand beside each other over one layer."""
 
 Panel = tuple[str, str]
 """A model and the line under its name."""
@@ -54,7 +56,7 @@ def coverage(bins: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
         alt.Chart()
         .mark_bar()
         .encode(
-            alt.X("layer:O", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+            alt.X("layer:O", axis=_LAYER_AXIS),
             alt.Y(
                 "share:Q",
                 title="alive neurons of the layer",
@@ -95,7 +97,7 @@ def new_ngrams(detected: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatCha
         alt.Chart()
         .mark_bar()
         .encode(
-            alt.X("layer:O", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+            alt.X("layer:O", axis=_LAYER_AXIS),
             alt.Y(
                 "n_ngrams:Q",
                 title="detected in the layer",
@@ -124,13 +126,13 @@ def positional(neurons: pl.DataFrame, panels: Sequence[Panel], n_layers: Mapping
         panels: the models and what stands under their names.
         n_layers: model -> number of its layers.
     """
-    placed, n_columns = _stacked(neurons)
-    rows = max(8.0, float(placed.get_column("row").max() or 0) + 1) if placed.height else 8.0  # type: ignore[arg-type]
+    deepest = max(n_layers[model] for model, _ in panels)
+    placed, n_columns, diameter = _stacked(neurons, deepest)
     base = (
         alt.Chart()
-        .mark_circle(opacity=1, size=max(6.0, min(70.0, (0.8 * HEIGHT / rows) ** 2)))
+        .mark_circle(opacity=1, size=(0.85 * diameter) ** 2)
         .encode(
-            alt.Y("row:Q", title="positional neurons", axis=None, scale=alt.Scale(domain=[-1, rows])),
+            alt.Y("row:Q", title="positional neurons", axis=None, scale=alt.Scale(domain=[-1, HEIGHT / diameter - 1])),
             alt.Color(
                 "position_kind:N",
                 scale=alt.Scale(domain=list(KIND_COLOURS), range=list(KIND_COLOURS.values())),
@@ -150,8 +152,6 @@ def positional(neurons: pl.DataFrame, panels: Sequence[Panel], n_layers: Mapping
             ],
         )
     )
-    # Columns of a layer stand as close as rows do, and within the layer.
-    diameter = HEIGHT / rows
     drawn = {
         model: base.encode(
             alt.X(
@@ -163,7 +163,8 @@ def positional(neurons: pl.DataFrame, panels: Sequence[Panel], n_layers: Mapping
         )
         for model, _ in panels
     }
-    steps = {model: min(0.8 / n_columns, diameter * n_layers[model] / WIDTH) for model, _ in panels}
+    # Columns of a layer stand as close as rows do, also in models of fewer layers.
+    steps = {model: diameter * n_layers[model] / WIDTH for model, _ in panels}
     step = pl.col("model").replace_strict(steps, return_dtype=pl.Float64)
     x = pl.col("layer") + (pl.col("column") - (n_columns - 1) / 2) * step
     return _panels(drawn, placed.with_columns(x.alias("x")), panels)
@@ -226,18 +227,27 @@ def covered_ranges(neurons: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(runs, schema=schema, orient="row")
 
 
-def _stacked(neurons: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """A row and a column within its layer for each neuron: kinds on each other, strong ones first."""
+def _stacked(neurons: pl.DataFrame, deepest: int) -> tuple[pl.DataFrame, int, float]:
+    """A row and a column within its layer for each neuron, kinds on each other, strong ones first.
+
+    Returns:
+        The neurons with their places, the columns of a layer, and the diameter of a circle: the arrangement with the
+        largest circles that fit between the layers of the deepest model.
+    """
     kinds = {kind: number for number, kind in enumerate(KIND_COLOURS)}
     ordered = neurons.with_columns(pl.col("position_kind").replace_strict(kinds).alias("kind")).sort(
         "model", "layer", "kind", "position_strength", "neuron"
     )
+    most = max(ordered.group_by("model", "layer").len().get_column("len"), default=1)
+
+    def largest(n_columns: int) -> float:
+        n_rows = -(-most // n_columns)
+        return min(_LARGEST_CIRCLE, HEIGHT / (n_rows + 1), 0.9 * WIDTH / (deepest * n_columns))
+
+    n_columns = max(range(1, _MOST_IN_A_ROW + 1), key=largest)
     number = pl.int_range(pl.len()).over("model", "layer")
-    counts = ordered.group_by("model", "layer").len().get_column("len")
-    most = int(counts.to_numpy().max()) if counts.len() else 0
-    n_columns = max(1, -(-most // _HIGHEST_STACK))
-    placed = ordered.with_columns((number % n_columns).alias("column"), (number // n_columns).alias("row"))
-    return placed, n_columns
+    places = ((number % n_columns).alias("column"), (number // n_columns).alias("row"))
+    return ordered.with_columns(places), n_columns, largest(n_columns)
 
 
 def _ticks(n_layers: int) -> list[int]:
