@@ -193,8 +193,9 @@ def recipe(
         raise SequenceLengthInvalid(f"a sequence length of {sequence_length}")
     if tokens_per_domain is not None and tokens_per_domain < 1:
         raise SequenceLengthInvalid(f"a limit of {tokens_per_domain} tokens a domain")
-    hashes = tuple(source_sha256(source) for source in sources)
-    return Recipe(tuple(sources), hashes, sequence_length, tokens_per_domain, packing, split)
+    pinned = tuple(source.pinned() for source in sources)
+    hashes = tuple(source_sha256(source) for source in pinned)
+    return Recipe(pinned, hashes, sequence_length, tokens_per_domain, packing, split)
 
 
 def prepare(
@@ -213,9 +214,9 @@ def prepare(
     domain_of: list[int] = []
     watcher.start("preparing text", len(recipe.sources))
     for index, source in enumerate(recipe.sources):
-        texts = _hashing(documents(source, split=recipe.split), source.domain, text_hash)
+        texts = _read(source, recipe, text_hash)
         before = len(sequences)
-        for ids, starts_document in _domain_sequences(texts, tokenizer, recipe):
+        for ids, starts_document in _domain_sequences(texts, tokenizer, recipe, is_whole=source.hub_dataset is None):
             sequences.append(ids)
             starts.append(starts_document)
         if len(sequences) == before:
@@ -248,6 +249,15 @@ def fingerprint(sequences: Iterable[tuple[str, np.ndarray]]) -> str:
     return digest.hexdigest()
 
 
+def _read(source: Source, recipe: Recipe, digest: "hashlib._Hash") -> Iterator[str]:
+    """The documents of a source, hashed; of a dataset of the hub the commit is hashed, and no more read than needed."""
+    texts = documents(source, split=recipe.split)
+    if source.hub_dataset is None:
+        return _hashing(texts, source.domain, digest)
+    digest.update(source.domain.encode() + b"\0" + source.hub_dataset.sha256.encode())
+    return texts
+
+
 def _hashing(texts: Iterable[str], domain: str, digest: "hashlib._Hash") -> Iterator[str]:
     """Pass documents on and hash every one of them, whether it is tokenized or beyond the token limit."""
     for text in texts:
@@ -256,7 +266,9 @@ def _hashing(texts: Iterable[str], domain: str, digest: "hashlib._Hash") -> Iter
         yield text
 
 
-def _domain_sequences(texts: Iterator[str], tokenizer: Tokenizer, recipe: Recipe) -> Iterator[tuple[np.ndarray, bool]]:
+def _domain_sequences(
+    texts: Iterator[str], tokenizer: Tokenizer, recipe: Recipe, *, is_whole: bool
+) -> Iterator[tuple[np.ndarray, bool]]:
     """Sequences of one domain, BOS included, with whether each starts a document, up to the token limit."""
     bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
     taken = 0
@@ -266,8 +278,9 @@ def _domain_sequences(texts: Iterator[str], tokenizer: Tokenizer, recipe: Recipe
         taken += len(ids)
         if recipe.tokens_per_domain is not None and taken >= recipe.tokens_per_domain:
             break
-    for _ in texts:  # the hash of the text covers what the limit leaves out
-        pass
+    if is_whole:
+        for _ in texts:  # the hash of the text covers what the limit leaves out
+            pass
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Where text comes from: the built-in domains, text files, folders of them, and columns of jsonl and Parquet files."""
+"""Where text comes from: built-in domains, files, folders, columns of jsonl and Parquet files, datasets of the hub."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from ingest.errors import (
     SourceNotText,
     SourceUnreadable,
 )
+from ingest.hub_datasets import HubDataset
 
 BUILTIN = "builtin"
 DEFAULT_COLUMN = "text"
@@ -32,7 +33,10 @@ NAME = re.compile(r"[A-Za-z0-9._@+-]+")
 
 @dataclass(frozen=True)
 class Source:
-    """One domain of a corpus: its name and where its text lies ("builtin:code", a path, or a path with ":column")."""
+    """One domain of a corpus: its name and where its text lies.
+
+    A location is "builtin:code", a path, a path with ":column", or "hub:ORG/NAME" with what `HubDataset` reads.
+    """
 
     domain: str
     location: str
@@ -41,6 +45,26 @@ class Source:
     def builtin_domain(self) -> builtin.Domain | None:
         """Which built-in text this is, None for files."""
         return next((domain for domain in builtin.DOMAINS if self.location == f"{BUILTIN}:{domain}"), None)
+
+    @property
+    def hub_dataset(self) -> HubDataset | None:
+        """Which dataset of the hub this is, None for files.
+
+        Raises:
+            DatasetMisnamed: it begins like one and goes on otherwise.
+        """
+        return HubDataset.parse(self.location)
+
+    def pinned(self) -> "Source":
+        """The same text wherever and whenever it is read again: an absolute path, or a commit of the hub.
+
+        Raises:
+            DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit that is.
+        """
+        if self.builtin_domain is not None:
+            return self
+        dataset = self.hub_dataset
+        return replace(self, location=dataset.pinned().location if dataset else str(Path(self.location).absolute()))
 
     @property
     def path(self) -> Path:
@@ -61,7 +85,7 @@ class Source:
 
 
 def parse_sources(specs: Sequence[str]) -> list[Source]:
-    """Sources for "builtin" (three domains), "builtin:code" and "NAME=PATH".
+    """Sources for "builtin" (three domains), "builtin:code", "NAME=PATH" and "NAME=hub:ORG/NAME".
 
     Raises:
         SourceMisnamed: a specification is not understood, or two domains have one name.
@@ -91,7 +115,7 @@ def _parse(spec: str) -> Iterator[Source]:
     if name == POOLED:
         raise SourceMisnamed(spec, f"has the name {POOLED!r}, which stands for all domains together")
     source = Source(name, location)
-    if source.builtin_domain is None and not source.path.exists():
+    if source.builtin_domain is None and source.hub_dataset is None and not source.path.exists():
         raise SourceMissing(name, location)
     yield source
 
@@ -101,9 +125,13 @@ def documents(source: Source, *, split: Split = "measure") -> Iterator[str]:
 
     Raises:
         SourceMissing, SourceUnreadable, SourceNotText, SourceEmpty, ColumnUnknown: see each.
+        DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
     """
     if source.builtin_domain is not None:
         yield from builtin.documents(source.builtin_domain, split)
+        return
+    if source.hub_dataset is not None:
+        yield from source.hub_dataset.documents()
         return
     is_empty = True
     for path in files(source):
@@ -120,9 +148,12 @@ def source_sha256(source: Source) -> str:
 
     Raises:
         SourceMissing, SourceUnreadable, SourceEmpty: nothing there, not readable, a folder without files.
+        DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit its text is.
     """
     if source.builtin_domain is not None:
         return builtin.library_sha256()
+    if source.hub_dataset is not None:
+        return source.hub_dataset.pinned().sha256
     digest = hashlib.sha256(source.column.encode())
     for path in files(source):
         name = path.relative_to(source.path).as_posix() if source.path.is_dir() else path.suffix

@@ -1,7 +1,6 @@
 """The corpus that a request asks for: of the warehouse where it lies there, else prepared from its sources."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from catalog.progress import Progress
@@ -44,7 +43,7 @@ def _of_sources(
 ) -> Corpus | Recipe:
     """What the sources make: a corpus of the warehouse, or the recipe of a new one."""
     recipe = corpora.recipe(
-        [_absolute(source) for source in parse_sources(request.corpora)],
+        parse_sources(request.corpora),
         sequence_length=request.sequence_length or min(context_length, LONGEST_SEQUENCE),
         tokens_per_domain=request.tokens_per_domain,
         packing=request.packing,
@@ -78,13 +77,6 @@ def _of_name(
 def _check_name(name: str | None) -> None:
     if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
         raise CorpusNameInvalid(name)
-
-
-def _absolute(source: Source) -> Source:
-    """The source with a path that means the same file wherever the recipe is read again."""
-    if source.builtin_domain is not None:
-        return source
-    return Source(source.domain, str(Path(source.location).absolute()))
 
 
 def _stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
