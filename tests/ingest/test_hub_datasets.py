@@ -60,8 +60,10 @@ def published(tmp_path: Path) -> Path:
     for name in ("prose", "code"):
         (folder / name).mkdir(parents=True)
     (folder / "README.md").write_text(CARD)
-    pl.DataFrame({"id": [1, 2, 3], "text": STORIES}).write_parquet(folder / "prose" / "train-00000-of-00001.parquet")
-    rows = pl.DataFrame({"text": ["eight nine ten", None], "title": [None, "ten"]})
+    pl.DataFrame({"id": [1, 2, 3], "text": STORIES, "title": ["a", "b", "c"]}).write_parquet(
+        folder / "prose" / "train-00000-of-00001.parquet"
+    )
+    rows = pl.DataFrame({"id": [4, 5], "text": ["eight nine ten", None], "title": [None, "ten"]})
     rows.write_parquet(folder / "prose" / "validation-00000-of-00001.parquet")
     pl.DataFrame({"body": ["def total"]}).write_parquet(folder / "code" / "all.parquet")
     return folder
@@ -120,7 +122,7 @@ def test_configurations_splits_and_columns(online: None) -> None:
 
 
 def test_what_the_dataset_does_not_have_is_named(online: None) -> None:
-    with pytest.raises(DatasetColumnUnknown, match="its columns of text are text: write"):
+    with pytest.raises(DatasetColumnUnknown, match="its columns of text are text, title: write"):
         read(f"hub:org/words@{COMMIT}:prose:train:id")
     with pytest.raises(DatasetBroken, match="latin"):
         read(f"hub:org/words@{COMMIT}:latin")
