@@ -12,6 +12,7 @@ from queries.addresses import find_neuron
 from queries.corpora import MeasuredCorpus, choose_corpora
 from queries.notebook import html_page, text_page
 from queries.profiles import LEVELS, frequencies, sparkline
+from queries.relatives import Relatives, neuron_relatives
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.triggers import Triggers, neuron_triggers
@@ -71,6 +72,7 @@ class NeuronPage:
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
             those at every position, null where the position tells next to nothing.
         triggers: which n-grams it answers, and whether it is a detector of them.
+        relatives: who is like it: its cluster and its nearest neighbours.
         limit: how many tokens of a side the page shows; `tokens` has all.
     """
 
@@ -82,6 +84,7 @@ class NeuronPage:
     contexts: pl.DataFrame
     positions: pl.DataFrame
     triggers: Triggers
+    relatives: Relatives
     limit: int = 10
 
     @property
@@ -91,7 +94,7 @@ class NeuronPage:
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
         said = (f"{place}{norm}.", self._firing(), self._bound(), self._kind(), self.triggers.sentence())
-        return " ".join(sentence for sentence in said if sentence)
+        return " ".join(sentence for sentence in (*said, self.relatives.sentence()) if sentence)
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -126,7 +129,7 @@ class NeuronPage:
             for title, side in (("promotes", "promoted"), ("suppresses", "suppressed"))
         ]
         if self.corpus is None:
-            return sides
+            return [*sides, *self.relatives.sections(self.limit)]
         contexts = self.contexts.select("activation", "domain", "before", "token", "after")
         return [
             *sides,
@@ -134,6 +137,7 @@ class NeuronPage:
             *self._profiles(),
             *self.triggers.sections(self.corpus, self.limit),
             Section(f"strongest places in {self.corpus}", contexts),
+            *self.relatives.sections(self.limit),
         ]
 
     def _profiles(self) -> list[Section]:
@@ -160,6 +164,9 @@ class NeuronPage:
             "detection": self.triggers.detection,
             "suppression": self.triggers.suppression,
             "contexts": self.contexts,
+            "cluster": self.relatives.cluster,
+            "mates": self.relatives.mates,
+            "neighbours": self.relatives.neighbours,
         }
 
     def __repr__(self) -> str:
@@ -191,6 +198,7 @@ def neuron_page(
         contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
         positions=_positions(connection, parameters, measured),
         triggers=neuron_triggers(connection, parameters, measured),
+        relatives=neuron_relatives(connection, parameters, facts),
         limit=limit,
     )
 

@@ -7,6 +7,7 @@ from ingest.architectures import Shape, Transformer
 from ingest.jobs.activity import ActivityJob
 from ingest.jobs.clusters import ClustersJob
 from ingest.jobs.contexts import ContextsJob
+from ingest.jobs.controls import ControlsJob
 from ingest.jobs.events import EventsJob
 from ingest.jobs.ngrams import NgramsJob
 from ingest.jobs.positions import PositionsJob
@@ -15,7 +16,7 @@ from ingest.jobs.protocols import PassJob, TextJob, WeightsJob
 from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 
-NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "events")
+NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events")
 """The names of all jobs."""
 
 
@@ -45,6 +46,6 @@ def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokeniz
 
 
 def pass_jobs(transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, PassJob]:
-    """Jobs that read a text in a pass of their own."""
-    jobs: tuple[PassJob, ...] = (EventsJob(transformer, tokenizer),)
+    """Jobs that read a text in a pass of their own, or only how often it has each token."""
+    jobs: tuple[PassJob, ...] = (ControlsJob(transformer, tokenizer), EventsJob(transformer, tokenizer))
     return {job.name: job for job in jobs}

@@ -19,6 +19,7 @@ import duckdb
 
 from queries import views
 from tests.support.profiles import by_the_definition
+from tests.support.relatives import Plane
 
 Row = dict[str, Any]
 Neuron = tuple[int, int, int]
@@ -119,6 +120,7 @@ def hand_made() -> Measurements:
         for corpus_id in plan.corpora:
             _add_activity(data, model_id, plan, corpus_id, draw)
             _add_positions(data, model_id, plan, corpus_id)
+        _add_relatives(data, model_id, plan)
         _choose_corpus(data, model_id, plan)
     for model_id, plan in enumerate(MODELS):
         _add_facts(data, model_id, plan)
@@ -461,6 +463,28 @@ def _share(turn: int, position: int, draw: random.Random) -> float:
     )[turn]
 
 
+def plane(model_id: int) -> Plane:
+    """The value vectors of a model as directions in a plane."""
+    plan = MODELS[model_id]
+    flat = frozenset(key[1:] for key in (FLAT,) if key[0] == model_id)
+    return Plane(model_id, plan.n_layers, plan.d_ffn, flat)
+
+
+def _add_relatives(data: Measurements, model_id: int, plan: ModelPlan) -> None:
+    mine = plane(model_id)
+    run = {"run_id": _add_run(data, model_id, "clusters", None, plan)}
+    data.rows["clusterings"] += [row | run for row in mine.clustering_rows()]
+    data.rows["clusters"] += [row | run for row in mine.cluster_rows()]
+    data.rows["neighbours"] += [row | run for row in mine.neighbour_rows()]
+    for number, corpus_id in enumerate(plan.corpora):
+        run = {"run_id": _add_run(data, model_id, "controls", corpus_id, plan)}
+        data.rows["coherences"] += [row | run for row in mine.coherence_rows(corpus_id)]
+        data.rows["control_coherences"] += [row | run for row in mine.control_coherence_rows(corpus_id)]
+        if number == 0:
+            data.rows["norm_overlaps"] += [row | run for row in mine.overlap_rows()]
+            data.rows["controls"] += [row | run for row in mine.control_rows()]
+
+
 def _choose_corpus(data: Measurements, model_id: int, plan: ModelPlan) -> None:
     if plan.corpora:
         sizes = {row["corpus_id"]: row["n_tokens"] for row in data.rows["corpora"]}
@@ -494,6 +518,7 @@ def _add_facts(data: Measurements, model_id: int, plan: ModelPlan) -> None:
                 "top_token_log_frequency": None if corpus_id is None else math.fsum(logs) / len(logs),
                 **_fact_activity(data, key, corpus_id),
                 **_fact_positions(data, key, corpus_id),
+                **plane(model_id).facts(key[1:], corpus_id),
             }
         )
 

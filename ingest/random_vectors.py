@@ -1,0 +1,20 @@
+"""Random vectors like a layer's value vectors: what neurons are held against ([G] 4.1)."""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def random_vectors(
+    values: Float[Tensor, "d_ffn d_model"], *, n: int, seed: int, layer: int
+) -> Float[Tensor, "n d_model"]:
+    """[n d_model] each coordinate drawn with the mean and standard deviation it has over the layer [ours].
+
+    Coordinates are independent and normal; the draw depends on the seed and the layer alone, and the first of more
+    vectors are those of fewer.
+    """
+    generator = np.random.Generator(np.random.Philox(key=[seed, layer]))
+    noise = torch.from_numpy(generator.standard_normal((n, values.shape[1]))).to(values.device)
+    exact = values.double()
+    return (exact.mean(0) + exact.std(0, correction=0) * noise).float()

@@ -1,0 +1,74 @@
+"""Who is like one neuron: those of its cluster, and those whose value vectors point most nearly the same way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables import DOUBLE, SMALL, TEXT
+from queries.sections import Section
+from queries.statement import ask_records, framed
+
+MATE_COLUMNS: Mapping[str, pl.DataType] = {
+    "address": TEXT,
+    "centre_cosine": DOUBLE,
+    "top_tokens": pl.List(TEXT),
+}
+NEIGHBOUR_COLUMNS: Mapping[str, pl.DataType] = {
+    "rank": SMALL,
+    "address": TEXT,
+    "cosine": DOUBLE,
+    "top_tokens": pl.List(TEXT),
+}
+
+
+@dataclass(frozen=True)
+class Relatives:
+    """The relatives of one neuron; empty where its model was not clustered.
+
+    Attributes:
+        mates: the other neurons of its cluster, nearest to the cluster's centre first.
+        neighbours: the neurons of largest cosine in the whole model.
+        cluster: its row of the view `clusters_summary`, in the shown clustering; None before there is one.
+    """
+
+    mates: pl.DataFrame
+    neighbours: pl.DataFrame
+    cluster: Mapping[str, Any] | None
+
+    def sentence(self) -> str:
+        """Its cluster in one sentence, or nothing."""
+        if self.cluster is None:
+            return ""
+        named = f"cluster {self.cluster['cluster_id']} of {self.cluster['n_clusters']:,}"
+        if self.cluster["size"] == 1:
+            return f"Alone in {named}."
+        layers = self.cluster["n_layers"]
+        where = f"in {layers} layers" if layers > 1 else "in one layer"
+        cohesion = f"mean cosine {self.cluster['cohesion']:.2f}"
+        return f"In {named}: {self.cluster['size']:,} neurons {where}, {cohesion}."
+
+    def sections(self, limit: int) -> list[Section]:
+        """Both tables, where there is something in them."""
+        found = []
+        if not self.mates.is_empty():
+            remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
+            found.append(Section("others of its cluster", self.mates.head(limit), remark))
+        if not self.neighbours.is_empty():
+            found.append(Section("nearest value vectors", self.neighbours.head(limit)))
+        return found
+
+
+def neuron_relatives(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], facts: Mapping[str, Any]
+) -> Relatives:
+    """Of the neuron with these parameters, whose row of the view `neurons` is `facts`."""
+    neighbours = framed(ask_records(connection, "neuron_neighbours", parameters), NEIGHBOUR_COLUMNS)
+    if facts["cluster_id"] is None:
+        return Relatives(pl.DataFrame(schema=dict(MATE_COLUMNS)), neighbours, None)
+    place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
+    (cluster,) = ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place})
+    mates = ask_records(connection, "neuron_mates", {**parameters, **place})
+    return Relatives(framed(mates, MATE_COLUMNS), neighbours, cluster)

@@ -1,0 +1,29 @@
+-- One row per model, clustering and neuron: which cluster it belongs to, and how near its centre it is.
+-- Why: the neurons of a cluster, in any clustering of the model; the view neurons has only the shown one. From:
+-- store.clusters. Source: Geva et al. 2022, section 5.2; centre_cosine is ours.
+-- key: model, clustering_id, layer, neuron
+-- columns:
+--   model: Name of the model.
+--   clustering_id: Number of the clustering in this file.
+--   n_clusters: Clusters of this clustering.
+--   cluster_id: Cluster within the clustering.
+--   layer: Layer, 0-based.
+--   neuron: Neuron within the layer, 0-based.
+--   address: Address of the neuron, e.g. opt-125m/L3N1702.
+--   top_tokens: Text of the first ten tokens it promotes, best first.
+--   centre_cosine: Cosine of its value vector with the sum of its cluster's unit vectors; null for one shorter than 1e-6.
+select
+    models.name as model,
+    clusters.clustering_id,
+    clusterings.n_clusters,
+    clusters.cluster_id,
+    clusters.layer,
+    clusters.neuron,
+    facts.address,
+    facts.top_tokens,
+    clusters.centre_cosine,
+from store.clusters as clusters
+inner join store.clusterings as clusterings on clusterings.clustering_id = clusters.clustering_id
+inner join store.models as models on models.model_id = clusters.model_id
+inner join store.neuron_facts as facts
+    on facts.model_id = clusters.model_id and facts.layer = clusters.layer and facts.neuron = clusters.neuron

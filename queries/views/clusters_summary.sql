@@ -1,0 +1,111 @@
+-- One row per model, clustering and cluster: how large and how tight it is, and what its neurons promote together.
+-- Why: value vectors that point one way, often in several layers, act as one; names for clusters start here. From:
+-- store.clusterings, store.clusters and neuron_facts. Source: Geva et al. 2022, section 5.2; cohesion and shared tokens
+-- are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.
+-- key: model, clustering_id, cluster_id
+-- columns:
+--   model: Name of the model.
+--   clustering_id: Number of the clustering in this file.
+--   method: exact: complete linkage over all pairs; scalable: the first merges within parts of the vectors.
+--   n_clusters: Clusters of this clustering.
+--   is_shown: Whether the view neurons shows this clustering.
+--   cluster_id: Cluster within the clustering.
+--   size: Its neurons.
+--   n_layers: Layers they come from.
+--   first_layer: The lowest of these.
+--   last_layer: The highest.
+--   cohesion: Mean cosine of its pairs of value vectors; null for a cluster of one.
+--   shared_tokens: Tokens among the first ten of at least a third of its neurons, and of two, by text; null for a cluster of one.
+--   n_shared_tokens: How many these are.
+--   top_share: Share of its neurons that have the most common token among their first ten.
+with thresholds as (
+    select
+        cast(2 as bigint) as least_members,
+        cast(3 as bigint) as parts,
+),
+listed as (
+    select
+        model_id,
+        layer,
+        neuron,
+        unnest(top_tokens) as token,
+    from store.neuron_facts
+),
+shown as (
+    select distinct
+        model_id,
+        clustering_id,
+    from store.neuron_facts
+    where clustering_id is not null
+),
+sized as (
+    select
+        clustering_id,
+        cluster_id,
+        count(*) as size,
+        count(distinct layer) as n_layers,
+        min(layer) as first_layer,
+        max(layer) as last_layer,
+        sum(centre_cosine) as sum_length,
+        count(centre_cosine) as n_directions,
+    from store.clusters
+    group by clustering_id, cluster_id
+),
+counted as (
+    select
+        clusters.clustering_id,
+        clusters.cluster_id,
+        listed.token,
+        count(distinct (clusters.layer, clusters.neuron)) as n_members,
+    from store.clusters as clusters
+    inner join listed
+        on listed.model_id = clusters.model_id and listed.layer = clusters.layer and listed.neuron = clusters.neuron
+    group by clusters.clustering_id, clusters.cluster_id, listed.token
+),
+common as (
+    select
+        counted.clustering_id,
+        counted.cluster_id,
+        counted.token,
+        counted.n_members,
+        counted.n_members >= thresholds.least_members
+        and counted.n_members * thresholds.parts >= sized.size as is_shared,
+    from counted
+    inner join sized on sized.clustering_id = counted.clustering_id and sized.cluster_id = counted.cluster_id
+    cross join thresholds
+    where sized.size >= thresholds.least_members
+),
+shared as (
+    select
+        clustering_id,
+        cluster_id,
+        max(n_members) as most_members,
+        count(case when is_shared then token end) as n_tokens,
+        list_sort(list(token) filter (where is_shared)) as tokens,
+    from common
+    group by clustering_id, cluster_id
+)
+select
+    models.name as model,
+    clusterings.clustering_id,
+    clusterings.method,
+    clusterings.n_clusters,
+    shown.clustering_id is not null as is_shown,
+    sized.cluster_id,
+    sized.size,
+    sized.n_layers,
+    sized.first_layer,
+    sized.last_layer,
+    case
+        when sized.size >= thresholds.least_members
+            then (sized.sum_length * sized.sum_length - sized.n_directions) / (sized.size * (sized.size - 1))
+    end as cohesion,
+    shared.tokens as shared_tokens,
+    shared.n_tokens as n_shared_tokens,
+    cast(shared.most_members as double) / sized.size as top_share,
+from store.clusterings as clusterings
+inner join store.models as models on models.model_id = clusterings.model_id
+inner join sized on sized.clustering_id = clusterings.clustering_id
+cross join thresholds
+left join shown on shown.model_id = clusterings.model_id and shown.clustering_id = clusterings.clustering_id
+left join shared on shared.clustering_id = sized.clustering_id and shared.cluster_id = sized.cluster_id

@@ -1,0 +1,32 @@
+-- One row per model, neuron and rank: the neurons whose value vectors point most nearly the same way.
+-- Why: twins and relatives of a neuron, in its own layer and in others. From: store.neighbours. Source: ours; cosine
+-- over the whole model, ten of each.
+-- key: model, layer, neuron, rank
+-- columns:
+--   model: Name of the model.
+--   layer: Layer, 0-based.
+--   neuron: Neuron within the layer, 0-based.
+--   address: Address of the neuron, e.g. opt-125m/L3N1702.
+--   rank: Place among its nearest, 1-based; ties by layer, then neuron.
+--   cosine: Cosine of the two value vectors.
+--   other_layer: Layer of the near neuron.
+--   other_neuron: The near neuron within its layer.
+--   other_address: Its address.
+--   other_top_tokens: Text of the first ten tokens that it promotes, best first.
+select
+    models.name as model,
+    near.layer,
+    near.neuron,
+    facts.address,
+    near.rank,
+    cast(near.cosine as double) as cosine,
+    near.other_layer,
+    near.other_neuron,
+    others.address as other_address,
+    others.top_tokens as other_top_tokens,
+from store.neighbours as near
+inner join store.models as models on models.model_id = near.model_id
+inner join store.neuron_facts as facts
+    on facts.model_id = near.model_id and facts.layer = near.layer and facts.neuron = near.neuron
+inner join store.neuron_facts as others
+    on others.model_id = near.model_id and others.layer = near.other_layer and others.neuron = near.other_neuron
