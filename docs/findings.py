@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import neurothek
+from docs import findings_controls
 from docs.claims import table
 from ingest import minis
 from queries.compare import Comparison
@@ -73,4 +74,6 @@ if __name__ == "__main__":
         warehouse = neurothek.open(sys.argv[1])
         page = with_block(page, "activity", activity(warehouse.compare()))
         page = with_block(page, "claims", table(warehouse))
+        page = with_block(page, "coherence", findings_controls.coherence(warehouse))
+        page = with_block(page, "norm overlap", findings_controls.norm_overlap(warehouse))
     PAGE.write_text(page, "utf-8")

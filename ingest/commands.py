@@ -58,9 +58,10 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
 def demo(ctx: click.Context) -> None:
     """Build the warehouse of the mini-OPT family from nothing, offline, and compare its sizes."""
     from ingest import minis
-    from ingest.request import IngestRequest, TextRequest
+    from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
-    request = IngestRequest(text=TextRequest(tokens_per_domain=DEMO_TOKENS))
+    jobs = (*DEFAULT_JOBS, "clusters", "controls")
+    request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=DEMO_TOKENS))
     status = _ingest(ctx, request, minis.names())
     if status == 0:
         comparison = ctx.obj.compare()

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from jaxtyping import Float
+from torch import Tensor
 
 from catalog.tables import CLUSTERINGS, CLUSTERS, NEIGHBOURS, Table
 from ingest import agglomeration, linkage
-from ingest.agglomeration import Method
+from ingest.agglomeration import Cut, Method
 from ingest.architectures import Shape, Transformer
 from ingest.directions import all_directions
 from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
@@ -51,12 +53,16 @@ class ClustersJob:
             ClustersTooMany: more clusters than neurons are asked for, or fewer than one.
             ClusterMemoryTooSmall: not even the scalable method fits.
         """
-        n = shape.n_layers * shape.d_ffn
+        return cls.of_vectors(shape.n_layers * shape.d_ffn, shape.d_model, sizes=sizes, memory_bytes=memory_bytes)
+
+    @classmethod
+    def of_vectors(cls, n: int, d_model: int, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
+        """The job for `n` vectors of so many coordinates; raises as `of`."""
         for size in sizes:
             if not 1 <= size <= n:
                 raise ClustersTooMany(size, n)
         # Two copies of the vectors: as they are, and in the order of their groups.
-        fixed = _WORKSPACE_BYTES + n * (_BYTES_A_VECTOR + 8 * shape.d_model)
+        fixed = _WORKSPACE_BYTES + n * (_BYTES_A_VECTOR + 8 * d_model)
         most = min(n, linkage.most_within(memory_bytes - fixed))
         least = min(n, _LEAST_LINKED)
         if most < least:
@@ -86,12 +92,15 @@ class ClustersJob:
         layer = int(shard.removeprefix(_NEIGHBOURS))
         return {NEIGHBOURS.name: value_neighbours_frame(transformer, layer, k=self.neighbours)}
 
+    def cut(self, directions: Float[Tensor, "n d_model"]) -> Cut:
+        """Link the directions by the job's method."""
+        if self.method == "exact":
+            return agglomeration.exact(directions)
+        return agglomeration.scalable(directions, most=self.most)
+
     def _clusterings(self, transformer: Transformer) -> dict[str, pl.DataFrame]:
         directions = all_directions(transformer)
-        if self.method == "exact":
-            cut = agglomeration.exact(directions)
-        else:
-            cut = agglomeration.scalable(directions, most=self.most)
+        cut = self.cut(directions)
         clusterings, clusters = [], []
         for number, size in enumerate(self.sizes):
             labels = cut(size)
