@@ -27,7 +27,7 @@ LINKED = 1_500
 
 def main(cases: Sequence[str] = tuple(CASES)) -> None:
     """Take the figures and publish them."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in cases:
         command = [sys.executable, "-m", "benchmarks.bench_clusters", name]
         method, seconds, memory = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
