@@ -18,11 +18,13 @@ D_MODEL, D_FFN, N_LAYERS, ROWS, TOKENS, CONTEXT_LENGTH = 768, 3072, 12, 50_272, 
 
 
 @contextmanager
-def opt_125m(*, n_layers: int = N_LAYERS, activation: str = "relu", active_share: float = 0.5) -> Iterator[Path]:
+def opt_125m(
+    *, n_layers: int = N_LAYERS, d_ffn: int = D_FFN, activation: str = "relu", active_share: float = 0.5
+) -> Iterator[Path]:
     """A folder with such a model, of which about `active_share` of the coefficients are above 0."""
     torch.manual_seed(0)
     logging.disable_progress_bar()
-    model = OPTForCausalLM(OPTConfig(num_hidden_layers=n_layers, activation_function=activation))
+    model = OPTForCausalLM(OPTConfig(num_hidden_layers=n_layers, ffn_dim=d_ffn, activation_function=activation))
     # Keys are N(0, 0.02), normalized inputs have length sqrt(768).
     spread = 0.02 * D_MODEL**0.5
     with torch.no_grad():
@@ -54,7 +56,19 @@ def tokenizer() -> Tokenizer:
 
 def random_text(n_sequences: int) -> Corpus:
     """Full-length sequences of random ids in two domains."""
-    tokens = np.random.default_rng(0).integers(4, TOKENS, size=n_sequences * CONTEXT_LENGTH).astype(np.int32)
+    return _text(np.random.default_rng(0).integers(4, TOKENS, size=n_sequences * CONTEXT_LENGTH), n_sequences)
+
+
+def zipfian_text(n_sequences: int) -> Corpus:
+    """The same with the id of rank r as often as 1 / r, so that n-grams come again as they do in language."""
+    weights = 1 / np.arange(1, TOKENS - 3)
+    bounds = np.cumsum(weights / weights.sum())
+    drawn = np.searchsorted(bounds, np.random.default_rng(0).random(n_sequences * CONTEXT_LENGTH))
+    return _text(4 + np.minimum(drawn, TOKENS - 5), n_sequences)
+
+
+def _text(ids: np.ndarray, n_sequences: int) -> Corpus:
+    tokens = ids.astype(np.int32)
     return Corpus(
         name="random",
         sha256="",

@@ -10,6 +10,7 @@ import duckdb
 import neurothek
 from catalog.migrations import migrate
 from docs.findings import with_losses
+from docs.recipes import voita
 from queries import views
 
 FOLDER = Path(__file__).parent
@@ -50,6 +51,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "data-dictionary.md": data_dictionary,
     "commands.md": commands,
     "findings.md": with_losses,
+    "recipes/voita.md": voita,
 }
 
 

@@ -136,7 +136,8 @@ def _ngrams(shape: Shape, extent: Extent) -> Footprint:
 
 def _positions(shape: Shape, extent: Extent) -> Footprint:
     cells = shape.d_ffn * extent.sequence_length
-    parts = cells * 2 * min(extent.n_domains * extent.n_chunks, extent.n_sequences)
+    # Domains follow one another: a chunk holds counts of another one only where the next begins.
+    parts = cells * 2 * min(extent.n_chunks + extent.n_domains - 1, extent.n_sequences)
     # The profiles of 256 neurons are measured at once, with a dozen arrays of 64 bits.
     block = min(256, shape.d_ffn) * extent.sequence_length * 8 * 12
     # Every count of every neuron is a row's only where the position tells much: here it is taken to be so.

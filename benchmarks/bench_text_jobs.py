@@ -1,0 +1,121 @@
+"""All jobs that read text in one sweep, folds and staging files included, against the bare forward pass."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+import torch
+from transformers import OPTModel
+
+from benchmarks import shapes
+from benchmarks.timing import best_seconds, machine, publish_block, table
+from ingest.activation import ActivationRule
+from ingest.architectures import Transformer, open_transformer
+from ingest.batches import batches
+from ingest.checkpoints import find
+from ingest.corpora import Corpus
+from ingest.jobs.protocols import Partials
+from ingest.jobs.registry import text_jobs
+from ingest.sweep import sweep
+
+ROUNDS = 1
+N_LAYERS = 1
+N_SEQUENCES = 98
+BATCH_TOKENS = 16_384
+
+
+def main() -> None:
+    """Take the figures and publish them."""
+    half, whole = shapes.zipfian_text(N_SEQUENCES // 2), shapes.zipfian_text(N_SEQUENCES)
+    sparse = _seconds(whole, 0.05, with_bare=True)
+    dense = _seconds(whole, 0.5, with_bare=True)
+    fewer = _seconds(half, 0.05)["jobs"]
+    wider = _seconds(half, 0.05, d_ffn=2 * shapes.D_FFN)["jobs"]
+    rows = [
+        (name, f"{found['bare']:.1f}", f"{found['jobs']:.1f}", f"{found['jobs'] / found['bare']:.2f}")
+        for name, found in (("5% active", sparse), ("50% active", dense))
+    ]
+    growth = [
+        (f"{half.n_tokens:,} tokens, {shapes.D_FFN:,} neurons", f"{fewer:.1f}", "1.00"),
+        (
+            f"{whole.n_tokens:,} tokens, {shapes.D_FFN:,} neurons",
+            f"{sparse['jobs']:.1f}",
+            f"{sparse['jobs'] / fewer:.2f}",
+        ),
+        (f"{half.n_tokens:,} tokens, {2 * shapes.D_FFN:,} neurons", f"{wider:.1f}", f"{wider / fewer:.2f}"),
+    ]
+    text = f"""## All jobs that read text
+
+{N_LAYERS} layer of the OPT-125m shape, {N_SEQUENCES} sequences of {shapes.CONTEXT_LENGTH:,} ids drawn with Zipf's
+frequencies, in batches of {BATCH_TOKENS:,}, random weights, float32, one round. The unit is the bare forward pass:
+transformers' own model without its vocabulary head. The sweep feeds activity, contexts, n-grams (n = 1, 2, 3) and
+positions; writing and reading their staging files and all folds are included. What layers share (the numbering of the
+n-grams) is counted for this one layer alone, which overstates it. The goal is 1.35.
+
+{table(("coefficients", "bare pass, seconds", "sweep with all four, seconds", "ratio"), rows)}
+
+Twice the tokens and twice the neurons, at 5% active; no faster than linearly means at most 2.
+
+{table(("text and layer", "seconds", "x the first"), growth)}
+
+{machine()}
+"""
+    publish_block("text jobs", text)
+
+
+def _seconds(text: Corpus, share: float, *, d_ffn: int = shapes.D_FFN, with_bare: bool = False) -> dict[str, float]:
+    with shapes.opt_125m(n_layers=N_LAYERS, d_ffn=d_ffn, active_share=share) as folder:
+        transformer = open_transformer(find(str(folder)))
+        contenders: dict[str, Callable[[], None]] = {"jobs": partial(_measured, transformer, text)}
+        if with_bare:
+            contenders = {"bare": partial(_bare, _base_model(folder), text), **contenders}
+        return best_seconds(contenders, rounds=ROUNDS)
+
+
+def _base_model(folder: Path) -> OPTModel:
+    model = OPTModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+    assert isinstance(model, OPTModel)
+    model.eval()
+    return model
+
+
+@torch.inference_mode()
+def _bare(model: OPTModel, text: Corpus) -> None:
+    for chunk in text.chunks():
+        for batch in batches(text, chunk, batch_tokens=BATCH_TOKENS):
+            model(batch.tokens, use_cache=False)
+
+
+def _measured(transformer: Transformer, text: Corpus) -> None:
+    """One sweep with staging files, and the folds of every layer."""
+    jobs = list(text_jobs(ActivationRule.of(transformer.shape), transformer, shapes.tokenizer()).values())
+    with TemporaryDirectory() as folder:
+
+        def path(job: int, layer: int, chunk: int) -> Path:
+            return Path(folder) / f"{job}.{layer}.{chunk}.parquet"
+
+        def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
+            for number, result in enumerate(results):
+                result.write_parquet(path(number, layer, chunk), compression="zstd", compression_level=1)
+
+        def finish(layer: int) -> None:
+            for number, job in enumerate(jobs):
+                parts = [pl.scan_parquet(path(number, layer, chunk)) for chunk in range(len(text.chunks()))]
+                for name, frame in job.fold(layer, Partials(tuple(parts)), text).items():
+                    frame.write_parquet(Path(folder) / f"{name}.{layer}.parquet")
+
+        sweep(
+            transformer,
+            text,
+            observers_for=lambda layer, chunk: [job.observer(transformer.shape, text) for job in jobs],
+            is_done=lambda layer, chunk: False,
+            sink=sink,
+            finish=finish,
+            batch_tokens=BATCH_TOKENS,
+        )
+
+
+if __name__ == "__main__":
+    main()
