@@ -33,11 +33,11 @@ def main() -> None:
     dense = _seconds(whole, 0.5, with_bare=True)
     fewer = _seconds(half, 0.05)["jobs"]
     wider = _seconds(half, 0.05, d_ffn=2 * shapes.D_FFN)["jobs"]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, f"{found['bare']:.1f}", f"{found['jobs']:.1f}", f"{found['jobs'] / found['bare']:.2f}")
         for name, found in (("5% active", sparse), ("50% active", dense))
     ]
-    growth = [
+    growth: list[tuple[str, ...]] = [
         (f"{half.n_tokens:,} tokens, {shapes.D_FFN:,} neurons", f"{fewer:.1f}", "1.00"),
         (
             f"{whole.n_tokens:,} tokens, {shapes.D_FFN:,} neurons",

@@ -10,7 +10,7 @@ import duckdb
 import neurothek
 from catalog.migrations import migrate
 from docs.findings import with_losses
-from docs.recipes import voita
+from docs.voita import voita
 from queries import views
 
 FOLDER = Path(__file__).parent

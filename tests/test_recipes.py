@@ -10,11 +10,11 @@ import torch
 from transformers import OPTConfig, OPTForCausalLM
 
 import neurothek
-from docs import recipes
+from docs import voita
 from ingest.sources import Source
 from queries import views
 
-PAGE = Path(recipes.__file__).parent / "recipes" / "voita.md"
+PAGE = Path(voita.__file__).parent / "recipes" / "voita.md"
 
 
 def commands() -> list[list[str]]:
@@ -42,18 +42,18 @@ def test_every_view_exists() -> None:
     assert queried <= set(views.all_views())
 
 
-@pytest.mark.parametrize("size", recipes.OPT)
+@pytest.mark.parametrize("size", voita.OPT)
 def test_shapes_are_those_of_the_library(size: str) -> None:
     """Built without memory: transformers counts the parameters of the published configuration."""
-    shape = recipes.shape_of(size)
+    shape = voita.shape_of(size)
     config = OPTConfig(
-        vocab_size=recipes.VOCABULARY,
+        vocab_size=voita.VOCABULARY,
         hidden_size=shape.d_model,
         ffn_dim=shape.d_ffn,
         num_hidden_layers=shape.n_layers,
         num_attention_heads=shape.n_heads,
         max_position_embeddings=shape.context_length,
-        word_embed_proj_dim=recipes.OPT[size][4],
+        word_embed_proj_dim=voita.OPT[size][4],
         do_layer_norm_before=shape.norm_position == "pre",
     )
     with torch.device("meta"):
@@ -62,5 +62,5 @@ def test_shapes_are_those_of_the_library(size: str) -> None:
 
 
 def test_neurons_of_the_family() -> None:
-    shapes = [recipes.shape_of(size) for size in recipes.OPT]
+    shapes = [voita.shape_of(size) for size in voita.OPT]
     assert sum(shape.n_layers * shape.d_ffn for shape in shapes) == 5_738_496
