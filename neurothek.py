@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+    from catalog.progress import Progress
     from catalog.warehouse import Warehouse
     from dashboards.paper import Figure
     from queries.alike import AlikeResult
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from queries.neuron import NeuronPage
     from queries.provenance import Provenance
     from queries.question import Question
+    from queries.scored import ScoredResult
     from queries.search import SearchResult
     from queries.trace import TracePage
     from queries.triggered import TriggeredResult
@@ -146,6 +148,33 @@ class Neurothek:
             if question.triggered_by and not question.words:
                 return triggered(connection, question)
             return search(connection, question)
+
+    def score(
+        self, question: Question, *, weights: str | Path | None = None, progress: Progress | None = None
+    ) -> ScoredResult:
+        """Every neuron's exact score of a word, computed from the weights of the models asked about.
+
+        Raises:
+            NeurothekError: it cannot be answered, or weights are not at hand.
+        """
+        from ingest import live, live_scores
+        from queries.scored import scored, wanted
+
+        with self.reader() as connection:
+            asked = wanted(connection, question)
+        found = []
+        for one in asked:
+            opened = live.open_measured(
+                one.model.name,
+                source=one.model.source,
+                revision=one.model.revision,
+                weights_sha256=one.model.weights_sha256,
+                weights=None if weights is None else Path(weights),
+            )
+            frame = live_scores.token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
+            found.append((one, frame))
+        with self.reader() as connection:
+            return scored(connection, question, found)
 
     def neuron(self, address: str, *, corpus: str | None = None) -> NeuronPage:
         """Everything about one neuron, such as "opt-125m/L3N1702".

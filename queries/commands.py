@@ -1,11 +1,19 @@
 """The commands that ask: search, neuron, compare, and what the warehouse holds."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.commands import Format, common_options, format_option, note, show_frame, show_tables
+from catalog.commands import Format, common_options, console_progress, format_option, note, show_frame, show_tables
+
+if TYPE_CHECKING:
+    from queries.question import Question
+
+# What asks of the stored lists has no meaning for a score of every neuron.
+_LISTS_ONLY = {"suppresses", "triggered_by", "concept", "match_all", "without", "min_count"}
 
 
 @click.command()
@@ -14,6 +22,8 @@ from catalog.commands import Format, common_options, format_option, note, show_f
 @click.option("--suppresses", multiple=True, metavar="WORD", help="They must suppress this word, too (repeatable).")
 @click.option("--triggered-by", multiple=True, metavar="WORD", help="Neurons that fire on a word or short phrase.")
 @click.option("--like", metavar="ADDRESS", help="Neurons whose lists overlap most with those of this one.")
+@click.option("--score", is_flag=True, help="Exact score and rank of one word for every neuron, from the weights.")
+@click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights, for --score.")
 @click.option("--concept", is_flag=True, help="Widen the words with their nearest tokens.")
 @click.option("--neighbours", type=click.IntRange(0), default=5, show_default=True, help="How many, for each word.")
 @click.option("--model", "-m", "models", multiple=True, help="Only this model (repeatable).")
@@ -29,36 +39,41 @@ from catalog.commands import Format, common_options, format_option, note, show_f
 @format_option
 @common_options
 @click.pass_context
-def search(
-    ctx: click.Context,
-    /,
-    like: str | None,
-    layer: str | None,
-    depth: str | None,
-    output_format: Format,
-    **options: Any,
-) -> None:
+def search(ctx: click.Context, /, like: str | None, output_format: Format, **options: Any) -> None:
     """Find the neurons that promote or suppress WORDS, best z-score first.
 
     A word stands for every token that reads so, whatever its case and white space: school finds " school", "School"
     and "SCHOOL"; "he,him,his" is any of the three. In tables white space is visible: ·school is " school", ↵ a newline.
 
     With --triggered-by and without WORDS, neurons that fire on these, by recall and share; beside WORDS it is a
-    condition. With --like ADDRESS, neurons that do alike in any model with the same tokenizer.
+    condition. With --like ADDRESS, neurons that do alike in any model with the same tokenizer. The lists hold 50 tokens
+    a side: --score looks beyond them, with the weights that were measured.
     """
-    from queries.question import Question, parse_depth, parse_layers
-
+    asks_lists = any(options[name] for name in _LISTS_ONLY)
     if like is not None and (options["words"] or options["triggered_by"]):
         raise click.UsageError("--like stands without words and --triggered-by")
-    layers = None if layer is None else parse_layers(layer)
-    depths = None if depth is None else parse_depth(depth)
-    result = ctx.obj.answer(Question(layers=layers, depth=depths, **options), like=like)
+    by_score, weights = options.pop("score"), options.pop("weights")
+    if by_score and (like is not None or asks_lists):
+        raise click.UsageError("--score takes one word, --side, --model, --layer, --depth, --where and --alive only")
+    question = _question(**options)
+    if by_score:
+        with console_progress() as progress:
+            result = ctx.obj.score(question, weights=weights, progress=progress)
+    else:
+        result = ctx.obj.answer(question, like=like)
     for remark in result.notes:
         note(remark)
     if output_format == "table":
         show_frame(result.table(), output_format, title=result.title)
     else:
         show_frame(result.neurons, output_format)
+
+
+def _question(*, layer: str | None, depth: str | None, **options: Any) -> Question:
+    from queries.question import Question, parse_depth, parse_layers
+
+    layers = None if layer is None else parse_layers(layer)
+    return Question(layers=layers, depth=None if depth is None else parse_depth(depth), **options)
 
 
 @click.command()

@@ -79,6 +79,16 @@ class NothingAsked(NeurothekError):
         super().__init__("a search needs at least one word, for example `neurothek search school`")
 
 
+class OneWordOnly(NeurothekError):
+    """Exact scores of more than one word, or of one that is no token."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__(
+            f"exact scores are those of one word that is a token, and {' '.join(words)!r} is more; ask for one word, or"
+            ' for any of several as "he,him,his"'
+        )
+
+
 class BlankWord(NeurothekError):
     """A word of nothing but white space."""
 

@@ -1,0 +1,161 @@
+"""Search beyond the stored lists: every neuron's exact score of a word, joined with what is known of the neurons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from queries.errors import NothingAsked, OneWordOnly
+from queries.filtered import filtered_records
+from queries.models import choose_models
+from queries.notebook import html_page, text_page
+from queries.question import Question
+from queries.ranges import layers_of
+from queries.sections import Section
+from queries.statement import framed
+from queries.trace import MeasuredModel, measured_model
+from queries.words import Term, find_terms
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "place": BIG,
+    "address": TEXT,
+    "model": TEXT,
+    "layer": SMALL,
+    "neuron": INTEGER,
+    "depth": DOUBLE,
+    "token": TEXT,
+    "score": FLOAT,
+    "z_score": DOUBLE,
+    "rank": INTEGER,
+    "rank_from_bottom": INTEGER,
+    "top_tokens": pl.List(TEXT),
+    "frequency": DOUBLE,
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What has to be computed from one model's weights.
+
+    Attributes:
+        model: the model, and where its weights lay.
+        tokens: id -> text of the tokens that stand for the word.
+        layers: first and last layer.
+    """
+
+    model: MeasuredModel
+    tokens: Mapping[int, str]
+    layers: tuple[int, int]
+
+
+@dataclass(frozen=True, repr=False)
+class ScoredResult:
+    """Neurons by their exact score of a word, best first.
+
+    Attributes:
+        question: what was asked.
+        neurons: one row a neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best.
+        n_found: how many neurons were scored and meet the conditions.
+        notes: remarks for the person who asked, a sentence each.
+    """
+
+    question: Question
+    neurons: pl.DataFrame
+    n_found: int
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """One line over the table."""
+        doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[self.question.side]
+        return f"the {self.neurons.height} of {self.n_found:,} neurons that {doing} {self.question.words[0]} most"
+
+    def table(self) -> pl.DataFrame:
+        """The columns that people read."""
+        place = "rank_from_bottom" if self.question.side == "suppressed" else "rank"
+        shown = ("address", "token", "score", "z_score", place)
+        return self.neurons.select(pl.col("place").alias("#"), *shown, pl.col("top_tokens").alias("promotes"))
+
+    def sections(self) -> list[Section]:
+        """The table with its title."""
+        return [Section(self.title, self.table())]
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        return text_page(self.sections(), self.notes)
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), self.notes)
+
+
+def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:
+    """For each model the tokens to score.
+
+    Raises:
+        NothingAsked, OneWordOnly: there is not exactly one word, or it is no token.
+        NoModels, UnknownModel, NoSuchLayer, NoLayersLeft, BlankWord, NoSuchWord, NoSuchToken: see `search`.
+    """
+    if not question.words:
+        raise NothingAsked
+    models = choose_models(connection, question.models)
+    tokenizer_ids = sorted({model.tokenizer_id for model in models})
+    terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
+    if len(question.words) > 1 or any(term.is_split for term in terms):
+        raise OneWordOnly(question.words)
+    layers = layers_of(question, models)
+    return [
+        Wanted(measured_model(connection, model.name), _texts(term), layers[model.model_id])
+        for model in models
+        for term in terms
+        if term.tokenizer_id == model.tokenizer_id and model.model_id in layers
+    ]
+
+
+def scored(
+    connection: duckdb.DuckDBPyConnection, question: Question, found: Sequence[tuple[Wanted, pl.DataFrame]]
+) -> ScoredResult:
+    """Join the scores (rows of `catalog.scores.TOKEN_SCORES`) with the neurons, and keep the best.
+
+    Raises:
+        BadPredicate, UnknownColumn: the question's condition cannot be evaluated.
+    """
+    strength = {"promoted": pl.col("z_score"), "suppressed": -pl.col("z_score"), "both": pl.col("z_score").abs()}
+    parts = [
+        frame.with_columns(
+            pl.lit(one.model.name).alias("model"),
+            pl.col("token_id").replace_strict(dict(one.tokens), return_dtype=pl.String).alias("token"),
+            strength[question.side].alias("strength"),
+        )
+        for one, frame in found
+    ]
+    everything = pl.concat(parts).sort(
+        ["strength", "model", "layer", "neuron", "token_id"], descending=[True, False, False, False, False]
+    )
+    best = everything.unique(["model", "layer", "neuron"], keep="first", maintain_order=True)
+    if question.where is not None or question.alive:
+        kept = filtered_records(connection, "chosen_neurons", question.where, {"alive": question.alive})
+        frame = pl.DataFrame(kept, schema={"model": TEXT, "layer": SMALL, "neuron": INTEGER})
+        best = best.join(frame, on=["model", "layer", "neuron"], how="semi", maintain_order="left")
+    rows = best.head(question.limit).with_row_index("place", 1).to_dicts()
+    known = _known(connection, rows)
+    return ScoredResult(
+        question=question,
+        neurons=framed([row | known[row["model"], row["layer"], row["neuron"]] for row in rows], COLUMNS),
+        n_found=best.height,
+        notes=tuple(f"scored {', '.join(map(repr, one.tokens.values()))} in {one.model.name}" for one, _ in found),
+    )
+
+
+def _known(
+    connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, object]]
+) -> dict[tuple[str, int, int], dict[str, Any]]:
+    parameters = {name + "s": [row[name] for row in rows] for name in ("model", "layer", "neuron")}
+    found = filtered_records(connection, "some_neurons", None, parameters)
+    return {(row["model"], row["layer"], row["neuron"]): row for row in found}
+
+
+def _texts(term: Term) -> dict[int, str]:
+    return {token.token_id: token.text for token in term.parts[0]}
