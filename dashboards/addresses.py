@@ -1,4 +1,12 @@
 """Which pages there are: name of the file in views/, which is the last part of the page's address, and its title."""
 
-PAGES = {"search": "Search", "neuron": "Neuron", "layer": "Layer", "sql": "SQL"}
+PAGES = {
+    "search": "Search",
+    "neuron": "Neuron",
+    "layer": "Layer",
+    "model": "Model",
+    "position": "Positions",
+    "events": "Events",
+    "sql": "SQL",
+}
 """All pages but the first, which stands at the address of the dashboard itself."""

@@ -189,7 +189,9 @@ def positions(sizes: Sizes) -> None:
         kinds = Data("positional_kinds", data.sql, by_kind(data.frame))
         show_figure(
             "Positional neurons by kind",
-            lambda theme: charts.bars_by_model(kinds.frame, "kind", "n_neurons", sizes.look(theme)),
+            lambda theme: charts.bars_by_model(
+                kinds.frame, "kind", "n_neurons", sizes.look(theme), title="positional neurons"
+            ),
             KINDS.format(**told),
             kinds,
         )
@@ -226,7 +228,9 @@ def _coverage(sizes: Sizes) -> None:
     caption = COVERAGE.format(seen=sizes.seen(), least=thresholds("coverage_bins")["min_activations"])
     show_figure(
         "Tokens that cover a neuron",
-        lambda theme: charts.bars_by_model(rows, "bin", "share", sizes.look(theme), order="bin_order"),
+        lambda theme: charts.bars_by_model(
+            rows, "bin", "share", sizes.look(theme), title="alive neurons", order="bin_order"
+        ),
         caption,
         data,
     )

@@ -57,7 +57,7 @@ def filled(text: str, parameters: Mapping[str, Any]) -> str:
     return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
 
 
-def show_figure(title: str, draw: Draw, caption: str, data: Data) -> None:
+def show_figure(title: str, draw: Draw, caption: str, data: Data, *, own_legend: bool = False) -> None:
     """Draw a chart with its caption, the SQL behind it, and picture and data to download.
 
     Args:
@@ -65,9 +65,13 @@ def show_figure(title: str, draw: Draw, caption: str, data: Data) -> None:
         draw: makes the drawing in the colours of a theme.
         caption: what one sees and whose figure it is; shown as plain text.
         data: what was drawn.
+        own_legend: whether the chart keeps its legend; else the page has one for all of its charts.
     """
     st.markdown(f"**{plain(title)}**")
-    st.altair_chart(without_legend(draw(theme())), width="stretch", key=f"chart-{data.name}-{title}", alt=title)
+    chart = draw(theme())
+    st.altair_chart(
+        chart if own_legend else without_legend(chart), width="stretch", key=f"chart-{data.name}-{title}", alt=title
+    )
     st.caption(plain(caption))
     show_source(data, partial(_on_paper, title, draw))
 

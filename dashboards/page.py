@@ -16,6 +16,7 @@ from dashboards.text import plain
 from queries import listing
 from queries.corpora import measured_corpora
 from queries.errors import NoModels
+from queries.models import KnownModel, choose_models
 
 Theme = Literal["light", "dark"]
 
@@ -28,6 +29,8 @@ _STYLE = """
 .stMainBlockContainer { padding-top: 3.6rem; padding-bottom: 2rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
 .stMainBlockContainer h3 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
+.stMainBlockContainer .stCaptionContainer { margin-top: -0.4rem; }
+.stMainBlockContainer .stVegaLiteChart { margin-bottom: -0.6rem; }
 .stTextArea textarea { font-family: monospace; }
 </style>
 """
@@ -59,9 +62,16 @@ def heading(title: str) -> None:
     st.title(plain(title), anchor=False)
 
 
-def pick_corpus(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> str | None:
+def corpora_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
+    """Names of the corpora that any of the models was measured on."""
+    return sorted({one.corpus for one in measured_corpora(connection, models)})
+
+
+def pick_corpus(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], *, width: int | Literal["stretch"] = "stretch"
+) -> str | None:
     """Let the person choose a corpus where the models have several; None: the one that each model shows."""
-    names = sorted({one.corpus for one in measured_corpora(connection, models)})
+    names = corpora_of(connection, models)
     if len(names) < _FEWEST_CORPORA:
         return None
     wanted = asked("corpus")
@@ -72,9 +82,36 @@ def pick_corpus(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) ->
         key="corpus",
         placeholder="shown corpus",
         label_visibility="collapsed",
+        width=width,
     )
     remember(corpus=picked)
     return picked
+
+
+def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
+    """Let the person choose one model, the smallest unless the address names another."""
+    models = {model.name: model for model in choose_models(connection)}
+    names = list(models)
+    wanted = asked("model")
+    index = names.index(wanted) if wanted in models else 0
+    name = st.selectbox("Model", names, index=index, key="model", label_visibility="collapsed")
+    remember(model=name)
+    return models[name]
+
+
+def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Let the person choose models, the plain sizes unless the address names others."""
+    everything = choose_models(connection)
+    names = [model.name for model in everything]
+    sizes = [model.name for model in everything if model.variant is None]
+    usual = sizes if len(sizes) > 1 else names
+    known = [name for name in (asked("models") or "").split(",") if name in names]
+    picked = st.multiselect(
+        "Models", names, default=known or usual, key="models", placeholder="sizes", label_visibility="collapsed"
+    )
+    chosen = [name for name in names if name in picked] or usual
+    remember(models=None if chosen == usual else ",".join(chosen))
+    return chosen
 
 
 def missing(

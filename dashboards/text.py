@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import polars as pl
+
+from catalog.cells import TOKEN_COLUMNS, Column, columns_of
 from catalog.visible import readable, visible
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
@@ -21,6 +24,11 @@ _STYLE = """
 .nt-token { border-radius: 0.2rem; padding: 0.05rem 0; font-weight: 600; }
 .nt-legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.93rem; }
 .nt-legend i { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.4rem; }
+.nt-table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }
+.nt-table th { font-weight: 400; opacity: 0.65; text-align: left; }
+.nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }
+.nt-table .nt-right { text-align: right; }
+.nt-table td.nt-tokens { font-family: monospace; white-space: pre; }
 .nt-columns { margin: 0; padding: 0; font-size: 0.88rem; line-height: 1.35; }
 .nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
 .nt-columns dd { margin: 0; opacity: 0.7; }
@@ -45,6 +53,30 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     strongest = max((abs(place["activation"]) for place in places), default=0.0) or 1.0
     rows = [_place(place, f"{shade}{_alpha(abs(place['activation']) / strongest)}") for place in places]
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
+
+
+def table_html(frame: pl.DataFrame) -> str:
+    """A small table to read: numbers aligned at the right, tokens in one width with their white space marked."""
+    columns = columns_of(frame)
+    header = "".join(f'<th class="{_kind(column)}">{html.escape(_spoken(column.name))}</th>' for column in columns)
+    rows = zip(*(column.cells for column in columns), strict=True)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{_kind(column)}">{html.escape(cell)}</td>' for column, cell in zip(columns, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'{_STYLE}<table class="nt-table"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _kind(column: Column) -> str:
+    return "nt-right" if column.is_right else "nt-tokens" if column.name in TOKEN_COLUMNS else "nt-left"
+
+
+def _spoken(name: str) -> str:
+    return name.removeprefix("n_").replace("_", " ") or name
 
 
 def legend_html(colours: Mapping[str, str]) -> str:

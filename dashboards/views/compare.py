@@ -9,10 +9,10 @@ from dashboards import tables
 from dashboards.colours import model_colours
 from dashboards.comparison_figures import Sizes, activity, detectors, positions
 from dashboards.looks import Look
-from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, remember, theme
+from dashboards.page import Theme, answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
 from dashboards.text import legend_html, plain
 from queries.compare import Comparison, compare
-from queries.models import KnownModel, choose_models
+from queries.models import choose_models
 
 # Columns of the first table.
 HEADLINES = (
@@ -37,14 +37,14 @@ HEADLINES = (
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Compare sizes")
-    everything = choose_models(connection)
+    everything = [model.name for model in choose_models(connection)]
     names, corpus = _pick(connection, everything)
     comparison = compare(connection, names, corpus=corpus)
     _headlines(comparison)
     if comparison.layers.is_empty():
         _say_unmeasured(connection, names)
         return
-    look = _look([model.name for model in everything], comparison)
+    look = _look(everything, comparison)
     colours = look(theme()).colours
     st.html(legend_html({name: colours[name] for name in names}))
     sizes = Sizes(connection, comparison, names, corpus, look)
@@ -57,21 +57,13 @@ def _look(everything: Sequence[str], comparison: Comparison) -> Callable[[Theme]
     return lambda theme: Look(model_colours(everything, theme=theme), comparison.why_not())
 
 
-def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[KnownModel]) -> tuple[list[str], str | None]:
-    wide, narrow = st.columns([4, 1])
-    names = [model.name for model in everything]
-    sizes = [model.name for model in everything if model.variant is None]
-    usual = sizes if len(sizes) > 1 else names
-    known = [name for name in (asked("models") or "").split(",") if name in names]
+def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> tuple[list[str], str | None]:
+    several = len(corpora_of(connection, everything)) > 1
+    wide, narrow = st.columns([4, 1]) if several else (st.container(), st.container())
     with wide:
-        picked = st.multiselect(
-            "Models", names, default=known or usual, key="models", placeholder="sizes", label_visibility="collapsed"
-        )
-    chosen = [name for name in names if name in picked] or usual
-    remember(models=None if chosen == usual else ",".join(chosen))
+        chosen = pick_models(connection)
     with narrow:
-        corpus = pick_corpus(connection, chosen)
-    return chosen, corpus
+        return chosen, pick_corpus(connection, chosen)
 
 
 def _headlines(comparison: Comparison) -> None:

@@ -9,29 +9,34 @@ import streamlit as st
 from dashboards import charts, tables
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.figures import Data, data_of, filled, show_source, statement
-from dashboards.page import answer, asked, heading, missing, remember, theme
-from dashboards.text import places_html, plain
+from dashboards.neuron_figure import position_profile
+from dashboards.page import answer, asked, heading, missing, pick_corpus, remember, theme
+from dashboards.text import places_html, plain, table_html
 from queries.addresses import find_neuron
 from queries.models import KnownModel, choose_models
 from queries.neuron import NeuronPage, neuron_page
 
 MOST_BARS = 20
+MOST_TRIGGERS = 5
+_PROFILE_HEIGHT = 200
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     address = asked("neuron") or _first(connection)
     heading(address)
-    _steps(connection, address)
+    corpus = _steps(connection, address)
     neuron = find_neuron(connection, address)
-    page = neuron_page(connection, address, limit=MOST_BARS)
+    page = neuron_page(connection, address, corpus=corpus, limit=MOST_BARS)
     st.markdown(plain(page.summary))
     _tokens(page)
     if page.corpus is None:
         missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
-        return
-    _activity(connection, page)
-    _places(page)
+    else:
+        _activity(page)
+        _triggers(page)
+        _places(page)
+    _relatives(page)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
@@ -44,8 +49,8 @@ def _go_to_typed() -> None:
     remember(neuron=st.session_state["address"].strip())
 
 
-def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> None:
-    """The ways to other neurons; the field stays where an address is none, so that it can be mended."""
+def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
+    """The ways to other neurons, and the corpus; the field stays where an address is none, so that it can be mended."""
     st.session_state["address"] = address
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.text_input("Neuron", key="address", on_change=_go_to_typed, label_visibility="collapsed", width=300)
@@ -60,6 +65,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> None:
             label=f"Layer {neuron.layer}",
             query_params={"model": neuron.model, "layer": str(neuron.layer)},
         )
+        return pick_corpus(connection, [neuron.model], width=220)
 
 
 def address_at(model: KnownModel, place: int) -> str:
@@ -81,10 +87,41 @@ def _tokens(page: NeuronPage) -> None:
     show_source(Data("neuron_tokens", filled(statement("neuron_tokens"), parameters), page.tokens))
 
 
-def _activity(connection: duckdb.DuckDBPyConnection, page: NeuronPage) -> None:
-    st.subheader("Activity by domain", anchor=False)
-    tables.show_table(page.domains, key="domains")
-    st.caption(plain(f"On {page.corpus}. Frequency as in Voita et al. 2023, section 3."))
+def _activity(page: NeuronPage) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("Activity by domain", anchor=False)
+        tables.show_table(page.domains, key="domains")
+        st.caption(plain(f"On {page.corpus}. Frequency as in Voita et al. 2023, section 3."))
+    with right:
+        st.subheader("Frequency by position", anchor=False)
+        if page.positions.is_empty():
+            st.caption("Its positions were not measured: run the job positions, unless it never fires.")
+            return
+        row = page.positions.row(0, named=True)
+        chart = position_profile(page.positions).properties(width="container", height=_PROFILE_HEIGHT)
+        st.altair_chart(chart, width="stretch", key="profile", alt="share of sequences in which it fires, by position")
+        st.caption(
+            plain(
+                f"{row['mutual_information_corrected']:.3f} nats between position and firing, on {row['n_sequences']:,}"
+                f" full-length sequences of {page.corpus}. Figure 7 of Voita et al. 2023."
+            )
+        )
+
+
+def _triggers(page: NeuronPage) -> None:
+    sections = page.triggers.sections(page.corpus or "", MOST_TRIGGERS)
+    if not sections:
+        return
+    st.subheader("What triggers it", anchor=False)
+    *ngrams, detector = sections
+    columns = st.columns([3, 2, 2], gap="medium")
+    for column, section in zip(columns, ngrams, strict=False):
+        with column:
+            st.markdown(f"**{plain(section.title.partition(' that trigger')[0].capitalize())}**")
+            st.html(table_html(section.frame.drop("score", strict=False)))
+    st.html(table_html(detector.frame))
+    st.caption(plain(detector.remark.replace("\n", " ")))
 
 
 def _places(page: NeuronPage) -> None:
@@ -94,6 +131,17 @@ def _places(page: NeuronPage) -> None:
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
+
+
+def _relatives(page: NeuronPage) -> None:
+    relatives = page.relatives
+    for title, frame, key in (
+        ("Others of its cluster", relatives.mates, "mates"),
+        ("Nearest value vectors", relatives.neighbours, "neighbours"),
+    ):
+        if not frame.is_empty():
+            st.subheader(title, anchor=False)
+            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
 
 
 answer(show)

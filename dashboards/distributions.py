@@ -1,0 +1,91 @@
+"""How neurons spread over the numbers of the view `neurons`: one number's distribution, two against each other."""
+
+from collections.abc import Sequence
+
+import polars as pl
+import streamlit as st
+
+from dashboards import charts
+from dashboards.colours import ACCENT
+from dashboards.figures import Data, show_figure
+from dashboards.page import theme
+from dashboards.text import plain
+from queries.views import view
+
+# Numbers that spread over powers of ten.
+LOGARITHMIC = frozenset({"frequency", "first_active"})
+
+# Columns of the view neurons that can be drawn.
+NUMBERS = (
+    "frequency",
+    "kurtosis",
+    "skewness",
+    "value_norm",
+    "score_sd",
+    "score_mean",
+    "score_negative_share",
+    "mean_activation",
+    "activation_max",
+    "first_active",
+    "preactivation_bound",
+    "top_token_log_frequency",
+)
+
+
+def known_numbers(neurons: pl.DataFrame, numbers: Sequence[str]) -> list[str]:
+    """Those of the numbers that any of the neurons has."""
+    return [name for name in numbers if neurons.get_column(name).null_count() < neurons.height]
+
+
+def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
+    """Draw how the neurons spread over a number that the person picks.
+
+    Args:
+        data: neurons with the numbers.
+        known: the numbers to pick from.
+        part: what to say where these are not all neurons.
+    """
+    number = _number(st.selectbox("Distribution of", known, format_func=charts.spoken, key="number"))
+    bins = charts.binned(data.frame.get_column(number.column), is_log=number.is_log)
+    left_out = data.frame.height - int(bins.get_column("n_neurons").sum())
+    aside = f" Without such a number, and left out: {left_out:,}." if left_out else ""
+    caption = f"{view('neurons').columns[number.column]}{part}{aside} Ours."
+    show_figure(
+        f"Neurons by {number.title}", lambda theme: charts.histogram(bins, number, ACCENT[theme]), caption, data
+    )
+
+
+def pick_scatter(neurons: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
+    """Draw two numbers that the person picks; the neurons within the rectangle that the person drew, or all."""
+    left, right = st.columns(2)
+    x = _number(left.selectbox("Across", known, format_func=charts.spoken, key="across"))
+    y = _number(right.selectbox("Up", known, index=min(1, len(known) - 1), format_func=charts.spoken, key="up"))
+    usable = neurons.filter(_drawable(x), _drawable(y))
+    drawn = charts.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
+    st.markdown(f"**{plain(y.title.capitalize())} against {plain(x.title)}**")
+    event = st.altair_chart(
+        charts.scatter(drawn, x, y, ACCENT[theme()]),
+        width="stretch",
+        key=f"scatter-{x.column}-{y.column}",
+        on_select="rerun",
+        alt=f"{y.title} against {x.title} for each neuron",
+    )
+    part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn by lot."
+    st.caption(plain(f"Each point is a neuron; drag a rectangle to list those within.{part} Ours."))
+    rectangle = event.selection.get("chosen") or {}
+    return within(usable, rectangle) if rectangle else neurons
+
+
+def within(neurons: pl.DataFrame, rectangle: dict[str, list[float]]) -> pl.DataFrame:
+    """The neurons whose numbers lie within the edges of a rectangle: column -> [lowest, highest]."""
+    known = {column: edges for column, edges in rectangle.items() if column in neurons.columns and len(edges) == 2}
+    inside = (pl.col(column).is_between(min(edges), max(edges)) for column, edges in known.items())
+    return neurons.filter(*inside) if known else neurons
+
+
+def _number(column: str) -> charts.Number:
+    return charts.Number(column, column in LOGARITHMIC)
+
+
+def _drawable(number: charts.Number) -> pl.Expr:
+    return pl.col(number.column) > 0 if number.is_log else pl.col(number.column).is_not_null()

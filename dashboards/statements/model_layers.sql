@@ -1,0 +1,23 @@
+-- The layers of one model with what was found in each: its activity, its detectors, its positional neurons.
+select
+    activity.layer,
+    activity.depth,
+    activity.n_neurons,
+    activity.n_tokens_seen,
+    activity.n_dead,
+    activity.dead_share,
+    activity.mean_frequency,
+    activity.median_frequency,
+    detectors.n_detectors,
+    positions.n_positional,
+    positions.n_sequences,
+    saturation.saturated_share,
+    activity.corpus,
+from layer_activity as activity
+left join detectors_by_layer as detectors
+    on detectors.model = activity.model and detectors.layer = activity.layer and detectors.n = 1
+left join positions_by_layer as positions on positions.model = activity.model and positions.layer = activity.layer
+left join saturation_by_layer as saturation
+    on saturation.model = activity.model and saturation.layer = activity.layer
+where activity.model = $model
+order by activity.layer

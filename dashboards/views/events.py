@@ -1,0 +1,114 @@
+"""The page of events: where predictions settle, how much few neurons hold, and who pushes a token to the top."""
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+import streamlit as st
+
+from dashboards import charts, tables
+from dashboards.colours import model_colours
+from dashboards.figures import Data, data_of, show_figure, show_source
+from dashboards.looks import Look
+from dashboards.page import Theme, answer, asked, heading, missing, pick_models, remember, theme
+from dashboards.text import legend_html, plain
+from queries.models import choose_models
+
+SATURATION = (
+    "Examples whose final token is at the top from this layer on. {seen} Tables 9 and 10 of Geva et al. 2022, whose "
+    "layers are printed from 1."
+)
+DOMINANT = "Mean share of a layer's update that its ten largest neurons hold. {seen} Figure 6 of Geva et al. 2022."
+CANDIDATES = (
+    "Scores m (e . v) for the token at the top before the FFN: largest, mean and smallest of ten sub-updates, averaged "
+    "over examples. Figure 3 of Geva et al. 2022; random among the active is ours."
+)
+EVENTS = (
+    "Scores of ten sub-updates for the token an event is about, where the FFN brought it about. Table 4 of Geva et al. "
+    "2022; columns in units of the logit are ours."
+)
+PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "top_tokens")
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Events")
+    everything = [model.name for model in choose_models(connection)]
+    names = pick_models(connection)
+    saturation = data_of(connection, "saturation_by_layer", {"models": names})
+    if saturation.frame.is_empty():
+        missing(connection, "No predictions of these models were followed yet.", names, jobs=("events",))
+        return
+
+    def look(theme: Theme) -> Look:
+        return Look(model_colours(everything, theme=theme), {})
+
+    measured = saturation.frame.get_column("model").unique(maintain_order=True).to_list()
+    colours = look(theme()).colours
+    st.html(legend_html({name: colours[name] for name in measured}))
+    seen = examples_seen(saturation)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(
+            "Where predictions settle",
+            lambda theme: charts.by_depth(saturation.frame, "saturated_share", look(theme)),
+            SATURATION.format(seen=seen),
+            saturation,
+        )
+    with right:
+        dominant = data_of(connection, "dominant_share", {"models": names})
+        show_figure(
+            "Share of the ten largest neurons",
+            lambda theme: charts.by_depth(dominant.frame, "dominant_share", look(theme)),
+            DOMINANT.format(seen=seen),
+            dominant,
+        )
+    _candidates(connection, measured)
+    _scores(connection, measured)
+    _pushers(connection, measured)
+
+
+def examples_seen(saturation: Data) -> str:
+    """On how many examples the figures stand, in a sentence."""
+    numbers: Mapping[str, int] = dict(saturation.frame.select("model", "n_examples").iter_rows())
+    if len(set(numbers.values())) == 1:
+        return f"On {next(iter(numbers.values())):,} examples of each model."
+    return f"Examples: {', '.join(f'{model} {number:,}' for model, number in numbers.items())}."
+
+
+def _candidates(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
+    st.subheader("What ten neurons do to the candidate", anchor=False)
+    model = st.selectbox("Model", measured, index=len(measured) - 1, key="candidates_of")
+    data = data_of(connection, "top_candidate_scores", {"model": model})
+    show_figure(
+        f"Scores for the token at the top, {model}",
+        lambda _: charts.candidate_scores(data.frame),
+        CANDIDATES,
+        data,
+        own_legend=True,
+    )
+
+
+def _scores(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
+    st.subheader("Saturation and elimination", anchor=False)
+    data = data_of(connection, "event_scores", {"models": list(measured)})
+    tables.show_table(data.frame.drop("corpus"), key="event_scores")
+    st.caption(EVENTS)
+    show_source(data)
+
+
+def _pushers(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
+    st.subheader("Who pushes a word to the top", anchor=False)
+    word = st.text_input("Word", asked("word") or "", key="word", placeholder="the", width=300).strip().casefold()
+    remember(word=word or None)
+    if not word:
+        st.caption("Neurons that were dominant where their FFN brought the word to the top to stay.")
+        return
+    data = data_of(connection, "pushers", {"models": list(measured), "word": word})
+    if data.frame.is_empty():
+        st.info(plain(f"No FFN brought {word!r} to the top to stay in these examples."))
+        return
+    tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
+    show_source(data)
+
+
+answer(show)

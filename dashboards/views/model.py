@@ -1,0 +1,79 @@
+"""The page of one model: what was measured, its layers side by side, and how its neurons spread over any numbers."""
+
+import duckdb
+import streamlit as st
+
+from dashboards import tables
+from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
+from dashboards.figures import data_of, show_source
+from dashboards.page import answer, heading, missing, pick_model
+from dashboards.text import plain
+from queries import listing
+
+DRAWN = 5000
+"""Neurons drawn by lot for the charts."""
+
+LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Model")
+    model = pick_model(connection)
+    st.markdown(plain(summary(connection, model.name)))
+    _layers(connection, model.name)
+    data = data_of(connection, "model_neurons", {"model": model.name, "n": DRAWN})
+    known = known_numbers(data.frame, NUMBERS)
+    if not known:
+        missing(connection, "Nothing was measured of this model yet.", [model.name], jobs=("projections",))
+        return
+    n_neurons = model.n_layers * model.d_ffn
+    part = f" {data.frame.height:,} of its {n_neurons:,} neurons, drawn by lot." if n_neurons > DRAWN else ""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        pick_distribution(data, known, part)
+    with right:
+        chosen = pick_scatter(data.frame, known)
+    st.subheader(f"{chosen.height:,} neurons", anchor=False)
+    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
+
+
+def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """The model's shape and what was measured of it, in sentences."""
+    rows = listing.models(connection).to_dicts()
+    (row,) = [row for row in rows if row["model"] == name]
+    tokens = "" if row["training_tokens"] is None else f", trained on {row['training_tokens']:,} tokens"
+    return (
+        f"{row['architecture']}: {row['n_layers']} layers of {row['d_ffn']:,} neurons, width {row['d_model']:,}, "
+        f"{row['activation']}, {row['norm_position']}-norm, {row['position_encoding']} positions, "
+        f"{row['n_parameters']:,} parameters ({row['size']:,} without embeddings){tokens}. "
+        f"Measured: {', '.join(row['jobs'] or ['nothing'])}."
+    )
+
+
+def _layers(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    data = data_of(connection, "model_layers", {"model": name})
+    if data.frame.is_empty():
+        missing(connection, "No text was run through this model yet.", [name])
+        return
+    st.subheader("Layers", anchor=False)
+    shown = tables.shown(data.frame.drop("depth", "corpus"), keep=("layer",))
+    event = st.dataframe(
+        shown,
+        column_config=tables.columns(),
+        hide_index=True,
+        key="layers",
+        on_select="rerun",
+        selection_mode=["single-row", "single-cell"],
+    )
+    seen = data.frame.get_column("n_tokens_seen")[0]
+    corpus = data.frame.get_column("corpus")[0]
+    st.caption(plain(f"Dead: never active on the {seen:,} tokens seen of {corpus}. Click a row to open its layer."))
+    show_source(data)
+    place = tables.chosen_row(event.selection)
+    if place is not None and place < data.frame.height:
+        layer = data.frame.get_column("layer")[place]
+        st.switch_page("views/layer.py", query_params={"model": name, "layer": str(layer)})
+
+
+answer(show)

@@ -1,0 +1,114 @@
+"""The page of positional neurons: their kinds by layer, their profiles, and the teams that share the positions."""
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+from dashboards import charts, paper_charts, tables
+from dashboards.colours import ACCENT
+from dashboards.comparison_figures import sequences
+from dashboards.figures import data_of, show_figure
+from dashboards.page import answer, heading, missing, pick_model
+from queries.profiles import frequencies
+from queries.thresholds import thresholds
+from queries.typology import positional_neurons
+
+MOST_PROFILES = 40
+"""As many rows as are told apart at a glance."""
+
+LISTED = (
+    "address",
+    "position_kind",
+    "position_strength",
+    "mutual_information_corrected",
+    "domain_agreement",
+    "frequency",
+    "top_tokens",
+)
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Positions")
+    model = pick_model(connection).name
+    data = data_of(connection, "positional_of_model", {"model": model})
+    if data.frame.is_empty():
+        missing(
+            connection,
+            "No positional neuron is known: positions were not measured, or the corpus has too few long sequences.",
+            [model],
+            jobs=("positions",),
+        )
+        return
+    on = f"on {sequences(data.frame)} full-length sequences"
+    least = thresholds("neurons")["positional_information"]
+    st.markdown(
+        f"{data.frame.height:,} positional neurons: firing tells more than {least:g} nats of the position, {on}."
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        kinds = data_of(connection, "kinds_by_layer", {"model": model})
+        show_figure(
+            "Kinds by layer",
+            lambda _: charts.kinds_by_layer(kinds.frame, paper_charts.KIND_COLOURS),
+            f"Positional neurons of each kind, pale where weak, {on}. Figure 8 of Voita et al. 2023; kinds are ours.",
+            kinds,
+            own_legend=True,
+        )
+    with right:
+        _profiles(connection, model, on)
+    _teams(connection, model)
+    st.subheader("All positional neurons", anchor=False)
+    tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
+
+
+def _profiles(connection: duckdb.DuckDBPyConnection, model: str, on: str) -> None:
+    data = data_of(connection, "position_profiles", {"model": model, "n": MOST_PROFILES})
+    cells = profile_cells(data.frame)
+    show_figure(
+        "Profiles",
+        lambda theme: charts.profile_strips(cells, ACCENT[theme]),
+        f"Share of the sequences in which a neuron fires, by position, for the {data.frame.height} most telling; {on}. "
+        "Figure 7 of Voita et al. 2023.",
+        data,
+        own_legend=True,
+    )
+
+
+def profile_cells(profiles: pl.DataFrame) -> pl.DataFrame:
+    """A row for each neuron and stretch of positions: address, position, position_to, frequency, in order."""
+    cells = []
+    for row in profiles.to_dicts():
+        n_positions = row["last_position"] - row["first_position"] + 1
+        shares = frequencies(row["counts_64"], row["n_sequences"], n_positions) or []
+        width = n_positions / max(len(shares), 1)
+        for number, share in enumerate(shares):
+            start = row["first_position"] + number * width
+            cells.append((row["address"], row["position_kind"], start, start + width, share))
+    names = ["address", "position_kind", "position", "position_to", "frequency"]
+    return pl.DataFrame(cells, schema=names, orient="row")
+
+
+def _teams(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    teams = data_of(connection, "teams", {"model": model})
+    if teams.frame.is_empty():
+        return
+    st.subheader("Teams", anchor=False)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        tables.show_table(teams.frame.drop("corpus"), key="teams")
+        st.caption("Strong positional neurons of a layer and the positions they cover. Figure 9 of Voita et al. 2023.")
+    with right:
+        known = positional_neurons(connection, [model]).filter(
+            pl.col("counts").is_not_null() & (pl.col("position_strength") == "strong")
+        )
+        layers = known.get_column("layer").unique().sort().to_list()
+        if layers:
+            layer = st.selectbox("Layer", layers, key="team_layer")
+            team = known.filter(pl.col("layer") == layer)
+            chart = paper_charts.ranges(team).properties(width="container")
+            st.altair_chart(chart, width="stretch", key=f"ranges-{layer}", alt="positions that each neuron covers")
+            st.caption("Covered: active in more than half of the sequences.")
+
+
+answer(show)
