@@ -7,6 +7,7 @@ PAGES = {
     "model": "Model",
     "position": "Positions",
     "events": "Events",
+    "trace": "Trace",
     "sql": "SQL",
 }
 """All pages but the first, which stands at the address of the dashboard itself."""

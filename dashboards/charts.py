@@ -368,13 +368,14 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
     return bars
 
 
-def histogram(bins: pl.DataFrame, number: Number, colour: str) -> alt.Chart:
+def histogram(bins: pl.DataFrame, number: Number, colour: str, *, counted: str = "neurons") -> alt.Chart:
     """How many neurons of a layer have a number in each bin.
 
     Args:
         bins: rows with low, high, n_neurons; see `binned`.
         number: what was binned.
         colour: of the bars.
+        counted: what was counted.
     """
     chart: alt.Chart = (
         alt.Chart(bins)
@@ -382,12 +383,12 @@ def histogram(bins: pl.DataFrame, number: Number, colour: str) -> alt.Chart:
         .encode(
             alt.X("low:Q", title=number.title, scale=number.scale, axis=number.axis),
             alt.X2("high:Q"),
-            alt.Y("n_neurons:Q", title="neurons"),
+            alt.Y("n_neurons:Q", title=counted),
             alt.Y2(datum=0),
             tooltip=[
                 alt.Tooltip("low:Q", format=".4~g", title="from"),
                 alt.Tooltip("high:Q", format=".4~g", title="to"),
-                _counted("n_neurons"),
+                alt.Tooltip("n_neurons:Q", format=",", title=counted),
             ],
         )
         .properties(height=HEIGHT)

@@ -2,13 +2,13 @@
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
 from catalog.cells import TOKEN_COLUMNS, Column, columns_of
-from catalog.visible import readable, visible
+from catalog.visible import readable, visible, visible_list
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -55,15 +55,24 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
 
 
-def table_html(frame: pl.DataFrame) -> str:
-    """A small table to read: numbers aligned at the right, tokens in one width with their white space marked."""
-    columns = columns_of(frame)
-    header = "".join(f'<th class="{_kind(column)}">{html.escape(_spoken(column.name))}</th>' for column in columns)
+def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
+    """A small table to read: numbers aligned at the right, tokens in one width with their white space marked.
+
+    Args:
+        frame: the rows.
+        tokens: columns that hold lists of tokens under names of their own.
+    """
+    marked = (pl.col(name).map_elements(visible_list, return_dtype=pl.String) for name in tokens)
+    columns = columns_of(frame.with_columns(marked))
+    header = "".join(
+        f'<th class="{_kind(column, tokens)}">{html.escape(_spoken(column.name))}</th>' for column in columns
+    )
     rows = zip(*(column.cells for column in columns), strict=True)
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td class="{_kind(column)}">{html.escape(cell)}</td>' for column, cell in zip(columns, row, strict=True)
+            f'<td class="{_kind(column, tokens)}">{html.escape(cell)}</td>'
+            for column, cell in zip(columns, row, strict=True)
         )
         + "</tr>"
         for row in rows
@@ -71,8 +80,10 @@ def table_html(frame: pl.DataFrame) -> str:
     return f'{_STYLE}<table class="nt-table"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _kind(column: Column) -> str:
-    return "nt-right" if column.is_right else "nt-tokens" if column.name in TOKEN_COLUMNS else "nt-left"
+def _kind(column: Column, tokens: Collection[str]) -> str:
+    if column.is_right:
+        return "nt-right"
+    return "nt-tokens" if column.name in TOKEN_COLUMNS or column.name in tokens else "nt-left"
 
 
 def _spoken(name: str) -> str:

@@ -1,17 +1,17 @@
 -- The positional neurons of one model with their kind, those that tell most of the position first.
 select
-    positional.address,
-    positional.position_kind,
-    positional.position_strength,
-    positional.mutual_information_corrected,
-    positional.domain_agreement,
-    positional.n_sequences,
-    positional.frequency,
+    found.address,
+    found.position_kind,
+    found.position_strength,
+    found.mutual_information_corrected,
+    found.domain_agreement,
+    found.n_sequences,
+    found.frequency,
     neurons.top_tokens,
-from positional_neurons as positional
+from positional_neurons as found
 inner join neurons
-    on neurons.model = positional.model
-    and neurons.layer = positional.layer
-    and neurons.neuron = positional.neuron
-where positional.model = $model and positional.position_kind <> 'too few sequences'
-order by positional.mutual_information_corrected desc, positional.address
+    on neurons.model = found.model
+    and neurons.layer = found.layer
+    and neurons.neuron = found.neuron
+where found.model = $model and found.position_kind <> 'too few sequences'
+order by found.mutual_information_corrected desc, found.address

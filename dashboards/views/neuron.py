@@ -36,7 +36,6 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _activity(page)
         _triggers(page)
         _places(page)
-    _relatives(page)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
@@ -131,17 +130,6 @@ def _places(page: NeuronPage) -> None:
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
-
-
-def _relatives(page: NeuronPage) -> None:
-    relatives = page.relatives
-    for title, frame, key in (
-        ("Others of its cluster", relatives.mates, "mates"),
-        ("Nearest value vectors", relatives.neighbours, "neighbours"),
-    ):
-        if not frame.is_empty():
-            st.subheader(title, anchor=False)
-            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
 
 
 answer(show)

@@ -49,7 +49,7 @@ def test_every_page_runs_on_projections_only(page: Opener, weights_path: Path, n
     assert not opened.error
 
 
-@pytest.mark.parametrize("name", ["compare", "neuron", "layer"])
+@pytest.mark.parametrize("name", ["compare", "neuron", "layer", "model"])
 def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weights_path: Path, name: str) -> None:
     shown = text(page(weights_path, name))
     assert "no text was run through" in shown.casefold()
@@ -57,7 +57,14 @@ def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weigh
     assert "--job activity" in shown
 
 
-@pytest.mark.parametrize("name", ["compare", "search", "neuron", "layer"])
+@pytest.mark.parametrize(("name", "job"), [("position", "positions"), ("events", "events")])
+def test_a_page_of_one_job_names_it(page: Opener, weights_path: Path, name: str, job: str) -> None:
+    shown = text(page(weights_path, name))
+    assert "neurothek ingest" in shown
+    assert f"--job {job}" in shown
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES) - {"sql"}))
 def test_without_a_warehouse_a_page_says_how_to_build_one(page: Opener, tmp_path: Path, name: str) -> None:
     opened = page(tmp_path / "none.duckdb", name)
     in_order(opened)

@@ -1,0 +1,79 @@
+"""The page that traces a prompt through a model: what each layer changes, and which neurons matter."""
+
+import streamlit as st
+
+import neurothek
+from dashboards import tables
+from dashboards.figures import download_data
+from dashboards.page import asked, heading, pick_model, remember, said
+from dashboards.text import plain, table_html
+from queries.trace import TracePage
+
+NEURONS = (
+    "address",
+    "layer",
+    "rank",
+    "coefficient",
+    "share",
+    "score_final",
+    "score_candidate",
+    "frequency",
+    "kind",
+    "n_tokens_seen",
+    "top_tokens",
+)
+
+
+def show() -> None:
+    """The page from top to bottom."""
+    heading("Trace")
+    with said():
+        # The lease ends before the model runs, which takes longer than a publisher should wait.
+        with neurothek.open().warehouse.reader() as connection:
+            model = pick_model(connection).name
+        prompt, position = _prompt()
+        if not prompt:
+            st.caption(
+                "Runs the model on the prompt, on this machine: what it would say after each layer, where its "
+                "prediction settles, and the neurons that hold most of each update. Geva et al. 2022, section 5."
+            )
+            return
+        with st.spinner(f"running {model}"):
+            page = neurothek.open().trace(model, prompt, position=position)
+        _layers(page)
+        _neurons(page)
+
+
+def _prompt() -> tuple[str, int | None]:
+    wide, narrow = st.columns([5, 1], vertical_alignment="bottom")
+    prompt = wide.text_input("Prompt", asked("prompt") or "", key="prompt", placeholder="The capital of France is")
+    typed = asked("position") or ""
+    position = narrow.number_input(
+        "Position",
+        min_value=0,
+        value=int(typed) if typed.isdecimal() else None,
+        step=1,
+        key="position",
+        placeholder="last",
+        help="Of a token, 0-based, a prepended BOS included; the last one unless given.",
+    )
+    remember(prompt=prompt or None, position=None if position is None else str(position))
+    return prompt, position
+
+
+def _layers(page: TracePage) -> None:
+    st.markdown(plain(page.summary))
+    (layers, *_) = page.sections()
+    st.subheader("Layers", anchor=False)
+    st.html(table_html(layers.frame, tokens=("tokens before", "tokens after")))
+    st.caption(plain(layers.remark))
+    download_data("trace_layers", page.layers)
+
+
+def _neurons(page: TracePage) -> None:
+    st.subheader("Dominant neurons", anchor=False)
+    tables.link_to_neurons(page.neurons, NEURONS, key="dominant", height=420)
+    download_data("trace_neurons", page.neurons)
+
+
+show()
