@@ -6,6 +6,7 @@ PAGES = {
     "layer": "Layer",
     "model": "Model",
     "position": "Positions",
+    "clusters": "Clusters",
     "events": "Events",
     "trace": "Trace",
     "sql": "SQL",

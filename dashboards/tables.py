@@ -59,7 +59,7 @@ def shown(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
 
 
 def _marked(name: str, dtype: pl.DataType) -> pl.Expr:
-    if name not in TOKEN_COLUMNS:
+    if name not in TOKEN_COLUMNS and name != "shared_tokens":
         return pl.col(name)
     if isinstance(dtype, pl.List):
         return pl.col(name).map_elements(visible_list, return_dtype=pl.String)

@@ -19,6 +19,8 @@ from queries.neuron import NeuronPage, neuron_page
 MOST_BARS = 20
 MOST_TRIGGERS = 5
 _PROFILE_HEIGHT = 200
+_LENGTHS = 3
+"""Tokens, bigrams and trigrams."""
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -36,6 +38,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _activity(page)
         _triggers(page)
         _places(page)
+    _relatives(page)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
@@ -114,13 +117,13 @@ def _triggers(page: NeuronPage) -> None:
         return
     st.subheader("What triggers it", anchor=False)
     *ngrams, detector = sections
-    columns = st.columns([3, 2, 2], gap="medium")
-    for column, section in zip(columns, ngrams, strict=False):
+    for column, section in zip(st.columns(_LENGTHS, gap="medium"), ngrams, strict=False):
         with column:
             st.markdown(f"**{plain(section.title.partition(' that trigger')[0].capitalize())}**")
-            st.html(table_html(section.frame.drop("score", strict=False)))
+            st.html(table_html(section.frame.drop("rank", "score", strict=False)))
     st.html(table_html(detector.frame))
-    st.caption(plain(detector.remark.replace("\n", " ")))
+    for remark in detector.remark.split("\n"):
+        st.caption(plain(remark))
 
 
 def _places(page: NeuronPage) -> None:
@@ -130,6 +133,17 @@ def _places(page: NeuronPage) -> None:
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
+
+
+def _relatives(page: NeuronPage) -> None:
+    relatives = page.relatives
+    for title, frame, key in (
+        ("Others of its cluster", relatives.mates, "mates"),
+        ("Nearest value vectors", relatives.neighbours, "neighbours"),
+    ):
+        if not frame.is_empty():
+            st.subheader(title, anchor=False)
+            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
 
 
 answer(show)

@@ -13,6 +13,7 @@ APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})
 OF_TEXT = ("corpus_id", "top_token_log_frequency", "n_positions", "n_active", "n_active_bos", "activation_sum")
 MORE_OF_TEXT = ("activation_min", "activation_max", "first_active")
+OF_CLUSTERS = ("clustering_id", "cluster_id", "cluster_size")
 
 Opener = Callable[..., AppTest]
 
@@ -29,7 +30,7 @@ def weights_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Projections of every model, and the facts that a publish derives from them: nothing of any text."""
     path = tmp_path_factory.mktemp("weights") / "weights.duckdb"
     made.create(path, tables=WEIGHTS_ONLY)
-    nothing = dict.fromkeys((*OF_TEXT, *MORE_OF_TEXT))
+    nothing = dict.fromkeys((*OF_TEXT, *MORE_OF_TEXT, *OF_CLUSTERS))
     with duckdb.connect(str(path)) as connection:
         made.insert(connection, "neuron_facts", [row | nothing for row in made.hand_made().rows["neuron_facts"]])
     return path

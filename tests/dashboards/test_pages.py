@@ -57,7 +57,7 @@ def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weigh
     assert "--job activity" in shown
 
 
-@pytest.mark.parametrize(("name", "job"), [("position", "positions"), ("events", "events")])
+@pytest.mark.parametrize(("name", "job"), [("position", "positions"), ("events", "events"), ("clusters", "clusters")])
 def test_a_page_of_one_job_names_it(page: Opener, weights_path: Path, name: str, job: str) -> None:
     shown = text(page(weights_path, name))
     assert "neurothek ingest" in shown

@@ -1,0 +1,76 @@
+"""The page of clusters: neurons whose value vectors point one way, how large and how tight, and what they share."""
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+from dashboards import charts, tables
+from dashboards.colours import ACCENT
+from dashboards.figures import Draw, data_of, show_figure, show_source
+from dashboards.page import answer, asked, heading, missing, pick_model, remember
+from dashboards.text import plain
+
+LISTED = ("cluster_id", "size", "n_layers", "first_layer", "last_layer", "cohesion", "shared_tokens", "top_share")
+MEMBERS = ("address", "centre_cosine", "top_tokens")
+SIZES = (
+    "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine, complete "
+    "linkage. Geva et al. 2022, section 5.2."
+)
+COHESION = "Clusters of two neurons or more by the mean cosine of their pairs of value vectors. Ours."
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Clusters")
+    model = pick_model(connection).name
+    data = data_of(connection, "clusters", {"model": model})
+    if data.frame.is_empty():
+        missing(connection, "The neurons of this model were not clustered yet.", [model], jobs=("clusters",))
+        return
+    told = data.frame.row(0, named=True)
+    st.markdown(plain(f"{told['n_clusters']:,} clusters of {data.frame.get_column('size').sum():,} neurons."))
+    left, right = st.columns(2, gap="medium")
+    for column, name, title, caption in (
+        (left, "size", "Clusters by size", SIZES),
+        (right, "cohesion", "Clusters by cohesion", COHESION),
+    ):
+        with column:
+            number = charts.Number(name, is_log=name == "size")
+            bins = charts.binned(data.frame.get_column(name), is_log=number.is_log)
+            if not bins.is_empty():
+                show_figure(title, _histogram(bins, number), caption, data)
+    _list(connection, model, data.frame)
+
+
+def _histogram(bins: pl.DataFrame, number: charts.Number) -> Draw:
+    return lambda theme: charts.histogram(bins, number, ACCENT[theme], counted="clusters")
+
+
+def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFrame) -> None:
+    st.subheader("Clusters", anchor=False)
+    event = st.dataframe(
+        tables.shown(clusters.select(LISTED), keep=LISTED),
+        column_config=tables.columns(),
+        hide_index=True,
+        key="clusters",
+        on_select="rerun",
+        selection_mode=["single-row", "single-cell"],
+        height=360,
+    )
+    st.caption("Click a row to list its neurons.")
+    place = tables.chosen_row(event.selection)
+    known = clusters.get_column("cluster_id").to_list()
+    typed = asked("cluster") or ""
+    chosen = int(typed) if typed.isdecimal() and int(typed) in known else None
+    if place is not None and place < clusters.height:
+        chosen = known[place]
+    if chosen is None:
+        return
+    remember(cluster=str(chosen))
+    data = data_of(connection, "cluster_neurons", {"model": model, "cluster_id": chosen})
+    st.subheader(f"Neurons of cluster {chosen}", anchor=False)
+    tables.link_to_neurons(data.frame, MEMBERS, key=f"members-{chosen}", height=420)
+    show_source(data)
+
+
+answer(show)
