@@ -115,6 +115,11 @@ class Corpus:
         """How many counted positions there are: ids without each sequence's prepended BOS."""
         return len(self.tokens) - (self.n_sequences if self.has_bos else 0)
 
+    @property
+    def n_full_length(self) -> int:
+        """How many sequences have as many ids as one can have."""
+        return int(np.count_nonzero(np.diff(self.offsets) == self.sequence_length))
+
     def sequence(self, i: int) -> np.ndarray:
         """int32 [length], the ids of sequence `i`, BOS included."""
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]

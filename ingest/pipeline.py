@@ -41,6 +41,7 @@ class ModelReport:
         n_tokens: counted positions of the corpus.
         seconds: wall time.
         sweep: how the text was read; None if it was not.
+        n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
     """
 
     model: str
@@ -51,6 +52,7 @@ class ModelReport:
     n_tokens: int
     seconds: float
     sweep: SweepPlan | None = None
+    n_full_length: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def ingest_model(
         n_tokens=corpus.n_counted if corpus else 0,
         seconds=time.monotonic() - started,
         sweep=chosen,
+        n_full_length=corpus.n_full_length if corpus else None,
     )
 
 

@@ -15,6 +15,9 @@ from ingest.pipeline import ModelReport, check_request, ingest_model
 from ingest.planning import plan_model
 from ingest.request import IngestRequest, ModelSource
 
+LEAST_SEQUENCES = 100
+"""Full-length sequences below which the views label no neuron positional."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -78,8 +81,8 @@ def plan_all(
 
 def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
     """The end report: what was measured, how many rows, in how many seconds, where it lies, what to try next."""
-    lines = [_line(outcome.report) for outcome in outcomes if outcome.report is not None]
     done = [outcome.report for outcome in outcomes if outcome.report is not None]
+    lines = [line for report in done for line in (_line(report), *_remarks(report))]
     if done:
         lines += [f"the warehouse is {path}", *_next_steps([report.model for report in done], path)]
     return lines
@@ -133,6 +136,17 @@ def _line(report: ModelReport) -> str:
     text = f", {report.n_tokens:,} tokens of {report.corpus}" if report.corpus else ""
     earlier = f"; up to date before: {', '.join(report.up_to_date)}" if report.up_to_date else ""
     return f"{report.model}: measured {', '.join(report.jobs)} ({rows}{text}) in {report.seconds:.1f} s{earlier}"
+
+
+def _remarks(report: ModelReport) -> list[str]:
+    """What the text was too short for."""
+    full = report.n_full_length
+    if "positions" not in report.jobs or full is None or full >= LEAST_SEQUENCES:
+        return []
+    return [
+        f"{report.model}: {report.corpus} has {full} full-length sequences, and positional neurons cannot be labelled"
+        f" on fewer than {LEAST_SEQUENCES}; for labels give more --tokens or a shorter --sequence-length"
+    ]
 
 
 def _next_steps(models: Sequence[str], path: Path) -> list[str]:

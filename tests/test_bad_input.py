@@ -286,6 +286,12 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "a column of numbers": (column_of_numbers, "its columns of text are body"),
     "a domain without a token": (domain_without_token, "the domain 'blank' holds text but not a single token"),
     "a corpus without a name": (lambda _: ingest(corpus="words.txt"), "but the warehouse has none yet"),
+    "a domain called all": (lambda _: ingest(corpus="all=words.txt"), "which stands for all domains together"),
+    "no hub dataset": (lambda _: ingest(corpus="text=hub:a/b/c"), "is not understood: write NAME=hub:ORG/DATASET"),
+    "a hub dataset offline": (
+        lambda _: ingest(corpus="text=hub:org/words"),
+        "lies on the hub, which cannot be asked (",
+    ),
     "two domains of one name": (lambda _: [*ingest(), "--corpus", "words=words.txt"], "is given twice"),
     "long sequences": (lambda _: ingest("tiny", "--sequence-length", "65"), "of a model that reads 64"),
     "an unknown job": (

@@ -138,3 +138,14 @@ def test_verbose_says_what_was_decided_and_how_long_it_took(folder: Path) -> Non
     assert "tiny: chunks outside, since all weights fit" in said[0]
     assert said[0].splitlines()[-1].startswith("took ")
     assert said[1] == ""
+
+
+def test_too_few_sequences_are_measured_and_said(folder: Path) -> None:
+    arguments = ["ingest", str(folder / "tiny"), "--corpus", f"few={folder / 'long.txt'}", "--job", "positions"]
+    warehouse = folder / "few.duckdb"
+    result = CliRunner().invoke(neurothek.main, [*arguments, "--warehouse", str(warehouse)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "full-length sequences, and positional neurons cannot be labelled on fewer than 100" in result.stderr
+    query = "select distinct position_kind from neurons"
+    result = CliRunner().invoke(neurothek.main, ["sql", query, "--format", "csv", "--warehouse", str(warehouse)])
+    assert "too few sequences" in result.stdout
