@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import tokenizers
 import torch
-from transformers import OPTConfig, OPTForCausalLM
+from transformers import GPT2Config, GPT2LMHeadModel, OPTConfig, OPTForCausalLM
 from transformers.utils import logging
 
 from ingest.corpora import Corpus
@@ -38,12 +38,24 @@ def opt_125m(
         yield Path(folder)
 
 
-def tokenizer() -> Tokenizer:
-    """The ids of OPT's tokenizer, and nothing else of it."""
+@contextmanager
+def gpt2_small(*, n_layers: int) -> Iterator[Path]:
+    """A folder with a random model of the shape of GPT-2 small."""
+    torch.manual_seed(0)
+    logging.disable_progress_bar()
+    model = GPT2LMHeadModel(GPT2Config(n_layer=n_layers))
+    with TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        del model
+        yield Path(folder)
+
+
+def tokenizer(size: int = TOKENS) -> Tokenizer:
+    """The ids of a tokenizer, OPT's unless asked, and nothing else of it."""
     return Tokenizer(
         name="ids",
         sha256="",
-        ids=np.arange(TOKENS, dtype=np.int32),
+        ids=np.arange(size, dtype=np.int32),
         bos_id=2,
         eos_id=2,
         special_ids=frozenset({0, 1, 2, 3}),

@@ -54,7 +54,7 @@ class EventsJob:
     name: str = "events"
     version: int = 1
     tables: tuple[Table, ...] = (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES)
-    _opened: MutableMapping[Corpus, "_Opened"] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+    _opened: MutableMapping[Corpus, "Opened"] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
 
     def parameters(self) -> dict[str, Any]:
         """How examples are drawn, and what is kept of them."""
@@ -95,7 +95,7 @@ class EventsJob:
             return {EVENT_SAMPLES.name: self._conclusion(opened.examples, read_back(SUB_UPDATES.name))}
         start = int(shard.removeprefix("examples-"))
         with torch.inference_mode():
-            return self._measured(opened, start, transformer, batch_tokens=batch_tokens)
+            return self.measure_examples(opened, start, transformer, batch_tokens=batch_tokens)
 
     def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
@@ -110,9 +110,10 @@ class EventsJob:
         working = max(batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
         return weights + unembedding + kept + logits + waiting + working
 
-    def _measured(
-        self, opened: "_Opened", start: int, transformer: Transformer, *, batch_tokens: int
+    def measure_examples(
+        self, opened: "Opened", start: int, transformer: Transformer, *, batch_tokens: int
     ) -> dict[str, pl.DataFrame]:
+        """The rows of the shard that begins with example `start`, by table."""
         some = opened.examples.rows[start : start + self.shard_examples]
         layers = watch(
             transformer,
@@ -150,7 +151,7 @@ class EventsJob:
         }
         return pl.DataFrame([row], schema=dict(EVENT_SAMPLES.columns))
 
-    def _open(self, corpus: Corpus) -> "_Opened":
+    def _open(self, corpus: Corpus) -> "Opened":
         if corpus not in self._opened:
             drawn = examples(
                 corpus,
@@ -161,12 +162,12 @@ class EventsJob:
             )
             if not drawn.rows:
                 raise SentencesMissing(corpus.name)
-            self._opened[corpus] = _Opened.of(drawn, self.transformer, self.tokenizer)
+            self._opened[corpus] = Opened.of(drawn, self.transformer, self.tokenizer)
         return self._opened[corpus]
 
 
 @dataclass(frozen=True, eq=False)
-class _Opened:
+class Opened:
     """What the shards of one model share on one corpus."""
 
     examples: Examples
@@ -174,7 +175,8 @@ class _Opened:
     value_norms: Sequence[Float[Tensor, " d_ffn"]]
 
     @classmethod
-    def of(cls, drawn: Examples, transformer: Transformer, tokenizer: Tokenizer) -> "_Opened":
+    def of(cls, drawn: Examples, transformer: Transformer, tokenizer: Tokenizer) -> "Opened":
+        """Read what they share from the weights."""
         n_layers = transformer.shape.n_layers
         norms = [torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1) for layer in range(n_layers)]
         return cls(drawn, Lens.of(transformer, tokenizer), norms)
