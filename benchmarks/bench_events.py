@@ -54,8 +54,9 @@ def main() -> None:
     text = f"""## Events
 
 {N_LAYERS} layers of the GPT-2 small shape, random weights, float32; {N_EXAMPLES:,} examples of {mean:.0f} ids on
-average, all in the event sample, in the same batches. The unit is the bare forward pass (transformers' own model without its
-head) plus the products of the logit lens: two streams a layer and example with all {TOKENS:,} rows of the unembedding.
+average, all in the event sample, in the same batches. The unit is the bare forward pass (transformers' own model
+without its head) plus the products of the logit lens: two streams a layer and example with all {TOKENS:,} rows of the
+unembedding.
 Events read these logits, choose dominant and random neurons and score them. The goal is 1.5.
 
 {table(header, [(f"{N_EXAMPLES:,}", *row)])}

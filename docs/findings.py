@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import neurothek
-from docs import findings_controls
+from docs import claims_events, findings_controls
 from docs.claims import table
 from ingest import minis
 from queries.compare import Comparison
@@ -76,4 +76,5 @@ if __name__ == "__main__":
         page = with_block(page, "claims", table(warehouse))
         page = with_block(page, "coherence", findings_controls.coherence(warehouse))
         page = with_block(page, "norm overlap", findings_controls.norm_overlap(warehouse))
+        page = with_block(page, "events", claims_events.table(warehouse))
     PAGE.write_text(page, "utf-8")
