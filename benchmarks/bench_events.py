@@ -9,6 +9,7 @@ from benchmarks.timing import best_seconds, machine, publish_block, table
 from ingest import example_pass
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
+from ingest.example_readings import EXAMPLES_AT_ONCE, slices
 from ingest.examples import Example, Examples
 from ingest.jobs.events import SHARD_EXAMPLES, EventsJob, Opened
 from ingest.lens import Lens
@@ -18,7 +19,6 @@ N_LAYERS = 2
 N_EXAMPLES = 2_000
 BATCH_TOKENS = 16_384
 TOKENS = 50_257
-STREAMS_AT_ONCE = 128
 
 
 def main() -> None:
@@ -87,8 +87,8 @@ def _bare(model: GPT2Model, drawn: Examples) -> None:
 
 @torch.inference_mode()
 def _products(lens: Lens, streams: torch.Tensor) -> None:
-    for some in streams.split(STREAMS_AT_ONCE):
-        lens.logits(some)
+    for some in slices(len(streams), EXAMPLES_AT_ONCE):
+        lens.logits(streams[some])
 
 
 if __name__ == "__main__":

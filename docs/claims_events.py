@@ -150,9 +150,8 @@ def _ordering(events: Events, section: str, text: str, rule: str, of: Callable[[
     found = {model: of(model) for model in events.models}
     flat = [one for several in found.values() for one in several]
     numbers = "; ".join(f"{short(model)} {' and '.join(map(_shown, several))}" for model, several in found.items())
-    return Claim(
-        section, text, f"{rule} (bootstrap)", numbers, said(all_of([one.is_positive for one in flat]), flat[0].n)
-    )
+    n = sum(several[0].n for several in found.values())
+    return Claim(section, text, f"{rule} (bootstrap)", numbers, said(all_of([one.is_positive for one in flat]), n))
 
 
 def _shown(one: Interval) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ingest.request import IngestRequest
 
 DEMO_TOKENS = 60_000
+DEMO_EXAMPLES = 2_000
 
 
 @click.command()
@@ -25,6 +26,9 @@ DEMO_TOKENS = 60_000
 @click.option("--no-packing", is_flag=True, help="Keep short documents apart instead of joining them.")
 @click.option("--revision", help="Revision of a hub repository.")
 @click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
+@click.option(
+    "--examples", type=click.IntRange(1), default=10_000, show_default=True, help="Examples of the job events."
+)
 @click.option(
     "--clusters",
     type=click.IntRange(1),
@@ -60,8 +64,8 @@ def demo(ctx: click.Context) -> None:
     from ingest import minis
     from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
-    jobs = (*DEFAULT_JOBS, "clusters", "controls")
-    request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=DEMO_TOKENS))
+    jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
+    request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=DEMO_TOKENS), examples=DEMO_EXAMPLES)
     status = _ingest(ctx, request, minis.names())
     if status == 0:
         comparison = ctx.obj.compare()
@@ -114,6 +118,7 @@ def _request(options: dict[str, Any]) -> IngestRequest:
         "active_above",
         "batch_tokens",
         "staging",
+        "examples",
         "clusters",
         "force",
     )

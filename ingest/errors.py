@@ -245,6 +245,13 @@ class DomainEmpty(NeurothekError):
         super().__init__(f"the domain {domain!r} holds text but not a single token: give it more text or leave it out")
 
 
+class ExamplesInvalid(NeurothekError):
+    """A number of examples that is none."""
+
+    def __init__(self, examples: int) -> None:
+        super().__init__(f"{examples} examples were asked for, and events need at least one; ask for 1 or more")
+
+
 class SentencesMissing(NeurothekError):
     """A corpus from which no example can be cut."""
 

@@ -16,7 +16,7 @@ from ingest.activation import ActivationRule
 from ingest.allocation import give_back_at_once
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
-from ingest.errors import MemoryTooSmall, ThresholdInvalid
+from ingest.errors import ExamplesInvalid, MemoryTooSmall, ThresholdInvalid
 from ingest.jobs import registry
 from ingest.jobs.protocols import Job, PassJob, TextJob, WeightsJob
 from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
@@ -148,12 +148,15 @@ def check_request(request: IngestRequest) -> None:
     Raises:
         JobUnknown: a name is no job; with the nearest name.
         ThresholdInvalid: the threshold of activity is no finite number.
+        ExamplesInvalid: fewer than one example.
     """
     for name in request.jobs:
         if name not in registry.NAMES:
             raise JobUnknown(name)
     if request.active_above is not None and not math.isfinite(request.active_above):
         raise ThresholdInvalid(request.active_above)
+    if request.examples < 1:
+        raise ExamplesInvalid(request.examples)
 
 
 def _open(
@@ -179,7 +182,7 @@ def _text_jobs(work: Work) -> Mapping[str, TextJob]:
 
 
 def _pass_jobs(work: Work) -> Mapping[str, PassJob]:
-    return registry.pass_jobs(work.transformer, work.tokenizer)
+    return registry.pass_jobs(work.transformer, work.tokenizer, n_examples=work.request.examples)
 
 
 def _agenda(work: Work, corpus: Corpus | None) -> Agenda:

@@ -10,6 +10,7 @@ from catalog.errors import NeurothekError
 DEFAULT_JOBS = ("projections", "activity", "contexts", "ngrams", "positions")
 DEFAULT_TOKENS = 200_000
 DEFAULT_BATCH_TOKENS = 16_384
+DEFAULT_EXAMPLES = 10_000
 LONGEST_SEQUENCE = 2_048
 
 Device = Literal["auto", "cpu", "cuda"]
@@ -88,6 +89,7 @@ class IngestRequest:
         memory_bytes: what the process may add to its memory; half of the machine's unless asked.
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
+        examples: examples that the job events cuts from the text, if it has so many sentences.
         clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.default_sizes` says.
         force: whether to replace what was measured with other parameters.
     """
@@ -102,5 +104,6 @@ class IngestRequest:
     memory_bytes: int = field(default_factory=_half_of_memory)
     batch_tokens: int = DEFAULT_BATCH_TOKENS
     staging: Path | None = None
+    examples: int = DEFAULT_EXAMPLES
     clusters: tuple[int, ...] = ()
     force: bool = False

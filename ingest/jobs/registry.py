@@ -45,7 +45,10 @@ def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokeniz
     return {job.name: job for job in jobs}
 
 
-def pass_jobs(transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, PassJob]:
+def pass_jobs(transformer: Transformer, tokenizer: Tokenizer, *, n_examples: int) -> Mapping[str, PassJob]:
     """Jobs that read a text in a pass of their own, or only how often it has each token."""
-    jobs: tuple[PassJob, ...] = (ControlsJob(transformer, tokenizer), EventsJob(transformer, tokenizer))
+    jobs: tuple[PassJob, ...] = (
+        ControlsJob(transformer, tokenizer),
+        EventsJob(transformer, tokenizer, n_examples=n_examples),
+    )
     return {job.name: job for job in jobs}

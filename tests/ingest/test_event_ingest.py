@@ -10,7 +10,7 @@ from catalog.staging import StagedRun
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
-from ingest.errors import MemoryTooSmall, ParametersDiffer, SentencesMissing
+from ingest.errors import ExamplesInvalid, MemoryTooSmall, ParametersDiffer, SentencesMissing
 from ingest.jobs import registry
 from ingest.jobs.events import EventsJob
 from ingest.request import IngestRequest
@@ -25,8 +25,8 @@ N_SHARDS = 4
 SENTENCES = "The school is near the river. It has a new roof! Is it old? One two three four five six."
 
 
-def small_job(transformer: Transformer, tokenizer: Tokenizer) -> dict[str, EventsJob]:
-    return {"events": EventsJob(transformer, tokenizer, n_examples=22, n_event_examples=9, shard_examples=8)}
+def small_job(transformer: Transformer, tokenizer: Tokenizer, *, n_examples: int = 22) -> dict[str, EventsJob]:
+    return {"events": EventsJob(transformer, tokenizer, n_examples=n_examples, n_event_examples=9, shard_examples=8)}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def asked(tmp_path: Path) -> IngestRequest:
     (tmp_path / "prose").mkdir()
     for number in range(8):
         (tmp_path / "prose" / f"{number}.txt").write_text(SENTENCES)
-    return ingests.request((f"prose={tmp_path / 'prose'}",), jobs=JOBS)
+    return ingests.request((f"prose={tmp_path / 'prose'}",), jobs=JOBS, examples=22)
 
 
 @pytest.fixture
@@ -86,9 +86,8 @@ def test_facts_count_dominant_neurons_and_those_that_saturate(
         assert (fact["times_dominant"], fact["times_saturating"]) == (len(mine), len(saturating))
 
 
-@pytest.mark.parametrize("at", range(1, N_SHARDS + 1))
-def test_interrupted_and_resumed_is_uninterrupted(
-    tmp_path: Path, model: Path, asked: IngestRequest, monkeypatch: pytest.MonkeyPatch, at: int
+def test_interrupted_after_every_shard_is_uninterrupted(
+    tmp_path: Path, model: Path, asked: IngestRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     whole = ingests.open_warehouse(tmp_path / "whole.duckdb")
@@ -99,12 +98,12 @@ def test_interrupted_and_resumed_is_uninterrupted(
     def write(self: StagedRun, shard: str, frames: dict[str, pl.DataFrame]) -> None:
         original(self, shard, frames)
         written.append(shard)
-        if len(written) == at:
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(StagedRun, "write", write)
-    with pytest.raises(KeyboardInterrupt):
-        ingests.measure(warehouse, model, asked)
+    for _ in range(N_SHARDS):
+        with pytest.raises(KeyboardInterrupt):
+            ingests.measure(warehouse, model, asked)
     ingests.measure(warehouse, model, asked)
     assert len(written) == len(set(written)) == N_SHARDS
     ingests.assert_same(ingests.everything(warehouse), ingests.everything(whole))
@@ -130,12 +129,27 @@ def test_another_seed_is_another_run(
 ) -> None:
     ingests.measure(warehouse, model, asked)
     monkeypatch.setattr(
-        registry, "pass_jobs", lambda *opened: {"events": dataclasses.replace(small_job(*opened)["events"], seed=1)}
+        registry,
+        "pass_jobs",
+        lambda *opened, n_examples: {"events": dataclasses.replace(small_job(*opened)["events"], seed=1)},
     )
     with pytest.raises(ParametersDiffer, match="seed: 0 there, 1 asked for"):
         ingests.measure(warehouse, model, asked)
     ingests.measure(warehouse, model, dataclasses.replace(asked, force=True))
     assert ingests.table(warehouse, "event_samples")["seed"].to_list() == [1]
+
+
+def test_fewer_examples_are_the_first_ones(
+    tmp_path: Path, warehouse: Warehouse, model: Path, asked: IngestRequest
+) -> None:
+    whole = ingests.open_warehouse(tmp_path / "whole.duckdb")
+    ingests.measure(whole, model, asked)
+    ingests.measure(warehouse, model, dataclasses.replace(asked, examples=8))
+    first = ingests.table(whole, "examples", "example_id < 8")
+    # The same shard of eight examples: the same bits.
+    assert ingests.table(warehouse, "examples").equals(first)
+    with pytest.raises(ExamplesInvalid, match="0 examples were asked for"):
+        ingests.measure(warehouse, model, dataclasses.replace(asked, examples=0))
 
 
 def test_a_corpus_without_sentences_writes_nothing(tmp_path: Path, warehouse: Warehouse, model: Path) -> None:

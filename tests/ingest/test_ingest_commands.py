@@ -13,7 +13,7 @@ from catalog.commands import Size
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest import minis, pipeline, reports
-from ingest.commands import DEMO_TOKENS
+from ingest.commands import DEMO_EXAMPLES, DEMO_TOKENS
 from ingest.jobs import registry
 from ingest.reports import Outcome
 from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
@@ -124,7 +124,8 @@ def test_the_demo_measures_the_family_that_ships(asked: list[Any], monkeypatch: 
     assert run("demo").exit_code == 2
     ((_, request, models),) = asked
     assert models == ["mini-a", "mini-b"]
-    assert request == IngestRequest(text=TextRequest(tokens_per_domain=DEMO_TOKENS))
+    text = TextRequest(tokens_per_domain=DEMO_TOKENS)
+    assert request == IngestRequest(jobs=(*DEFAULT_JOBS, "events"), text=text, examples=DEMO_EXAMPLES)
 
 
 def test_a_run_reports_and_a_second_says_that_all_is_done(tmp_path: Path) -> None:
