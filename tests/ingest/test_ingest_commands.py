@@ -125,7 +125,9 @@ def test_the_demo_measures_the_family_that_ships(asked: list[Any], monkeypatch: 
     ((_, request, models),) = asked
     assert models == ["mini-a", "mini-b"]
     text = TextRequest(tokens_per_domain=DEMO_TOKENS)
-    assert request == IngestRequest(jobs=(*DEFAULT_JOBS, "events"), text=text, examples=DEMO_EXAMPLES)
+    assert request == IngestRequest(
+        jobs=(*DEFAULT_JOBS, "clusters", "controls", "events"), text=text, examples=DEMO_EXAMPLES
+    )
 
 
 def test_a_run_reports_and_a_second_says_that_all_is_done(tmp_path: Path) -> None:
