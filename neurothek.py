@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.check_commands import check
+from catalog.check_commands import check, verify
 from catalog.commands import detail, pin, remove, rename
 from catalog.errors import NeurothekError
 from dashboards.commands import dashboard
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from catalog.progress import Progress
+    from catalog.verification import Agreement
     from catalog.warehouse import Warehouse
     from dashboards.paper import Figure
+    from ingest.live_verify import Skipped
     from queries.alike import AlikeResult
     from queries.compare import Comparison
     from queries.limits import Answer, Limits
@@ -272,6 +274,40 @@ class Neurothek:
         with self.reader() as connection:
             return trace_page(connection, known, traced, token=text)
 
+    def verify(
+        self, model: str, *, sample: int = 1, weights: str | None = None, progress: bool = False
+    ) -> list[Agreement | Skipped]:
+        """Measure some layers of a model again from its weights, and say how the warehouse's rows agree.
+
+        Args:
+            model: name of the model.
+            sample: how many layers of each job.
+            weights: hub id or folder of its weights, if they are no longer where they were.
+            progress: show bars on stderr.
+
+        Raises:
+            NeurothekError: there is no such model, or its weights are not there or are others.
+        """
+        from catalog.commands import console_progress
+        from catalog.progress import Silent
+        from catalog.verification import agreement, combined
+        from ingest.live_verify import Skipped, remeasure
+
+        def compared(shown: Progress) -> list[Agreement | Skipped]:
+            agreements, skipped = [], []
+            for part in remeasure(self.warehouse, model, weights=weights, n_shards=sample, progress=shown):
+                if isinstance(part, Skipped):
+                    skipped.append(part)
+                    continue
+                with self.reader() as connection:
+                    agreements.append(agreement(connection, part))
+            return [*combined(agreements), *skipped]
+
+        if not progress:
+            return compared(Silent())
+        with console_progress() as shown:
+            return compared(shown)
+
     def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
         """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
 
@@ -369,6 +405,7 @@ _COMMANDS: Sequence[click.Command] = (
     rename,
     remove,
     check,
+    verify,
     train,
 )
 

@@ -1,4 +1,4 @@
-"""The command that proves a warehouse sound."""
+"""The commands that prove a warehouse sound, and right."""
 
 from __future__ import annotations
 
@@ -27,4 +27,36 @@ def check(ctx: click.Context, output_format: Format) -> None:
         note(f"{ctx.obj.path}: all {len(checks.checks())} checks hold")
         return
     note(f"{len(findings)} of {len(checks.checks())} checks do not hold")
+    ctx.exit(1)
+
+
+@click.command()
+@click.argument("model")
+@click.option("--sample", type=click.IntRange(min=1), default=1, show_default=True, help="How many layers of each job.")
+@click.option("--weights", metavar="PATH", help="Folder of the weights, if they are no longer where they were.")
+@format_option
+@common_options
+@click.pass_context
+def verify(ctx: click.Context, model: str, sample: int, weights: str | None, output_format: Format) -> None:
+    """Measure some layers of MODEL again from its weights; exit 1 if the warehouse says anything else."""
+    import dataclasses
+
+    import polars as pl
+
+    from catalog.verification import Agreement
+
+    parts = ctx.obj.verify(model, sample=sample, weights=weights, progress=True)
+    agreements = [part for part in parts if isinstance(part, Agreement)]
+    names = [field.name for field in dataclasses.fields(Agreement)]
+    rows = pl.DataFrame([dataclasses.astuple(part) for part in agreements], schema=names, orient="row")
+    shown = [name for name in names if name != "first_difference" or any(part.n_different for part in agreements)]
+    show_frame(rows, output_format, columns=shown)
+    for part in parts:
+        if not isinstance(part, Agreement):
+            note(f"{part.job} was not verified: {part.reason}")
+    wrong = [part for part in agreements if part.n_different]
+    if not wrong:
+        note(f"{sum(part.n_rows for part in agreements):,} rows of {model} were measured again, and all agree")
+        return
+    note(f"{sum(part.n_different for part in wrong):,} rows of {', '.join(part.table for part in wrong)} do not agree")
     ctx.exit(1)

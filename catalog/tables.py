@@ -69,6 +69,11 @@ class Table:
         """The id columns that publishing adds."""
         return SCOPE_IDS[self.scope]
 
+    @property
+    def place(self) -> str | None:
+        """The column that says which part of a model a row is of, so that parts can be measured alone."""
+        return next((name for name in ("layer", "example_id") if name in self.columns), None)
+
     def empty(self) -> pl.DataFrame:
         """A frame without rows and with exactly the declared columns."""
         return pl.DataFrame(schema=dict(self.columns))

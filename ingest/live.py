@@ -1,6 +1,7 @@
 """Answers that need the model at the time of the question: how it builds its prediction for one prompt."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from ingest.examples import Example
 from ingest.lens import Lens, probabilities_, ranks
 from ingest.sub_updates import N_DOMINANT
 from ingest.tokenization import Tokenizer
+from ingest.weights import Checkpoint
 
 MOMENTS = ("pre", "post")
 
@@ -34,13 +36,39 @@ def open_measured(
     weights: Path | None,
     allow_pickle: bool = False,
 ) -> tuple[Transformer, Tokenizer]:
-    """Open the model that the warehouse measured, from where it came or from `weights`.
+    """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
+    place = Measured(model, source, revision, weights_sha256)
+    checkpoint, tokenizer = find_measured(place, weights=weights, allow_pickle=allow_pickle)
+    try:
+        return open_transformer(checkpoint), tokenizer
+    except NeurothekError as error:
+        raise WeightsNotAtHand(model, str(checkpoint.folder), str(error)) from error
 
-    Args:
+
+@dataclass(frozen=True)
+class Measured:
+    """What the warehouse knows of a model's files.
+
+    Attributes:
         model: its name in the warehouse.
         source: where it came from.
         revision: the hub's commit, if it came from there.
         weights_sha256: what the warehouse knows its weights by.
+    """
+
+    model: str
+    source: str
+    revision: str | None
+    weights_sha256: str
+
+
+def find_measured(
+    measured: Measured, *, weights: Path | None, allow_pickle: bool = False
+) -> tuple[Checkpoint, Tokenizer]:
+    """The files that the warehouse measured a model from, where they came from or in the folder `weights`.
+
+    Args:
+        measured: the model.
         weights: a folder to look in instead.
         allow_pickle: read pickled weights.
 
@@ -48,17 +76,16 @@ def open_measured(
         WeightsNotAtHand: they are not there, or not complete; says where was looked.
         OtherWeights: others lie there.
     """
-    place = source if weights is None else str(weights)
-    wanted = revision if weights is None else None
+    place = measured.source if weights is None else str(weights)
+    wanted = measured.revision if weights is None else None
     try:
-        checkpoint = checkpoints.find(place, name=model, revision=wanted, allow_pickle=allow_pickle)
+        checkpoint = checkpoints.find(place, name=measured.model, revision=wanted, allow_pickle=allow_pickle)
         tokenizer = tokenization.load(checkpoint.folder)
-        transformer = open_transformer(checkpoint)
     except NeurothekError as error:
-        raise WeightsNotAtHand(model, place, str(error)) from error
-    if checkpoint.weights_sha256 != weights_sha256:
-        raise OtherWeights(model, place)
-    return transformer, tokenizer
+        raise WeightsNotAtHand(measured.model, place, str(error)) from error
+    if checkpoint.weights_sha256 != measured.weights_sha256:
+        raise OtherWeights(measured.model, place)
+    return checkpoint, tokenizer
 
 
 def trace(

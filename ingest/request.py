@@ -17,7 +17,8 @@ Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "float16", "bfloat16"]
 
 
-def _half_of_memory() -> int:
+def default_memory() -> int:
+    """Half of the machine's memory, bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
@@ -101,7 +102,7 @@ class IngestRequest:
     device: Device = "auto"
     dtype: Dtype = "float32"
     active_above: float | None = None
-    memory_bytes: int = field(default_factory=_half_of_memory)
+    memory_bytes: int = field(default_factory=default_memory)
     batch_tokens: int = DEFAULT_BATCH_TOKENS
     staging: Path | None = None
     examples: int = DEFAULT_EXAMPLES

@@ -38,6 +38,13 @@ def choose_corpus(
     return corpora.prepare(found, tokenizer, name=name or request.name, progress=progress)
 
 
+def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) -> Corpus:
+    """A corpus of the warehouse by its number, which this tokenizer must have made."""
+    (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
+    assert _is_of(row, tokenizer)
+    return _of_row(warehouse, row, tokenizer)
+
+
 def _of_sources(
     warehouse: Warehouse, request: TextRequest, tokenizer: Tokenizer, context_length: int
 ) -> Corpus | Recipe:

@@ -1,6 +1,6 @@
 """The job `activity`: how often and how strongly each neuron fires, by domain ([V] 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class ActivityJob:
         """What watches one layer of one chunk."""
         return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.has_exact_zeros)
 
-    def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
         """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
         folded = pl.DataFrame(schema=PARTIAL)
         for partial in partials:

@@ -1,6 +1,6 @@
 """The job `contexts`: the ten places where each neuron fires most strongly, at most one a sequence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class ContextsJob:
     def fold(
         self,
         layer: int,
-        partials: Sequence[pl.DataFrame],
+        partials: Iterable[pl.DataFrame],
         corpus: Corpus,
     ) -> dict[str, pl.DataFrame]:
         """The ten best of all chunks, ranked."""

@@ -1,6 +1,6 @@
 """The job `positions`: how each neuron's frequency depends on the position in a full-length sequence ([V] 5)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ class PositionsJob:
         """What watches one layer of one chunk."""
         return PositionsObserver(shape.d_ffn, self.rule, sequence_length=corpus.sequence_length)
 
-    def fold(self, layer: int, partials: Sequence[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
         """One pooled row a neuron, and one a domain with a full-length sequence where the pooled profile is kept."""
         folded = _Folded.of(partials, corpus)
         blocks = [

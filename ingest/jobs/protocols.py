@@ -1,8 +1,8 @@
 """What a job is: its name and version, the tables it fills, and how it measures shard by shard."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -51,8 +51,8 @@ class WeightsJob(Job, Protocol):
 
 
 @dataclass(frozen=True)
-class Partials(Sequence[pl.DataFrame]):
-    """What a layer's observers saw, in the order of the chunks; each part is read when it is asked for.
+class Partials:
+    """What a layer's observers saw, in the order of the chunks; each part is read when its turn comes.
 
     Attributes:
         scans: the parts, not read yet, for a job that wants only some of their rows at a time.
@@ -62,17 +62,6 @@ class Partials(Sequence[pl.DataFrame]):
 
     def __len__(self) -> int:
         return len(self.scans)
-
-    @overload
-    def __getitem__(self, chunk: int) -> pl.DataFrame: ...
-
-    @overload
-    def __getitem__(self, chunk: slice) -> "Partials": ...
-
-    def __getitem__(self, chunk: int | slice) -> "pl.DataFrame | Partials":
-        if isinstance(chunk, slice):
-            return Partials(self.scans[chunk])
-        return self.scans[chunk].collect()
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         return (scan.collect() for scan in self.scans)

@@ -1,0 +1,153 @@
+"""Measuring a sample again: what was measured agrees in every bit, and whatever was changed since is found."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import neurothek
+from catalog.maintenance import ModelUnknown
+from catalog.tables import FACTS, JOB_TABLES
+from catalog.verification import Agreement, NothingToVerify
+from ingest.errors import OtherWeights, WeightsNotAtHand
+from ingest.jobs.registry import NAMES
+from ingest.live_verify import Skipped
+from ingest.request import DEFAULT_BATCH_TOKENS
+from neurothek import Neurothek
+from tests.support import ingests
+from tests.support.models import build
+
+pytestmark = pytest.mark.xdist_group("verify")
+
+# What would be found if a person, a disk or a defect had changed one number of each table.
+TAMPERING = {
+    "projections": "score_mean = score_mean + 0.01",
+    "postings": "z_score = z_score + 0.01",
+    "token_neighbours": "cosine = cosine - 0.01",
+    "activity": "n_active = n_active + 50",
+    "contexts": "activation = activation * 1.01",
+    "ngrams": "n_covering_95 = n_covering_95 + 30",
+    "triggers": "n_occurrences = n_occurrences + 30",
+    "ngram_spectrum": "n_distinct = n_distinct + 30",
+    "positions": "mutual_information = mutual_information + 0.01",
+    "examples": "final_token = final_token + 1",
+    "streams": "norm = norm * 1.01",
+    "sub_updates": "coefficient = coefficient + 0.1",
+    "events": "layer = layer + 1",
+    "event_samples": "extreme_score = extreme_score * 1.1",
+    "clusterings": "n_clusters = n_clusters + 50",
+    "clusters": "cluster_id = cluster_id + 1",
+    "neighbours": "other_neuron = other_neuron + 1",
+    "controls": "score_mean = score_mean + 0.01",
+    "norm_overlaps": "n = n + 50",
+    "coherences": "coherence = coherence + 0.01",
+    "control_coherences": "coherence = coherence + 0.01",
+}
+FILLED = [table.name for job in NAMES for table in JOB_TABLES[job]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("verify")
+    corpora = ingests.write_corpus(folder)
+    model = build(folder / "tiny", "opt", d_ffn=24)
+    build(folder / "other", "opt", d_ffn=24, seed=7)
+    asked = ingests.request(corpora, jobs=tuple(NAMES), batch_tokens=DEFAULT_BATCH_TOKENS)
+    ingests.measure(ingests.open_warehouse(folder / "w.duckdb"), model, asked)
+    return folder
+
+
+@pytest.fixture
+def door(folder: Path, tmp_path: Path) -> Neurothek:
+    """A copy of the warehouse that a test may damage."""
+    shutil.copy(folder / "w.duckdb", tmp_path)
+    return neurothek.open(tmp_path / "w.duckdb")
+
+
+def test_there_is_tampering_for_every_table() -> None:
+    assert TAMPERING.keys() == {table.name for table in FACTS}
+
+
+def test_what_was_measured_agrees_in_every_bit(door: Neurothek) -> None:
+    found = door.verify("tiny", sample=99)
+    assert all(isinstance(part, Agreement) for part in found)
+    agreements = [part for part in found if isinstance(part, Agreement)]
+    assert [part.table for part in agreements if part.n_equal != part.n_rows or part.n_different] == []
+    with door.reader() as connection:
+        counts = {name: connection.execute(f"select count(*) from store.{name}").fetchall()[0][0] for name in FILLED}
+    # Every layer was asked for, so every row was measured again.
+    assert {part.table: part.n_rows for part in agreements} == counts
+
+
+def test_every_changed_number_is_found(door: Neurothek) -> None:
+    with door.warehouse.writer() as connection:
+        for name in FILLED:
+            connection.execute(f"update store.{name} set {TAMPERING[name]} where rowid = 0")
+    found = [part for part in door.verify("tiny", sample=99) if isinstance(part, Agreement)]
+    assert {part.table for part in found if part.n_different} == set(FILLED)
+    by_table = {part.table: part for part in found}
+    assert by_table["projections"].n_different == 1
+    assert by_table["projections"].first_difference == "layer 0, neuron 0: score_mean"
+
+
+def test_missing_and_added_rows_are_found(door: Neurothek) -> None:
+    with door.warehouse.writer() as connection:
+        connection.execute("delete from store.activity where rowid = 0")
+        connection.execute("update store.contexts set rank = 99 where rowid = 0")
+    by_table = {part.table: part for part in door.verify("tiny", sample=99) if isinstance(part, Agreement)}
+    assert by_table["activity"].n_different == 1
+    assert "not in the warehouse" in by_table["activity"].first_difference
+    assert by_table["contexts"].n_different == 2
+
+
+def test_rounding_of_another_processor_is_close_and_no_difference(door: Neurothek) -> None:
+    with door.warehouse.writer() as connection:
+        connection.execute("update store.projections set value_norm = value_norm * (1 + 1e-6)")
+        connection.execute("update store.activity set n_active = n_active + 1 where rowid = 0")
+    found = {part.table: part for part in door.verify("tiny", sample=99) if isinstance(part, Agreement)}
+    assert (found["projections"].n_equal, found["projections"].n_different) == (0, 0)
+    assert (found["activity"].n_close, found["activity"].n_different) == (1, 0)
+    assert 0 < found["projections"].largest_difference < 1e-5
+
+
+def test_a_sample_of_one_layer_is_the_same_whoever_asks(door: Neurothek) -> None:
+    first, second = (door.verify("tiny") for _ in range(2))
+    assert first == second
+    rows = {part.table: part.n_rows for part in first if isinstance(part, Agreement)}
+    assert rows["projections"] == 24
+
+
+def test_a_run_of_another_version_is_named_and_not_judged(door: Neurothek) -> None:
+    with door.warehouse.writer() as connection:
+        connection.execute("update store.runs set job_version = 0 where job = 'contexts'")
+        connection.execute("""update store.runs set parameters = '{"k": 7}' where job = 'projections'""")
+    skipped = {part.job: part.reason for part in door.verify("tiny") if isinstance(part, Skipped)}
+    assert skipped["contexts"] == "it was measured by version 0 of the job, this is version 1"
+    assert "it was measured with another k, neighbours" in skipped["projections"]
+
+
+def test_wrong_weights_and_names_are_one_sentence(door: Neurothek, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelUnknown, match="did you mean tiny"):
+        door.verify("tinny")
+    with pytest.raises(OtherWeights):
+        door.verify("tiny", weights=str(folder / "other"))
+    with pytest.raises(WeightsNotAtHand):
+        door.verify("tiny", weights=str(tmp_path / "nowhere"))
+    with door.warehouse.writer() as connection:
+        connection.execute("delete from store.runs")
+    with pytest.raises(NothingToVerify):
+        door.verify("tiny")
+
+
+def test_the_command_exits_with_0_or_1(door: Neurothek) -> None:
+    arguments = ["verify", "tiny", "--warehouse", str(door.path)]
+    sound = CliRunner().invoke(neurothek.main, arguments)
+    assert sound.exit_code == 0
+    assert "all agree" in sound.stderr
+    with door.warehouse.writer() as connection:
+        connection.execute("update store.projections set value_norm = 2 * value_norm")
+    damaged = CliRunner().invoke(neurothek.main, [*arguments, "--format", "csv"])
+    assert damaged.exit_code == 1
+    assert "do not agree" in damaged.stderr
+    assert "value_norm" in damaged.stdout
