@@ -67,7 +67,7 @@ class SearchResult:
     @property
     def title(self) -> str:
         """One line over the table."""
-        words = ", ".join(self.question.words)
+        words = f"{'the concept ' if self.question.concept else ''}{', '.join(self.question.words)}"
         doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[self.question.side]
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
         also = f" and suppress {', '.join(self.question.suppresses)}" if self.question.suppresses else ""

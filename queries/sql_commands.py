@@ -47,7 +47,7 @@ def sql(ctx: click.Context, /, query: str | None, explain: bool, output_format: 
     from queries.limits import Limits
 
     limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
-    if query is None and sys.stdin.isatty():
+    if query is None and _is_at_a_terminal():
         _prompt(ctx.obj, output_format, limits)
         return
     text = sys.stdin.read() if query in (None, "-") else str(query)
@@ -56,6 +56,10 @@ def sql(ctx: click.Context, /, query: str | None, explain: bool, output_format: 
         show_tables(found.sections(), output_format, found.data())
     else:
         _answer(ctx.obj, text, output_format, limits)
+
+
+def _is_at_a_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 def _answer(door: Door, query: str, output_format: Format, limits: Limits) -> None:

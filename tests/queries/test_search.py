@@ -408,4 +408,5 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
             search(connection, Question(words=("coffee",), models=("tiny-1m", "tiny-2m"), limit=500)).neurons["address"]
         )
         assert widened(2, without=("bus",)).notes[1].startswith("widened in tiny-1m with tea (0.90), cat (0.50)")
+        assert "that promote the concept coffee" in result.title
         assert widened(0).notes[1:] == ("widened with nothing, as asked for",)
