@@ -66,9 +66,8 @@ def neuron_relatives(
 ) -> Relatives:
     """Of the neuron with these parameters, whose row of the view `neurons` is `facts`."""
     neighbours = framed(ask_records(connection, "neuron_neighbours", parameters), NEIGHBOUR_COLUMNS)
-    if facts["cluster_id"] is None:
-        return Relatives(pl.DataFrame(schema=dict(MATE_COLUMNS)), neighbours, None)
     place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
-    (cluster,) = ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place})
+    # Without a clustering both are null, which equals nothing: no rows.
+    clusters = ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place})
     mates = ask_records(connection, "neuron_mates", {**parameters, **place})
-    return Relatives(framed(mates, MATE_COLUMNS), neighbours, cluster)
+    return Relatives(framed(mates, MATE_COLUMNS), neighbours, clusters[0] if clusters else None)

@@ -46,6 +46,8 @@ def create(path: Path) -> None:
         for table, some in rows().items():
             made.insert(connection, table, some)
         # Clusters are another job's; four of each model are enough to join with.
+        connection.execute("delete from store.clusters")
+        connection.execute("delete from store.clusterings")
         for model_id, plan in enumerate(made.MODELS):
             clusters = [
                 {"clustering_id": model_id, "model_id": model_id, "layer": layer, "neuron": neuron}
