@@ -255,7 +255,8 @@ def _show_table(frame: pl.DataFrame, title: str | None) -> None:
     for row in rows:
         print_line(Text(row))
     if frame.height > _ROWS_IN_A_TABLE:
-        note(f"and {frame.height - _ROWS_IN_A_TABLE:,} more rows: --format csv prints all")
+        # Said even where the person asked for quiet: what is left out must not look complete.
+        click.echo(f"and {frame.height - _ROWS_IN_A_TABLE:,} more rows: --format csv prints all", err=True)
     if layout.omitted:
         note(f"no room for {', '.join(layout.omitted)}: widen the terminal, or --format json prints all")
 

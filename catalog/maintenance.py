@@ -8,6 +8,7 @@ import duckdb
 
 from catalog.errors import NeurothekError
 from catalog.publish import rebuild_facts
+from catalog.staging import discard_model
 from catalog.tables import FACTS, JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, first_row
 
@@ -42,6 +43,23 @@ class ClusteringMissing(NeurothekError):
         )
 
 
+class CorpusAmbiguous(NeurothekError):
+    """The model was measured on several corpora of one name."""
+
+    def __init__(self, model: str, corpus: str, sizes: Sequence[int]) -> None:
+        ways = " or ".join(f"{corpus}@{size}" for size in sizes)
+        super().__init__(
+            f"{model} was measured on {len(sizes)} corpora called {corpus}; say which by its tokens: {ways}"
+        )
+
+
+class CorpusNotRead(NeurothekError):
+    """A job that reads no text was named with a corpus."""
+
+    def __init__(self, job: str, corpus: str) -> None:
+        super().__init__(f"{job} reads no text, so nothing of it belongs to the corpus {corpus}; leave --corpus out")
+
+
 class NameInvalid(NeurothekError):
     """A model cannot be called so."""
 
@@ -59,9 +77,12 @@ class NameInUse(NeurothekError):
 def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters: int | None = None) -> None:
     """Choose the corpus that views show for a model, its clustering by the number of clusters asked for, or both.
 
+    A corpus is `NAME`, or `NAME@TOKENS` where several have the name.
+
     Raises:
         ModelUnknown: there is no such model.
         CorpusNotMeasured: the model was not measured on a corpus of that name.
+        CorpusAmbiguous: it was on several.
         ClusteringMissing: it was not clustered so.
     """
     _require(warehouse, model, corpus=corpus, clusters=clusters)
@@ -94,7 +115,7 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
 
 
 def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> dict[str, int]:
-    """Delete a model, or only what one job or one corpus says of it.
+    """Delete a model and what is staged of it, or only what one job or one corpus says of it.
 
     Corpora and tokenizers that no model uses any more go too, and a pin on what is no longer there.
 
@@ -102,11 +123,15 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         Rows deleted, by table.
 
     Raises:
-        ModelUnknown, CorpusNotMeasured, JobUnknown: as they say.
+        ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
     """
     if job is not None and job not in JOB_TABLES:
         raise JobUnknown(job)
+    if job is not None and corpus is not None and all("corpus_id" not in table.ids for table in JOB_TABLES[job]):
+        raise CorpusNotRead(job, corpus)
     _require(warehouse, model, corpus=corpus)
+    if corpus is None and job is None:
+        discard_model(warehouse.staging, model)
     with warehouse.transaction() as connection:
         model_id = _model_id(connection, model)
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
@@ -202,12 +227,14 @@ def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
 
 def _corpus_id(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, corpus: str) -> int:
     query = """
-        select corpora.corpus_id, corpora.name from store.corpora as corpora
+        select corpora.corpus_id, corpora.name, corpora.n_tokens from store.corpora as corpora
         where corpora.corpus_id in (select corpus_id from store.runs where model_id = ?)
-        order by corpora.corpus_id desc
+        order by corpora.n_tokens desc, corpora.corpus_id desc
     """
     measured = connection.execute(query, [model_id]).fetchall()
-    for corpus_id, name in measured:
-        if name == corpus:
-            return int(corpus_id)
-    raise CorpusNotMeasured(model, corpus, [str(name) for _, name in measured])
+    named = [row for row in measured if corpus in (row[1], f"{row[1]}@{row[2]}")]
+    if not named:
+        raise CorpusNotMeasured(model, corpus, [str(name) for _, name, _ in measured])
+    if len(named) > 1:
+        raise CorpusAmbiguous(model, corpus, [int(n_tokens) for _, _, n_tokens in named])
+    return int(named[0][0])

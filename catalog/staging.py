@@ -20,6 +20,8 @@ from catalog.tables import Table
 
 MANIFEST = "manifest.json"
 
+_PROBE_SECONDS = 1.0
+
 # Rows longer than the first are stored in groups of about the second.
 _WIDE_BYTES, _GROUP_BYTES = 1 << 10, 1 << 20
 
@@ -171,7 +173,8 @@ def staged_run(staging: Path, manifest: RunManifest) -> Iterator[StagedRun]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(staging / f"{manifest.run_key}.lock")
-        lock.acquire(timeout=0)
+        # Somebody who lists the runs holds the lock for a moment to see whether it is free.
+        lock.acquire(timeout=_PROBE_SECONDS)
     except filelock.Timeout as error:
         raise RunBusy(manifest.job, manifest.model) from error
     except OSError as error:
@@ -218,6 +221,11 @@ def staged_manifests(staging: Path) -> list[dict[str, Any]]:
     return found
 
 
+def discard_model(staging: Path, model: str) -> None:
+    """Delete what is staged of a model, unless a process is measuring it."""
+    discard_runs(staging, [manifest["run_key"] for manifest in staged_manifests(staging) if manifest["model"] == model])
+
+
 def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:
     """Delete the folders of published runs, if any are left and no process holds them."""
     for key in run_keys:
@@ -239,6 +247,8 @@ def _rows_in_a_group(frame: pl.DataFrame) -> int | None:
 
 
 def _is_held(path: Path) -> bool:
+    if not path.exists():
+        return False
     lock = filelock.FileLock(path)
     try:
         lock.acquire(timeout=0)
@@ -260,7 +270,11 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
-    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    try:
+        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except ValueError:
+        # Power was lost while it was written: the shards beside it are whole, and it is written anew.
+        return None
     return content
 
 

@@ -29,6 +29,14 @@ class TableMismatch(NeurothekError):
         )
 
 
+class NotFinite(TableMismatch):
+    """A frame holds infinity, or what is no number."""
+
+    def __init__(self, table: str, column: str) -> None:
+        self.table, self.column = table, column
+        super().__init__(table, f"hold a value in {column} that is not a finite number")
+
+
 class JobUnknown(NeurothekError):
     """There is no such job."""
 
@@ -83,7 +91,7 @@ class Table:
 
         Raises:
             TableMismatch: a column is missing, unexpected, of another type, null where it may not be, not a
-                finite number, or the key is not unique.
+                finite number (NotFinite), or the key is not unique.
         """
         if dict(frame.schema) != dict(self.columns):
             raise TableMismatch(self.name, f"have columns {dict(frame.schema)} instead of {dict(self.columns)}")
@@ -92,7 +100,7 @@ class Table:
             if name not in self.nullable and column.null_count():
                 raise TableMismatch(self.name, f"have {column.null_count()} empty values in {name}")
             if not _all_finite(column, dtype):
-                raise TableMismatch(self.name, f"hold a value in {name} that is not a finite number")
+                raise NotFinite(self.name, name)
         if frame.select(self.key).is_duplicated().any():
             raise TableMismatch(self.name, f"repeat a key ({', '.join(self.key)})")
         return frame

@@ -6,8 +6,8 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ STORAGE_VERSION = "v1.5.0"
 """Format of the file, so that DuckDB 1.5 and later open it."""
 
 _RETRY_SECONDS = 0.02
+_UPGRADE_SECONDS = 2.0
 
 # A checksum of eight bytes goes before it.
 _MAGIC, _MAGIC_END = b"DUCK", 12
@@ -182,7 +183,7 @@ class Warehouse:
 
     @contextmanager
     def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lease a reader whose file has this release's views; a file that cannot be written keeps its own.
+        """Lease a reader whose file has this release's views; a file that cannot be written now keeps its own.
 
         Raises:
             As `reader`.
@@ -191,7 +192,8 @@ class Warehouse:
             connection = lease.enter_context(self.reader())
             if self._is_outdated(connection) and self._is_writable():
                 lease.close()
-                with self.writer():
+                # Whoever holds the file may read it for hours: views of an earlier release answer too.
+                with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
                     pass
                 connection = lease.enter_context(self.reader())
             yield connection

@@ -114,7 +114,7 @@ def _config(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / "config.json").read_bytes())
     except FileNotFoundError as error:
         raise ConfigMissing(folder) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigInvalid(folder, "it is no JSON") from error
     if not isinstance(found, dict):
         raise ConfigInvalid(folder, "it is no JSON object")
@@ -129,5 +129,6 @@ def _require_finite(weights: Weights, file: Path) -> None:
         if not tensor.is_floating_point() or not tensor.numel():
             continue
         # The extremes carry NaN and infinity along and need no second copy of the tensor, as isfinite() would.
-        if not all(torch.isfinite(extreme) for extreme in torch.aminmax(tensor)):
+        # What float64 holds may be too large for float32, in which everything is measured.
+        if not all(torch.isfinite(extreme.float()) for extreme in torch.aminmax(tensor)):
             raise WeightsNotFinite(file, name)

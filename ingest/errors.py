@@ -147,6 +147,17 @@ class WeightsNotFinite(NeurothekError):
         )
 
 
+class MeasurementOverflow(NeurothekError):
+    """Weights that are finite, and numbers measured from them that are not."""
+
+    def __init__(self, model: str, job: str, column: str, dtype: str) -> None:
+        way = "measure in float32" if dtype != "float32" else "restore the original weights"
+        super().__init__(
+            f"{job} of {model} cannot be measured: the weights are so large that {column} overflows in {dtype}, and"
+            f" what was staged of it was deleted; {way}"
+        )
+
+
 # Running a model
 
 

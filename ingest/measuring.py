@@ -12,10 +12,11 @@ from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.publish import FinishedRun, ModelRecord, Publication, publish
 from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
-from catalog.tables import RUNS, Table
+from catalog.tables import RUNS, NotFinite, Table
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
+from ingest.errors import MeasurementOverflow
 from ingest.jobs.protocols import Partials, PassJob, TextJob, WeightsJob
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
@@ -211,6 +212,13 @@ def _staged(work: Work, identity: RunIdentity, *, corpus: str | None) -> Iterato
             yield run
         except KeyboardInterrupt:
             run.mark("interrupted")
+            raise
+        except NotFinite as error:
+            run.discard()
+            raise MeasurementOverflow(identity.model, identity.job, error.column, identity.dtype) from error
+        except MeasurementOverflow:
+            # Another job of the same sweep found it out: what this one saw is no better.
+            run.discard()
             raise
         except NeurothekError as error:
             # Where the disk is full, the note that it is does not fit either.

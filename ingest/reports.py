@@ -42,9 +42,11 @@ def ingest_all(
     Raises:
         JobUnknown, ThresholdInvalid: the request makes no sense, whatever the model.
         ModelNamedTwice: two of the models would get one name.
+        WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
     check_request(request)
     _refuse_one_name(request, models)
+    warehouse.require_writable()
     return [_outcome(warehouse, request, asked, progress) for asked in models]
 
 

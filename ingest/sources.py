@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -159,7 +160,7 @@ def source_sha256(source: Source) -> str:
         name = path.relative_to(source.path).as_posix() if source.path.is_dir() else path.suffix
         try:
             with path.open("rb") as file:
-                digest.update(name.encode() + b"\0" + hashlib.file_digest(file, "sha256").digest())
+                digest.update(os.fsencode(name) + b"\0" + hashlib.file_digest(file, "sha256").digest())
         except OSError as error:
             raise SourceUnreadable(path, error) from error
     return digest.hexdigest()
@@ -175,6 +176,8 @@ def files(source: Source) -> list[Path]:
     path = source.path
     if path.is_file():
         return [path]
+    if path.exists() and not path.is_dir():
+        raise SourceNotText(path, "it is neither a file nor a folder")
     if not path.is_dir():
         raise SourceMissing(source.domain, source.location)
     inside = sorted(
@@ -198,6 +201,8 @@ def _documents_of(path: Path, column: str) -> Iterator[str]:
                 yield _text(path)
     except (OSError, pa.ArrowException) as error:
         raise SourceUnreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise SourceNotText(path, f"a text of {column} is not UTF-8") from error
 
 
 def _text(path: Path) -> str:
@@ -219,7 +224,7 @@ def _jsonl(path: Path, column: str) -> Iterator[str]:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise SourceNotText(path, f"line {number} is not JSON") from error
             if not isinstance(row, dict):
                 raise SourceNotText(path, f"line {number} is not a JSON object")
@@ -248,4 +253,6 @@ def _parquet(path: Path, column: str) -> Iterator[str]:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -133,11 +133,14 @@ def load(folder: Path) -> Tokenizer:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder))
     except Exception as error:
         # The library behind transformers raises a bare Exception for a file that it cannot parse.
-        if type(error) is not Exception and not isinstance(error, OSError | ValueError | TypeError | KeyError):
+        if type(error) is not Exception and not isinstance(error, _MALFORMED):
             raise
         raise TokenizerUnreadable(folder, error) from error
     return wrap(found, name=folder.name)
 
+
+# What the library lets through of a file that is JSON and no tokenizer, or too deep to be read.
+_MALFORMED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 # What OPT's repository says in tokenizer_config.json; a copy of its vocabulary alone would become GPT-2's tokenizer.
 OPT_SETTINGS = {

@@ -83,7 +83,7 @@ def _complete(folder: Path, single: str) -> tuple[Path, ...]:
 def _indexed(index: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
         raise WeightsUnreadable(index, "it is no index of weight files") from error
     # A name that leads out of the folder would let a model read files that are none of its own.
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):

@@ -188,15 +188,19 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 
 
 @click.command()
+@click.option(
+    "--staging", type=click.Path(path_type=Path), help="Where `ingest --staging` put unfinished measurements."
+)
 @format_option
 @common_options
 @click.pass_context
-def runs(ctx: click.Context, output_format: Format) -> None:
+def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> None:
     """List what was measured when: published runs, and those that are running, failed or were interrupted."""
     from catalog.staging import staged_manifests
     from queries import listing
 
-    staged = staged_manifests(ctx.obj.warehouse.staging)
+    beside = ctx.obj.warehouse.staging
+    staged = staged_manifests(beside if staging is None else staging / beside.name)
     if staged and not ctx.obj.warehouse.exists():
         frame = listing.runs(None, staged)
     else:

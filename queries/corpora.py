@@ -17,6 +17,7 @@ class MeasuredCorpus:
     corpus: str
     corpus_id: int
     n_tokens: int
+    activation_rule: str | None
 
 
 def measured_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[MeasuredCorpus]:
@@ -29,6 +30,8 @@ def choose_corpora(
 ) -> dict[str, MeasuredCorpus]:
     """For each model its shown corpus, or of those called `name` the one that would be shown.
 
+    Where several have one name, `NAME@TOKENS` is the one with so many tokens.
+
     Models that were not measured on text, or not on that corpus, are left out.
 
     Raises:
@@ -37,7 +40,7 @@ def choose_corpora(
     rows = measured_corpora(connection, models)
     chosen: dict[str, MeasuredCorpus] = {}
     for row in rows:
-        if name is None or row.corpus == name:
+        if name is None or name in (row.corpus, f"{row.corpus}@{row.n_tokens}"):
             chosen.setdefault(row.model, row)
     if name is not None and not chosen:
         raise UnknownCorpus(name, sorted({row.corpus for row in rows}))

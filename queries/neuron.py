@@ -67,6 +67,7 @@ class NeuronPage:
         facts: its row of the view `neurons`, which is about the model's shown corpus.
         tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
+        activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
@@ -80,6 +81,7 @@ class NeuronPage:
     facts: Mapping[str, Any]
     tokens: pl.DataFrame
     corpus: str | None
+    activation_rule: str | None
     domains: pl.DataFrame
     contexts: pl.DataFrame
     positions: pl.DataFrame
@@ -102,10 +104,12 @@ class NeuronPage:
         n_seen, n_active = (int(self.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
         if not n_seen:
             return f"Its activity on {self.corpus} was not measured."
+        rule = "" if self.activation_rule in (None, "m != 0") else f" ({self.activation_rule})"
         if n_active:
-            return f"Active at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({100 * n_active / n_seen:.3g}%)."
+            share = f"{100 * n_active / n_seen:.3g}%"
+            return f"Active{rule} at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
         word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
-        return f"{word} on the {n_seen:,} tokens of {self.corpus}."
+        return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
 
     def _bound(self) -> str:
         if self.facts["is_provably_dead"]:
@@ -194,6 +198,7 @@ def neuron_page(
         facts=facts,
         tokens=framed(ask_records(connection, "neuron_tokens", parameters), TOKEN_COLUMNS),
         corpus=None if measured is None else measured.corpus,
+        activation_rule=None if measured is None else measured.activation_rule,
         domains=_on_corpus(connection, "neuron_domains", parameters, measured, DOMAIN_COLUMNS),
         contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
         positions=_positions(connection, parameters, measured),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import NoReturn
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from click.testing import CliRunner, Result
@@ -124,6 +127,52 @@ def with_value(value: float) -> Prepare:
         return ingest()
 
     return prepare
+
+
+def too_large_for_float32(folder: Path) -> list[str]:
+    def spoil(tensors: dict[str, torch.Tensor]) -> None:
+        name = next(name for name in tensors if name.endswith("layers.1.fc2.weight"))
+        tensors[name] = tensors[name].double()
+        tensors[name][3, 5] = 1e300
+
+    edit_tensors(folder / "tiny", spoil)
+    return ingest()
+
+
+def overflowing(tensor: str, value: float, *options: str) -> Prepare:
+    def prepare(folder: Path) -> list[str]:
+        def spoil(tensors: dict[str, torch.Tensor]) -> None:
+            name = next(name for name in tensors if name.endswith(tensor))
+            tensors[name] = tensors[name].sign() * value
+
+        edit_tensors(folder / "tiny", spoil)
+        return ingest("tiny", *options)
+
+    return prepare
+
+
+def deep(name: str) -> Prepare:
+    def prepare(folder: Path) -> list[str]:
+        (folder / "tiny" / name).write_text("[" * 200_000)
+        return ingest()
+
+    return prepare
+
+
+def no_settings(folder: Path) -> list[str]:
+    (folder / "tiny" / "tokenizer_config.json").write_text("[]")
+    return ingest()
+
+
+def a_pipe(folder: Path) -> list[str]:
+    os.mkfifo(folder / "pipe")
+    return ingest(corpus="text=pipe")
+
+
+def parquet_of_bytes(folder: Path) -> list[str]:
+    column = pa.Array.from_buffers(pa.string(), 1, pa.array([b"caf\xe9"]).buffers())
+    pq.write_table(pa.table({"text": column}), folder / "rows.parquet")
+    return ingest(corpus="text=rows.parquet")
 
 
 def other_shapes(folder: Path) -> list[str]:
@@ -266,6 +315,19 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "truncated weights": (truncated_weights, "cannot be read"),
     "NaN": (with_value(float("nan")), "holds NaN or infinity"),
     "infinity": (with_value(float("-inf")), "holds NaN or infinity"),
+    "too large for float32": (too_large_for_float32, "holds NaN or infinity"),
+    "scores that overflow": (overflowing("layers.1.fc2.weight", 3e38, "--job", "projections"), "overflows in float32"),
+    "activations that overflow": (
+        overflowing("layers.1.fc1.weight", 1e30, "--job", "activity", "--job", "contexts"),
+        "overflows in float32",
+    ),
+    "half precision that overflows": (
+        overflowing("layers.1.fc1.weight", 6e4, "--job", "activity", "--dtype", "float16"),
+        "measure in float32",
+    ),
+    "a deep config": (deep("config.json"), "it is no JSON"),
+    "a deep tokenizer": (deep("tokenizer.json"), "cannot be read"),
+    "a tokenizer's settings that are none": (no_settings, "cannot be read"),
     "other shapes than the config": (other_shapes, "contradict its config.json"),
     "fewer layers than the config": (more_layers, "contradict its config.json"),
     "the same name with other weights": (other_weights, "already has a model tiny with other weights"),
@@ -283,6 +345,9 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "broken jsonl": (written("rows.jsonl", b'{"text": "a"}\n{"text"\n'), "line 2 is not JSON"),
     "jsonl without the column": (written("rows.jsonl", b'{"body": "a"}\n', column=":txt"), "its columns of text are"),
     "broken parquet": (written("rows.parquet", b"PAR1 but not really"), "cannot be read"),
+    "deep jsonl": (written("rows.jsonl", b"[" * 200_000), "line 1 is not JSON"),
+    "a pipe": (a_pipe, "it is neither a file nor a folder"),
+    "parquet of bytes": (parquet_of_bytes, "is not UTF-8"),
     "a column of numbers": (column_of_numbers, "its columns of text are body"),
     "a domain without a token": (domain_without_token, "the domain 'blank' holds text but not a single token"),
     "a corpus without a name": (lambda _: ingest(corpus="words.txt"), "but the warehouse has none yet"),
@@ -353,7 +418,6 @@ USAGE: dict[str, list[str]] = {
     "no size": ["ingest", "tiny", "--memory", "lots"],
     "an unknown number format": ["ingest", "tiny", "--dtype", "int8"],
     "an unknown side": ["search", "one", "--side", "left"],
-    "no words": ["search"],
     "a folder for a warehouse": ["models", "--warehouse", "tiny"],
 }
 

@@ -68,8 +68,10 @@ def _side_frame(
 ) -> pl.DataFrame:
     scores = extremes.values.cpu().numpy()
     n_neurons, k = scores.shape
-    deviations = scores - moments.mean.cpu().numpy()[:, None]
-    z_scores = np.divide(deviations, sd[:, None], out=np.zeros_like(deviations), where=sd[:, None] > 0)
+    # Scores that overflow are refused when the rows are checked.
+    with np.errstate(invalid="ignore", over="ignore"):
+        deviations = scores - moments.mean.cpu().numpy()[:, None]
+        z_scores = np.divide(deviations, sd[:, None], out=np.zeros_like(deviations), where=sd[:, None] > 0)
     columns = {
         "token_id": _tokens(extremes, vocabulary).ravel(),
         "neuron": np.repeat(np.arange(n_neurons, dtype=np.int32), k),

@@ -61,7 +61,9 @@ class ActivityObserver:
     def _frame(self, domain: int) -> pl.DataFrame:
         tally = self._tallies[domain]
         totals = tally.totals.cpu().numpy()
-        counts = totals.astype(np.int64)
+        # A sum that overflows is refused when the rows are checked.
+        with np.errstate(invalid="ignore"):
+            counts = totals.astype(np.int64)
         columns = {
             "domain": np.full(self._d_ffn, domain, dtype=np.int16),
             "neuron": np.arange(self._d_ffn, dtype=np.int32),

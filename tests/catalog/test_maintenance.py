@@ -8,7 +8,9 @@ import pytest
 
 from catalog.maintenance import (
     ClusteringMissing,
+    CorpusAmbiguous,
     CorpusNotMeasured,
+    CorpusNotRead,
     ModelUnknown,
     NameInUse,
     NameInvalid,
@@ -16,6 +18,7 @@ from catalog.maintenance import (
     remove,
     rename,
 )
+from catalog.staging import RunManifest, now, staged_manifests, staged_run
 from catalog.tables import JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, WarehouseMissing
 from tests.support import publications as made
@@ -146,3 +149,36 @@ def test_nothing_is_created_for_a_warehouse_that_is_not_there(tmp_path: Path) ->
         with pytest.raises(WarehouseMissing):
             act(Warehouse(tmp_path / "none.duckdb"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corpus_of_two_with_one_name_is_named_by_its_tokens(warehouse: Warehouse) -> None:
+    with warehouse.writer() as connection:
+        connection.execute(
+            "insert into store.corpora select * replace (9 as corpus_id, 7 as n_tokens) from store.corpora"
+        )
+        connection.execute(
+            "insert into store.runs select * replace (99 as run_id, 9 as corpus_id) from store.runs"
+            " where job = 'activity'"
+        )
+    with pytest.raises(CorpusAmbiguous, match=r"2 corpora called text; say which by its tokens: text@\d+ or text@7"):
+        pin(warehouse, "tiny", "text")
+    with pytest.raises(CorpusAmbiguous):
+        remove(warehouse, "tiny", corpus="text")
+    pin(warehouse, "tiny", "text@7")
+    assert rows(warehouse, "select corpus_id from store.pins") == [(9,)]
+
+
+def test_a_job_that_reads_no_text_has_no_corpus_to_be_removed_of(warehouse: Warehouse) -> None:
+    with pytest.raises(CorpusNotRead, match="projections reads no text"):
+        remove(warehouse, "tiny", job="projections", corpus="text")
+
+
+def test_what_is_staged_of_a_model_goes_with_it(warehouse: Warehouse) -> None:
+    for model in ("tiny", "other"):
+        manifest = RunManifest(model * 8, "activity", 1, model, "text", {}, "float32", now())
+        with staged_run(warehouse.staging, manifest):
+            pass
+    remove(warehouse, "tiny", job="activity")
+    assert len(staged_manifests(warehouse.staging)) == 2
+    remove(warehouse, "tiny")
+    assert [manifest["model"] for manifest in staged_manifests(warehouse.staging)] == ["other"]

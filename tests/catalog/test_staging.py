@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +50,39 @@ def test_one_process_measures_a_run(tmp_path: Path) -> None:
         staged_run(tmp_path, MANIFEST),
     ):
         pass
+
+
+def test_looking_at_runs_does_not_stop_one_from_starting(tmp_path: Path) -> None:
+    with staged_run(tmp_path, MANIFEST):
+        pass
+    seen_enough = threading.Event()
+
+    def look() -> None:
+        while not seen_enough.is_set():
+            staged_manifests(tmp_path)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(50):
+            with staged_run(tmp_path, MANIFEST):
+                pass
+    finally:
+        seen_enough.set()
+        looking.join()
+
+
+def test_looking_writes_nothing_and_half_a_manifest_is_none(tmp_path: Path) -> None:
+    with staged_run(tmp_path, MANIFEST) as run:
+        pass
+    (tmp_path / f"{MANIFEST.run_key}.lock").unlink(missing_ok=True)
+    before = sorted(tmp_path.rglob("*"))
+    staged_manifests(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+    (run.folder / "manifest.json").write_text('{"run_key": ')
+    assert staged_manifests(tmp_path) == []
+    with staged_run(tmp_path, MANIFEST):
+        assert [manifest["state"] for manifest in staged_manifests(tmp_path)] == ["running"]
 
 
 def test_manifests_tell_how_a_run_stands(tmp_path: Path) -> None:

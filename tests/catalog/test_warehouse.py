@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import catalog.warehouse
 from catalog.errors import NeurothekError
 from catalog.gate import Gate, GateTimeout
 from catalog.migrations import LATEST
@@ -219,6 +220,24 @@ def test_a_reader_brings_the_views_of_this_release_unless_the_file_is_read_only(
     assert answer(42) == [(42,)]
     monkeypatch.setattr(Warehouse, "_is_writable", lambda _: False)
     assert answer(43) == [(42,)]
+
+
+def test_views_of_an_earlier_release_answer_while_another_program_reads_the_file(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog.warehouse, "_UPGRADE_SECONDS", 0.2)
+    with Warehouse(warehouse.path, views=OneView(41)).current_reader():
+        pass
+    hold = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only=True); print('held', flush=True); input()"
+    command = [sys.executable, "-c", hold, str(warehouse.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as foreign:
+        assert foreign.stdout is not None
+        assert foreign.stdout.readline() == "held\n"
+        with Warehouse(warehouse.path, views=OneView(42)).current_reader() as connection:
+            assert connection.execute("select number from answer").fetchall() == [(41,)]
+        foreign.communicate("\n")
+    with Warehouse(warehouse.path, views=OneView(42)).current_reader() as connection:
+        assert connection.execute("select number from answer").fetchall() == [(42,)]
 
 
 def test_a_damaged_file_is_said_at_once_even_where_lock_is_part_of_its_path(warehouse: Warehouse) -> None:
