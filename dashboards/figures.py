@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from dashboards.kept import kept
 from dashboards.page import Theme, theme
 from dashboards.pictures import Drawing, drawn
 from dashboards.text import plain
@@ -43,7 +44,7 @@ class Data:
 def data_of(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> Data:
     """Run `dashboards/statements/NAME.sql` with values bound to its parameters."""
     text = statement(name)
-    return Data(name, filled(text, parameters), run_query(connection, text, parameters))
+    return Data(name, filled(text, parameters), kept(connection, run_query, text, dict(parameters)))
 
 
 @cache
@@ -103,11 +104,16 @@ def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> Non
         if picture is not None:
             _download(data.name, "PNG", "image/png", lambda: drawn(picture(), "png"))
             _download(data.name, "SVG", "image/svg+xml", lambda: drawn(picture(), "svg"))
-        download_data(data.name, data.frame)
+        _download_rows(data.name, data.frame)
 
 
 def download_data(name: str, frame: pl.DataFrame) -> None:
     """Two quiet buttons: the rows as CSV and as Parquet."""
+    with st.container(horizontal=True, gap="small"):
+        _download_rows(name, frame)
+
+
+def _download_rows(name: str, frame: pl.DataFrame) -> None:
     _download(name, "CSV", "text/csv", lambda: csv_of(frame))
     _download(name, "Parquet", "application/vnd.apache.parquet", lambda: parquet_of(frame))
 

@@ -145,7 +145,7 @@ def columns() -> dict[str, Any]:
         "mean_coefficient": number("mean coefficient", format="%.3f"),
         "mean_share": number("share of the update", format="percent"),
         "event": text("event"),
-        "kind": text("sub-updates"),
+        "kind": text("kind"),
         "n_events": number("events", format="localized"),
         **{
             f"mean_{what}{unit}": number(f"{said}{', logit' if unit else ''}", format="%.3f")

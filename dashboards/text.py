@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,7 @@ _STYLE = """
 .nt-token { border-radius: 0.2rem; padding: 0.05rem 0; font-weight: 600; }
 .nt-legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.93rem; }
 .nt-legend i { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.4rem; }
+.nt-flow { display: flex; flex-wrap: wrap; gap: 1rem 3rem; font-size: 0.93rem; }
 .nt-table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }
 .nt-table th { font-weight: 400; opacity: 0.65; text-align: left; }
 .nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }
@@ -55,6 +57,12 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
 
 
+def tables_html(parts: Mapping[str, pl.DataFrame]) -> str:
+    """Small tables with their titles, beside each other as far as the window is wide."""
+    shown = (f"<div><b>{html.escape(title)}</b>{table_html(frame)}</div>" for title, frame in parts.items())
+    return f'{_STYLE}<div class="nt-flow">{"".join(shown)}</div>'
+
+
 def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
     """A small table to read: numbers aligned at the right, tokens in one width with their white space marked.
 
@@ -62,8 +70,12 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         frame: the rows.
         tokens: columns that hold lists of tokens under names of their own.
     """
-    marked = (pl.col(name).map_elements(visible_list, return_dtype=pl.String) for name in tokens)
-    columns = columns_of(frame.with_columns(marked))
+    columns = [
+        replace(column, cells=tuple(visible_list(cell) for cell in frame.get_column(column.name)))
+        if column.name in tokens
+        else column
+        for column in columns_of(frame)
+    ]
     header = "".join(
         f'<th class="{_kind(column, tokens)}">{html.escape(_spoken(column.name))}</th>' for column in columns
     )

@@ -1,5 +1,6 @@
 -- The clusters of one model in its shown clustering, largest first.
 select
+    clustering_id,
     cluster_id,
     n_clusters,
     size,

@@ -15,3 +15,4 @@ inner join neurons
     and neurons.neuron = found.neuron
 where found.model = $model and found.position_kind <> 'too few sequences'
 order by found.mutual_information_corrected desc, found.address
+limit $n

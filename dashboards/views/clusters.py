@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
-from dashboards.figures import Draw, data_of, show_figure, show_source
+from dashboards.figures import Data, Draw, data_of, show_figure, show_source
 from dashboards.page import answer, asked, heading, missing, pick_model, remember
 from dashboards.text import plain
 
@@ -38,7 +38,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             number = charts.Number(name, is_log=name == "size")
             bins = charts.binned(data.frame.get_column(name), is_log=number.is_log)
             if not bins.is_empty():
-                show_figure(title, _histogram(bins, number), caption, data)
+                shown = Data(f"clusters_by_{name}", data.sql, data.frame)
+                show_figure(title, _histogram(bins, number), caption, shown)
     _list(connection, model, data.frame)
 
 
@@ -67,7 +68,8 @@ def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFr
     if chosen is None:
         return
     remember(cluster=str(chosen))
-    data = data_of(connection, "cluster_neurons", {"model": model, "cluster_id": chosen})
+    which = {"model": model, "clustering_id": clusters.get_column("clustering_id")[0]}
+    data = data_of(connection, "cluster_neurons", {**which, "cluster_id": chosen})
     st.subheader(f"Neurons of cluster {chosen}", anchor=False)
     tables.link_to_neurons(data.frame, MEMBERS, key=f"members-{chosen}", height=420)
     show_source(data)

@@ -8,6 +8,7 @@ import streamlit as st
 from dashboards import tables
 from dashboards.colours import model_colours
 from dashboards.comparison_figures import Sizes, activity, detectors, positions
+from dashboards.kept import kept
 from dashboards.looks import Look
 from dashboards.page import Theme, answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
 from dashboards.text import legend_html, plain
@@ -39,7 +40,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     heading("Compare sizes")
     everything = [model.name for model in choose_models(connection)]
     names, corpus = _pick(connection, everything)
-    comparison = compare(connection, names, corpus=corpus)
+    comparison = kept(connection, _compare, tuple(names), corpus)
     _headlines(comparison)
     if comparison.layers.is_empty():
         _say_unmeasured(connection, names)
@@ -51,6 +52,10 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     activity(sizes)
     detectors(sizes)
     positions(sizes)
+
+
+def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
+    return compare(connection, names, corpus=corpus)
 
 
 def _look(everything: Sequence[str], comparison: Comparison) -> Callable[[Theme], Look]:

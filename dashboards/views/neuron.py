@@ -11,7 +11,7 @@ from dashboards.colours import ACCENT, CONTRAST
 from dashboards.figures import Data, data_of, filled, show_source, statement
 from dashboards.neuron_figure import position_profile
 from dashboards.page import answer, asked, heading, missing, pick_corpus, remember, theme
-from dashboards.text import places_html, plain, table_html
+from dashboards.text import places_html, plain, tables_html
 from queries.addresses import find_neuron
 from queries.models import KnownModel, choose_models
 from queries.neuron import NeuronPage, neuron_page
@@ -19,8 +19,6 @@ from queries.neuron import NeuronPage, neuron_page
 MOST_BARS = 20
 MOST_TRIGGERS = 5
 _PROFILE_HEIGHT = 200
-_LENGTHS = 3
-"""Tokens, bigrams and trigrams."""
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -117,13 +115,11 @@ def _triggers(page: NeuronPage) -> None:
         return
     st.subheader("What triggers it", anchor=False)
     *ngrams, detector = sections
-    for column, section in zip(st.columns(_LENGTHS, gap="medium"), ngrams, strict=False):
-        with column:
-            st.markdown(f"**{plain(section.title.partition(' that trigger')[0].capitalize())}**")
-            st.html(table_html(section.frame.drop("rank", "score", strict=False)))
-    st.html(table_html(detector.frame))
-    for remark in detector.remark.split("\n"):
-        st.caption(plain(remark))
+    named = {section.title.partition(" that trigger")[0]: section.frame for section in ngrams}
+    shown = {name: frame.drop("rank", "score", strict=False) for name, frame in named.items()}
+    st.html(tables_html({**shown, "detector": detector.frame}))
+    *reasons, first, second = detector.remark.split("\n")
+    st.caption(plain("; ".join([*reasons, f"{first} {second}"]) + "."))
 
 
 def _places(page: NeuronPage) -> None:

@@ -8,11 +8,13 @@ from dashboards import charts, paper_charts, tables
 from dashboards.colours import ACCENT
 from dashboards.comparison_figures import sequences
 from dashboards.figures import data_of, show_figure
+from dashboards.kept import kept
 from dashboards.page import answer, heading, missing, pick_model
 from queries.profiles import frequencies
 from queries.thresholds import thresholds
 from queries.typology import positional_neurons
 
+MOST_LISTED = 1000
 MOST_PROFILES = 40
 """As many rows as are told apart at a glance."""
 
@@ -31,7 +33,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Positions")
     model = pick_model(connection).name
-    data = data_of(connection, "positional_of_model", {"model": model})
+    data = data_of(connection, "positional_of_model", {"model": model, "n": MOST_LISTED})
     if data.frame.is_empty():
         missing(
             connection,
@@ -42,12 +44,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         return
     on = f"on {sequences(data.frame)} full-length sequences"
     least = thresholds("neurons")["positional_information"]
-    st.markdown(
-        f"{data.frame.height:,} positional neurons: firing tells more than {least:g} nats of the position, {on}."
-    )
+    kinds = data_of(connection, "kinds_by_layer", {"model": model})
+    n_found = int(kinds.frame.get_column("n_neurons").sum())
+    st.markdown(f"{n_found:,} positional neurons: firing tells more than {least:g} nats of the position, {on}.")
     left, right = st.columns(2, gap="medium")
     with left:
-        kinds = data_of(connection, "kinds_by_layer", {"model": model})
         show_figure(
             "Kinds by layer",
             lambda _: charts.kinds_by_layer(kinds.frame, paper_charts.KIND_COLOURS),
@@ -58,7 +59,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     with right:
         _profiles(connection, model, on)
     _teams(connection, model)
-    st.subheader("All positional neurons", anchor=False)
+    listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} that tell most"
+    st.subheader(listed, anchor=False)
     tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
 
 
@@ -99,7 +101,7 @@ def _teams(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         tables.show_table(teams.frame.drop("corpus"), key="teams")
         st.caption("Strong positional neurons of a layer and the positions they cover. Figure 9 of Voita et al. 2023.")
     with right:
-        known = positional_neurons(connection, [model]).filter(
+        known = kept(connection, positional_neurons, [model]).filter(
             pl.col("counts").is_not_null() & (pl.col("position_strength") == "strong")
         )
         layers = known.get_column("layer").unique().sort().to_list()

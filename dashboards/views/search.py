@@ -91,8 +91,7 @@ def _results(result: SearchResult) -> None:
         return
     told = [name for name in COLUMNS if name not in ("n_words", "side") or found.get_column(name).n_unique() > 1]
     tables.link_to_neurons(found, told, key="found", height=640)
-    with st.container(horizontal=True):
-        download_data("neurons", found)
+    download_data("neurons", found)
 
 
 def _side() -> Side:

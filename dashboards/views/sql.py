@@ -57,8 +57,7 @@ def _answer(query: str) -> None:
     frame = found.frame
     st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
     st.dataframe(tables.shown(frame, keep=tuple(frame.columns)), hide_index=True, key="answer")
-    with st.container(horizontal=True):
-        download_data("answer", frame)
+    download_data("answer", frame)
 
 
 show()

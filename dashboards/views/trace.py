@@ -18,7 +18,6 @@ NEURONS = (
     "score_final",
     "score_candidate",
     "frequency",
-    "kind",
     "n_tokens_seen",
     "top_tokens",
 )

@@ -1,8 +1,10 @@
 """The dashboard in a real browser: the way of a person from the first page to SQL, and every page in every dress."""
 
 import io
+import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -11,7 +13,8 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 import neurothek
-from ingest.request import TextRequest
+from dashboards.addresses import PAGES as ADDRESSES
+from ingest.request import DEFAULT_JOBS, TextRequest
 from tests.support.browser import Visitor, chromium, served, visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -23,9 +26,14 @@ PAGES = {
     "search": ("search", {"words": "school university"}),
     "neuron": ("neuron", {"neuron": NEURON}),
     "layer": ("layer", {"model": LARGE, "layer": "3"}),
+    "model": ("model", {"model": LARGE}),
+    "position": ("position", {"model": LARGE}),
+    "clusters": ("clusters", {"model": LARGE, "cluster": "3"}),
+    "events": ("events", {"word": "the"}),
+    "trace": ("trace", {"model": SMALL, "prompt": "The capital of France is"}),
     "sql": ("sql", {"query": "from scaling_long limit 20"}),
 }
-TITLES = {"compare": "Compare sizes", "search": "Search", "neuron": NEURON, "layer": "Layer", "sql": "SQL"}
+TITLES = {"compare": "Compare sizes", **ADDRESSES, "neuron": NEURON}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +41,8 @@ def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two of the family that ships, measured on a little text: the demo in small."""
     path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
     text = TextRequest(tokens_per_domain=8_000)
-    outcomes = neurothek.open(path).ingest(SMALL, LARGE, text=text, device="cpu")
+    jobs = (*DEFAULT_JOBS, "clusters", "events")
+    outcomes = neurothek.open(path).ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None, None]
     return path
 
@@ -81,7 +90,7 @@ def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> N
     person.page.get_by_role("option", name=SMALL, exact=True).click()
     person.page.keyboard.press("Escape")
     person.settle()
-    expect(person.charts()).to_have_count(4)
+    expect(person.charts().nth(3)).to_be_visible()
     expect(person.page.locator(".nt-legend")).to_contain_text(SMALL)
     person.shoot("flow-1-compared")
 
@@ -105,6 +114,34 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
     person.page.get_by_role("button", name="Next").click()
     person.settle()
     assert person.title() != address
+
+
+def test_a_neighbour_is_followed(person: Visitor) -> None:
+    person.open("neuron", neuron=NEURON)
+    tables = person.page.get_by_test_id("stDataFrame")
+    tables.last.scroll_into_view_if_needed()
+    person.click_row(table=tables.count() - 1)
+    expect(person.page.locator("h1").first).not_to_have_text(NEURON)
+    assert person.title().startswith(f"{LARGE}/")
+
+
+def test_a_model_published_meanwhile_is_there_after_a_reload(browser: Browser, demo_like: Path, tmp_path: Path) -> None:
+    path = tmp_path / "growing.duckdb"
+    shutil.copy(demo_like, path)
+    with served(path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
+        looking.open()
+        with ThreadPoolExecutor() as workers:
+            # Only the weights are read: it is the publishing that meets the clicks.
+            measuring = workers.submit(neurothek.open(path).ingest, "mini-opt-0.7m-seed1", jobs=("projections",))
+            while not measuring.done():
+                looking.page.get_by_role("link", name="Layer").click()
+                looking.settle()
+                looking.page.get_by_role("link", name="Compare sizes").click()
+                looking.settle()
+                assert looking.page.get_by_test_id("stAlertContentError").count() == 0
+            assert [outcome.problem for outcome in measuring.result()] == [None]
+        looking.open("model", model="mini-opt-0.7m-seed1")
+        expect(looking.page.get_by_text("Measured: projections")).to_be_visible()
 
 
 def test_sql_answers_and_refuses(person: Visitor) -> None:

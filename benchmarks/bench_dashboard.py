@@ -1,0 +1,167 @@
+"""How long pages take on a warehouse of a million made-up neurons: scripts, search, and the first sight of a page."""
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+from playwright.sync_api import sync_playwright
+from streamlit.testing.v1 import AppTest
+
+import neurothek
+from benchmarks.timing import machine, publish_block, table
+from catalog.publish import rebuild_facts
+from catalog.warehouse import Warehouse
+from dashboards.addresses import PAGES
+from queries import views
+from tests.support.browser import chromium, served
+
+SHAPES = ((20, 5_000), (30, 10_000), (40, 15_000))
+VOCABULARY = 50_000
+RUNS = 20
+APP = Path(__file__).parents[1] / "dashboards" / "app.py"
+TEXT = """
+insert into store.tokenizers by name
+select 0 as tokenizer_id, 'made up' as name, '0' as sha256, $n as vocab_size, 2 as bos_token_id, 2 as eos_token_id;
+insert into store.tokens by name
+select
+    0 as tokenizer_id, i as token_id, 'token' || i as piece, ' token' || i as text, 'token' || i as word,
+    i < 4 as is_special,
+from range($n) as ids (i);
+insert into store.corpora by name
+select
+    0 as corpus_id, 'made up' as name, '0' as sha256, '0' as text_sha256, 0 as tokenizer_id, 3000000 as n_tokens,
+    100 as n_sequences, 1024 as sequence_length, '{}' as recipe;
+insert into store.sequences by name
+select
+    0 as corpus_id, i as sequence_id, 'prose' as domain, list_transform(range(50), lambda k: cast(4 + k * i as integer))
+        as tokens, true as starts_document,
+from range(100) as ids (i);
+insert into store.token_counts by name
+select 0 as corpus_id, domain, i as token_id, 20 as n_occurrences,
+from range($n) as ids (i), (values ('code'), ('prose'), ('web')) as domains (domain);
+"""
+
+
+def main() -> None:
+    """Take the figures and publish them."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "large.duckdb"
+        build(path)
+        scripts = {name: script_seconds(path, name) for name in ("compare", *PAGES)}
+        found = search_seconds(path)
+        sights = sight_seconds(path)
+        size = path.stat().st_size / 1e9
+    rows: list[tuple[str, ...]] = [
+        (
+            f"script of {name}",
+            f"{seconds[0]:.2f}",
+            f"{statistics.median(seconds[1:]):.2f}",
+            f"{p95(seconds[1:]):.2f}",
+            "1.0",
+        )
+        for name, seconds in scripts.items()
+    ]
+    rows.append(
+        ("search for a word", f"{found[0]:.2f}", f"{statistics.median(found[1:]):.2f}", f"{p95(found[1:]):.2f}", "0.3")
+    )
+    rows += [(f"first sight of {name}", f"{seconds:.2f}", "", "", "3.0") for name, seconds in sights.items()]
+    n_neurons = sum(layers * d_ffn for layers, d_ffn in SHAPES)
+    text = f"""## The dashboard
+
+{n_neurons:,} made-up neurons of {len(SHAPES)} models, {size:.1f} GB. Scripts are whole runs of a page, {RUNS} each with
+another neuron, layer, model or word, the first of them alone: what was asked before of an unchanged warehouse is kept.
+The first sight is from starting the server to the page's heading in Chromium.
+
+{table(("what", "first, seconds", "median", "p95", "goal"), rows)}
+
+{machine()}
+"""
+    publish_block("dashboard", text)
+
+
+def build(path: Path) -> None:
+    """Write the warehouse."""
+    script = Path(__file__).with_name("large_warehouse.sql").read_text("utf-8")
+    with Warehouse(path, views=views).transaction() as connection:
+        _run(connection, TEXT, {"n": VOCABULARY})
+        for model, (layers, d_ffn) in enumerate(SHAPES):
+            _run(connection, script, {"model": model, "layers": layers, "d_ffn": d_ffn, "vocabulary": VOCABULARY})
+            rebuild_facts(connection, model)
+
+
+def _run(connection: duckdb.DuckDBPyConnection, script: str, values: Mapping[str, int]) -> None:
+    """Run each statement with those of the values that it names."""
+    for statement in connection.extract_statements(script):
+        named = {name: value for name, value in values.items() if name in statement.named_parameters}
+        connection.execute(statement, named)
+
+
+def script_seconds(path: Path, name: str) -> list[float]:
+    """Wall times of runs of a page, each a new visit that asks another thing."""
+    os.environ["NEUROTHEK_WAREHOUSE"] = str(path)
+    seconds = []
+    for turn in range(RUNS + 1):
+        app = AppTest.from_file(str(APP), default_timeout=120)
+        if name != "compare":
+            app.switch_page(f"views/{name}.py")
+        for key, value in _asked(name, turn).items():
+            app.query_params[key] = value
+        seconds.append(_seconds(app.run))
+        assert not app.exception, (name, app.exception)
+        assert not app.error, (name, [error.value for error in app.error])
+    return seconds
+
+
+def _asked(name: str, turn: int) -> dict[str, str]:
+    model = turn % len(SHAPES)
+    layers, d_ffn = SHAPES[model]
+    place = {"model": f"made-up-{model}"}
+    return {
+        "search": {"words": f"token{100 + turn}"},
+        "neuron": {"neuron": f"made-up-{model}/L{turn % layers}N{turn * 37 % d_ffn}"},
+        "layer": {**place, "layer": str(turn % layers)},
+        "model": place,
+        "position": place,
+        "clusters": {**place, "cluster": str(turn)},
+        "sql": {"query": f"from neurons where layer = {turn % layers} limit 100"},
+    }.get(name, {})
+
+
+def search_seconds(path: Path) -> list[float]:
+    """Wall times of searches for a word in all models."""
+    warehouse = neurothek.open(path)
+    return [_seconds(lambda word=f"token{number}": warehouse.search(word)) for number in range(200, 201 + RUNS)]  # type: ignore[misc]
+
+
+def sight_seconds(path: Path) -> dict[str, float]:
+    """From starting the server to the heading of a page, and to that of the page opened next."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page()
+        started = time.perf_counter()
+        with served(path, path.with_name("server.log")) as base:
+            page.goto(base)
+            page.wait_for_selector("h1")
+            first = time.perf_counter() - started
+            started = time.perf_counter()
+            page.goto(f"{base}/search?words=token77")
+            page.wait_for_selector("[data-testid=stDataFrame]")
+            second = time.perf_counter() - started
+        browser.close()
+    return {"a fresh server": first, "a search": second}
+
+
+def p95(seconds: list[float]) -> float:
+    """The time that 95% of the runs stay below."""
+    return sorted(seconds)[math.ceil(0.95 * len(seconds)) - 1]
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
