@@ -50,6 +50,15 @@ POSITIONAL = (
 )
 KINDS = "Positional neurons by kind, strong and weak, on {sequences} full-length sequences. Kinds are ours."
 
+SETTLED = (
+    "Share of {examples} examples whose final token is at the top from this layer on. Tables 9 and 10 of Geva et al. "
+    "2022, whose layers are printed from 1."
+)
+DOMINANT = (
+    "Mean share of a layer's update that its ten largest neurons hold, on {examples} examples. Figure 6 of Geva et al. "
+    "2022."
+)
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -195,6 +204,22 @@ def positions(sizes: Sizes) -> None:
             KINDS.format(**told),
             kinds,
         )
+
+
+def predictions(sizes: Sizes) -> None:
+    """In which layers predictions settle."""
+    st.subheader("Where predictions settle", anchor=False)
+    data = sizes.data("saturation_by_layer")
+    if data.frame.is_empty():
+        missing(sizes.connection, "No predictions of these models were followed yet.", sizes.names, jobs=("events",))
+        return
+    examples = ", ".join(f"{number:,}" for number in sorted(set(data.frame.get_column("n_examples"))))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _by_depth(sizes, "Predictions settled", data, "saturated_share", SETTLED.format(examples=examples))
+    with right:
+        dominant = sizes.data("dominant_share")
+        _by_depth(sizes, "Ten largest neurons", dominant, "dominant_share", DOMINANT.format(examples=examples))
 
 
 def by_kind(layers: pl.DataFrame) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """How frames look on a page: labels, units and alignment of the columns that pages show."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import streamlit as st
@@ -15,7 +15,8 @@ _MOST_ROWS_WHOLE = 15
 
 def show_table(frame: pl.DataFrame, *, key: str) -> None:
     """Draw a table that one reads and sorts."""
-    st.dataframe(frame, column_config=columns(), hide_index=True, key=key)
+    height: Literal["auto", "content"] = "content" if frame.height <= _MOST_ROWS_WHOLE else "auto"
+    st.dataframe(frame, column_config=columns(), hide_index=True, key=key, height=height)
 
 
 def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key: str, height: int) -> None:

@@ -31,7 +31,7 @@ _STYLE = """
 .nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }
 .nt-table .nt-right { text-align: right; }
 .nt-table td.nt-tokens { font-family: monospace; white-space: pre; }
-.nt-columns { margin: 0; padding: 0; font-size: 0.88rem; line-height: 1.35; }
+.nt-columns { margin: 0 !important; padding: 0 !important; font-size: 0.88rem; line-height: 1.35; }
 .nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
 .nt-columns dd { margin: 0; opacity: 0.7; }
 @media (max-width: 900px) { .nt-places { font-size: 0.85rem; gap: 0.15rem 0.6rem; } }

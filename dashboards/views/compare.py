@@ -7,7 +7,7 @@ import streamlit as st
 
 from dashboards import tables
 from dashboards.colours import model_colours
-from dashboards.comparison_figures import Sizes, activity, detectors, positions
+from dashboards.comparison_figures import Sizes, activity, detectors, positions, predictions
 from dashboards.kept import kept
 from dashboards.looks import Look
 from dashboards.page import Theme, answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
@@ -52,6 +52,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     activity(sizes)
     detectors(sizes)
     positions(sizes)
+    predictions(sizes)
 
 
 def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:

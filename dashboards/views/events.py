@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import streamlit as st
 
-from dashboards import charts, tables
+from dashboards import charts, page_charts, tables
 from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, show_figure, show_source
 from dashboards.looks import Look
@@ -81,7 +81,7 @@ def _candidates(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) 
     data = data_of(connection, "top_candidate_scores", {"model": model})
     show_figure(
         f"Scores for the token at the top, {model}",
-        lambda _: charts.candidate_scores(data.frame),
+        lambda _: page_charts.candidate_scores(data.frame),
         CANDIDATES,
         data,
         own_legend=True,

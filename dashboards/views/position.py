@@ -4,7 +4,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards import charts, paper_charts, tables
+from dashboards import page_charts, paper_charts, tables
 from dashboards.colours import ACCENT
 from dashboards.comparison_figures import sequences
 from dashboards.figures import data_of, show_figure
@@ -51,7 +51,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     with left:
         show_figure(
             "Kinds by layer",
-            lambda _: charts.kinds_by_layer(kinds.frame, paper_charts.KIND_COLOURS),
+            lambda _: page_charts.kinds_by_layer(kinds.frame, paper_charts.KIND_COLOURS),
             f"Positional neurons of each kind, pale where weak, {on}. Figure 8 of Voita et al. 2023; kinds are ours.",
             kinds,
             own_legend=True,
@@ -69,7 +69,7 @@ def _profiles(connection: duckdb.DuckDBPyConnection, model: str, on: str) -> Non
     cells = profile_cells(data.frame)
     show_figure(
         "Profiles",
-        lambda theme: charts.profile_strips(cells, ACCENT[theme]),
+        lambda theme: page_charts.profile_strips(cells, ACCENT[theme]),
         f"Share of the sequences in which a neuron fires, by position, for the {data.frame.height} most telling; {on}. "
         "Figure 7 of Voita et al. 2023.",
         data,
