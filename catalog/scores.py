@@ -1,6 +1,7 @@
 """Exact scores of tokens, handed from where the weights are to where they are joined with the warehouse."""
 
-from catalog.tables import DOUBLE, FLOAT, INTEGER, SMALL, Table
+from catalog.table import DOUBLE, FLOAT, INTEGER, SMALL
+from catalog.tables import Table
 
 TOKEN_SCORES = Table(
     name="token_scores",

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from catalog.tables import DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT, Table
+from catalog.table import DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
+from catalog.tables import Table
 
 TRACE_LAYERS = Table(
     name="trace_layers",

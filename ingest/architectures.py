@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
-from ingest.errors import DeviceMissing, SequenceTooLong
 from ingest.families.blocks import Block, BlockOutput
 from ingest.families.parameters import Parameters
 from ingest.families.shapes import EXACT_ZEROS, Norm, Shape
 from ingest.families.table import Skeleton, family_of, skeleton
+from ingest.model_errors import SequenceTooLong
+from ingest.training_errors import DeviceMissing
 from ingest.weights import Checkpoint
 
 __all__ = ["Block", "BlockOutput", "Norm", "Shape", "Transformer", "check", "open_transformer", "require_supported"]

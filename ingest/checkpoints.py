@@ -11,7 +11,8 @@ import torch
 from catalog.progress import Progress, Silent
 from ingest import hub, minis
 from ingest.architectures import check, require_supported
-from ingest.errors import (
+from ingest.hashing import fingerprint
+from ingest.model_errors import (
     ConfigInvalid,
     ConfigMissing,
     ModelIsFile,
@@ -20,7 +21,6 @@ from ingest.errors import (
     RevisionOfFolder,
     WeightsNotFinite,
 )
-from ingest.hashing import fingerprint
 from ingest.weights import Checkpoint, Weights, weight_files
 
 __all__ = ["Checkpoint", "Weights", "find", "model_name"]

@@ -15,9 +15,9 @@ from catalog.progress import Progress, Silent
 from catalog.tables import SEQUENCES, TOKEN_COUNTS
 from ingest import builtin
 from ingest.builtin import Split
-from ingest.errors import DomainEmpty, SequenceLengthInvalid
 from ingest.packing import cut, encoded, separator
 from ingest.sources import BUILTIN, Source, documents, source_sha256
+from ingest.text_errors import DomainEmpty, SequenceLengthInvalid
 from ingest.tokenization import Tokenizer
 
 # Raised when cutting or packing changes what a sequence is.

@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from ingest.errors import (
+from ingest.model_errors import (
     ModelDownloadFailed,
     ModelMissing,
     ModelNotOnHub,

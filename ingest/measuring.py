@@ -16,8 +16,8 @@ from catalog.tables import RUNS, NotFinite, Table
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
-from ingest.errors import MeasurementOverflow
 from ingest.jobs.protocols import Partials, PassJob, TextJob, WeightsJob
+from ingest.model_errors import MeasurementOverflow
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
 from ingest.runs import RunIdentity, versions

@@ -16,7 +16,7 @@ from ingest.activation import ActivationRule
 from ingest.allocation import give_back_at_once
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
-from ingest.errors import ExamplesInvalid, MemoryTooSmall, ThresholdInvalid
+from ingest.errors import MemoryTooSmall, ThresholdInvalid
 from ingest.jobs import registry
 from ingest.jobs.protocols import Job, PassJob, TextJob, WeightsJob
 from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
@@ -24,6 +24,7 @@ from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
 from ingest.sweep_plan import SweepPlan, plan
+from ingest.text_errors import ExamplesInvalid
 from ingest.texts import choose_corpus
 from ingest.weights import Checkpoint
 

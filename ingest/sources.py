@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from ingest import builtin
 from ingest.builtin import Split
-from ingest.errors import (
+from ingest.hub_datasets import HubDataset
+from ingest.text_errors import (
     ColumnUnknown,
     SourceEmpty,
     SourceMisnamed,
@@ -21,7 +22,6 @@ from ingest.errors import (
     SourceNotText,
     SourceUnreadable,
 )
-from ingest.hub_datasets import HubDataset
 
 BUILTIN = "builtin"
 DEFAULT_COLUMN = "text"

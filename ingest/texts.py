@@ -7,7 +7,8 @@ from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest import corpora
 from ingest.corpora import Corpus, Recipe
-from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown, SequenceTooLong
+from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown
+from ingest.model_errors import SequenceTooLong
 from ingest.request import LONGEST_SEQUENCE, TextRequest
 from ingest.sources import BUILTIN, NAME, Source, parse_sources
 from ingest.tokenization import Tokenizer

@@ -15,7 +15,7 @@ import tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from catalog.tables import TOKENS
-from ingest.errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 

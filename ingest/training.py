@@ -13,10 +13,10 @@ import torch
 from catalog.progress import Progress, Silent
 from ingest import corpora
 from ingest.corpora import Recipe
-from ingest.errors import DeviceMissing, OutputExists
 from ingest.sources import Source
 from ingest.tokenization import Tokenizer
 from ingest.training_card import Outcome, finish_model
+from ingest.training_errors import DeviceMissing, OutputExists
 from ingest.training_run import STATE, Run
 from ingest.training_settings import Settings, build, check
 from ingest.training_text import TOKENIZER_FILES, TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from transformers import OPTConfig, OPTForCausalLM
 
-from ingest.errors import SizeUnknown, StepsInvalid, VocabularyTooSmall
 from ingest.tokenization import Tokenizer
+from ingest.training_errors import SizeUnknown, StepsInvalid, VocabularyTooSmall
 from ingest.training_text import SMALLEST_VOCABULARY, pad_id
 
 VOCAB_SIZE = 8_192

@@ -14,9 +14,9 @@ from transformers import PreTrainedTokenizerFast
 
 from ingest import tokenization
 from ingest.corpora import Corpus
-from ingest.errors import TokenizerUnfit, TooLittleText, VocabularyTooLarge
 from ingest.sources import Source, documents
 from ingest.tokenization import Tokenizer
+from ingest.training_errors import TokenizerUnfit, TooLittleText, VocabularyTooLarge
 
 BOS, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"
 

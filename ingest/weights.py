@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from ingest.errors import WeightsMissing, WeightsPickled, WeightsUnreadable
+from ingest.model_errors import WeightsMissing, WeightsPickled, WeightsUnreadable
 
 SAFETENSORS = "model.safetensors"
 PICKLES = "pytorch_model.bin"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
 from queries.errors import OtherTokenizer
 from queries.filtered import filtered_records

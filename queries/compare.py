@@ -7,7 +7,7 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, SMALL, TEXT
 from queries.comparability import Way, why_not_comparable
 from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora
 from queries.models import choose_models

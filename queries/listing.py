@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, INTEGER, TEXT, TIME
+from catalog.table import BIG, INTEGER, TEXT, TIME
 from queries.errors import UnknownRelation
 from queries.sandbox import known_relations
 from queries.statement import ask, conform, run

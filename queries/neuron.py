@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
 from queries.corpora import MeasuredCorpus, choose_corpora
 from queries.notebook import html_page, text_page

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables import DOUBLE, SMALL, TEXT
+from catalog.table import DOUBLE, SMALL, TEXT
 from queries.sections import Section
 from queries.statement import ask_records, framed
 

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from queries.errors import NothingAsked, OneWordOnly
 from queries.filtered import filtered_records
 from queries.models import choose_models

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
 from queries.concepts import Neighbour, neighbours_of, remarks
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from catalog.traces import Traced
 from catalog.visible import readable, visible
 from queries.models import choose_models

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
 from queries.corpora import choose_corpora
 from queries.errors import NotMeasured, PhraseTooLong

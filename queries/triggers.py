@@ -7,7 +7,7 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.tables import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.corpora import MeasuredCorpus
 from queries.sections import Section
 from queries.statement import ask_records, framed

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ingest.errors import WeightsMismatch
 from ingest.families.table import Skeleton
+from ingest.model_errors import WeightsMismatch
 from ingest.weights import Checkpoint, Weights
 
 FORMATS = ("F64", "F32", "F16", "BF16")

@@ -22,7 +22,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from ingest.errors import ArchitectureUnsupported, ConfigInvalid
+from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid
 from ingest.weights import Checkpoint
 
 Architecture = Literal["opt", "gpt2"]

@@ -14,7 +14,6 @@ from torch import Tensor
 from catalog.tables import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES, Table
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
-from ingest.errors import SentencesMissing
 from ingest.example_layers import watch
 from ingest.example_readings import events, read
 from ingest.example_scores import score
@@ -23,6 +22,7 @@ from ingest.jobs import event_frames as frames
 from ingest.lens import Lens
 from ingest.sentences import splitter
 from ingest.sub_updates import LEADING_SHARE, N_DOMINANT, N_RANDOM
+from ingest.text_errors import SentencesMissing
 from ingest.tokenization import Tokenizer
 
 SHARD_EXAMPLES = 1_000

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from jaxtyping import Int
 
-from catalog.tables import BIG, COUNTS, POSITIONS, Table
+from catalog.table import BIG, COUNTS
+from catalog.tables import POSITIONS, Table
 from ingest.activation import ActivationRule
 from ingest.architectures import Shape
 from ingest.corpora import Corpus

@@ -12,7 +12,8 @@ from transformers import AutoModelForCausalLM, OPTConfig, OPTForCausalLM, PreTra
 
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
-from ingest.errors import DeviceMissing, SequenceTooLong
+from ingest.model_errors import SequenceTooLong
+from ingest.training_errors import DeviceMissing
 from tests.support.models import KINDS, Kind, build
 
 # Where the test's own model keeps the FFN's second linear map, whose input are the coefficients.

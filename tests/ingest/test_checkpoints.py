@@ -16,7 +16,7 @@ from catalog.errors import NeurothekError
 from ingest import minis
 from ingest.architectures import open_transformer
 from ingest.checkpoints import Weights, find
-from ingest.errors import (
+from ingest.model_errors import (
     ArchitectureUnsupported,
     ConfigInvalid,
     ConfigMissing,

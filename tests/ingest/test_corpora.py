@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from ingest import corpora, packing
 from ingest.corpora import Corpus, prepare, recipe
-from ingest.errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty
 from ingest.packing import cut
 from ingest.sources import Source, parse_sources
+from ingest.text_errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty
 from ingest.tokenization import Tokenizer, wrap
 from tests.support.models import Kind, make_tokenizer
 

@@ -10,10 +10,11 @@ from catalog.staging import StagedRun
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
-from ingest.errors import ExamplesInvalid, MemoryTooSmall, ParametersDiffer, SentencesMissing
+from ingest.errors import MemoryTooSmall, ParametersDiffer
 from ingest.jobs import registry
 from ingest.jobs.events import EventsJob
 from ingest.request import IngestRequest
+from ingest.text_errors import ExamplesInvalid, SentencesMissing
 from ingest.tokenization import Tokenizer, load
 from tests.support import ingests
 from tests.support.models import build

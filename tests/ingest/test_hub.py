@@ -10,7 +10,7 @@ from huggingface_hub import constants
 
 from ingest import hub
 from ingest.checkpoints import find
-from ingest.errors import (
+from ingest.model_errors import (
     ArchitectureUnsupported,
     ModelDownloadFailed,
     ModelMissing,

@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ingest.errors import (
+from ingest.sources import Source, documents, files, parse_sources, source_sha256
+from ingest.text_errors import (
     ColumnUnknown,
     SourceEmpty,
     SourceMisnamed,
@@ -14,7 +15,6 @@ from ingest.errors import (
     SourceNotText,
     SourceUnreadable,
 )
-from ingest.sources import Source, documents, files, parse_sources, source_sha256
 
 TEXTS = ["one\ntwo", "dr\u00e4i", " four "]
 

@@ -12,8 +12,10 @@ from catalog.progress import Silent
 from catalog.warehouse import Warehouse
 from ingest import corpora
 from ingest.corpora import Corpus, Recipe
-from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown, SequenceTooLong, SourceMissing
+from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown
+from ingest.model_errors import SequenceTooLong
 from ingest.request import TextRequest
+from ingest.text_errors import SourceMissing
 from ingest.texts import choose_corpus
 from ingest.tokenization import Tokenizer, load
 from tests.support import ingests

@@ -15,7 +15,7 @@ from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from ingest import tokenization
-from ingest.errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 from ingest.tokenization import Tokenizer, load, wrap
 from tests.support.models import TEXT, Kind, make_tokenizer
 

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from transformers import AutoModelForCausalLM
 
 from ingest import corpora, tokenization
-from ingest.errors import SizeUnknown
 from ingest.sources import Source
 from ingest.train_commands import train as train_command
+from ingest.training_errors import SizeUnknown
 from ingest.training_losses import model_loss
 from ingest.training_text import divide
 from tests.support.texts import write_text

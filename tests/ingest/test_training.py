@@ -16,19 +16,19 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from catalog.progress import Silent
 from ingest import corpora, tokenization
-from ingest.errors import (
+from ingest.sources import Source, documents
+from ingest.text_errors import SourceEmpty
+from ingest.training import train
+from ingest.training_errors import (
     DeviceMissing,
     OutputExists,
     SizeUnknown,
-    SourceEmpty,
     StepsInvalid,
     TokenizerUnfit,
     TooLittleText,
     VocabularyTooLarge,
     VocabularyTooSmall,
 )
-from ingest.sources import Source, documents
-from ingest.training import train
 from ingest.training_losses import Bigram
 from ingest.training_run import learning_rate
 from ingest.training_settings import Settings

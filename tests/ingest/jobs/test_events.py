@@ -13,7 +13,6 @@ from ingest import corpora, tokenization
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
 from ingest.corpora import Corpus
-from ingest.errors import SentencesMissing
 from ingest.example_readings import events
 from ingest.examples import cut, examples
 from ingest.jobs.events import EventsJob
@@ -21,6 +20,7 @@ from ingest.lens import Lens
 from ingest.sentences import Sentence, documents, sentences
 from ingest.sources import Source
 from ingest.sub_updates import Chosen, contributions, dominant, random_others, shares
+from ingest.text_errors import SentencesMissing
 from ingest.tokenization import Tokenizer
 from tests.support import events as plain
 from tests.support.events import PlainStreams

@@ -1,0 +1,110 @@
+"""One table of the warehouse as a typed polars schema; frames are checked against it before anything is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+
+Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "none"]
+
+SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
+    "tokenizer": ("tokenizer_id",),
+    "corpus": ("corpus_id",),
+    "model": ("model_id",),
+    "model_corpus": ("model_id", "corpus_id"),
+    "none": (),
+}
+
+
+class TableMismatch(NeurothekError):
+    """A frame does not fit the table it was made for."""
+
+    def __init__(self, table: str, problem: str) -> None:
+        super().__init__(
+            f"rows for the table {table} {problem}; nothing was written, and this is a defect worth reporting"
+        )
+
+
+class NotFinite(TableMismatch):
+    """A frame holds infinity, or what is no number."""
+
+    def __init__(self, table: str, column: str) -> None:
+        self.table, self.column = table, column
+        super().__init__(table, f"hold a value in {column} that is not a finite number")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the schema `store`, as a job hands it over.
+
+    Attributes:
+        name: the table's name in the schema `store`.
+        scope: which ids publishing adds in front of the columns.
+        columns: column name -> polars type, without the ids of `scope` and without `run_id`.
+        key: the columns that identify a row within the ids of `scope`.
+        order: SQL expressions by which rows lie sorted on disk, where they are not the shards in the order of layers.
+        is_fact: whether publishing appends the id of the run that measured the row.
+        nullable: the columns in which null is a value ("never happened", "not defined here").
+        serial: the column that a run counts from 0, and publishing from the first number that the warehouse has free.
+        part: where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings.
+    """
+
+    name: str
+    scope: Scope
+    columns: Mapping[str, pl.DataType]
+    key: tuple[str, ...]
+    order: tuple[str, ...] = ()
+    is_fact: bool = True
+    nullable: frozenset[str] = frozenset()
+    serial: str | None = None
+    part: str | None = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id columns that publishing adds."""
+        return SCOPE_IDS[self.scope]
+
+    @property
+    def place(self) -> str | None:
+        """The column that says which part of a model a row is of, so that parts can be measured alone."""
+        return next((name for name in ("layer", "example_id") if name in self.columns), None)
+
+    def empty(self) -> pl.DataFrame:
+        """A frame without rows and with exactly the declared columns."""
+        return pl.DataFrame(schema=dict(self.columns))
+
+    def check(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return `frame` if it fits.
+
+        Raises:
+            TableMismatch: a column is missing, unexpected, of another type, null where it may not be, not a
+                finite number (NotFinite), or the key is not unique.
+        """
+        if dict(frame.schema) != dict(self.columns):
+            raise TableMismatch(self.name, f"have columns {dict(frame.schema)} instead of {dict(self.columns)}")
+        for name, dtype in self.columns.items():
+            column = frame.get_column(name)
+            if name not in self.nullable and column.null_count():
+                raise TableMismatch(self.name, f"have {column.null_count()} empty values in {name}")
+            if not _all_finite(column, dtype):
+                raise NotFinite(self.name, name)
+        if frame.select(self.key).is_duplicated().any():
+            raise TableMismatch(self.name, f"repeat a key ({', '.join(self.key)})")
+        return frame
+
+
+def _all_finite(column: pl.Series, dtype: pl.DataType) -> bool:
+    if isinstance(dtype, pl.List) and dtype.inner in (pl.Float32(), pl.Float64()):
+        column = column.explode().drop_nulls()
+    elif dtype not in (pl.Float32(), pl.Float64()):
+        return True
+    return bool(column.drop_nulls().is_finite().all())
+
+
+SMALL, INTEGER, BIG = pl.Int16(), pl.Int32(), pl.Int64()
+FLOAT, DOUBLE = pl.Float32(), pl.Float64()
+TEXT, FLAG, TIME = pl.String(), pl.Boolean(), pl.Datetime("us")
+IDS, SCORES, COUNTS = pl.List(INTEGER), pl.List(FLOAT), pl.List(BIG)

@@ -1,0 +1,200 @@
+"""What can be wrong with a model: where it lies, its files, its tokenizer."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+
+NAMES_SHOWN = 3
+
+# Finding a model
+
+
+class ModelMissing(NeurothekError):
+    """A path that names no folder."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"there is no model at {source!r}: no such folder exists; "
+            "give a folder with config.json and weights, or a hub id such as facebook/opt-125m"
+        )
+
+
+class ModelIsFile(NeurothekError):
+    """A path that names a file where a folder is needed."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"{source!r} is a file, and a model is a folder with config.json and weights; give its folder")
+
+
+class ModelUnreachable(NeurothekError):
+    """A model that is not on this machine while the hub cannot be asked."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(
+            f"the model {source!r} is no folder, no shipped model and not complete in the local hub cache, "
+            f"and the hub cannot be asked ({reason}); go online, or give a folder"
+        )
+
+
+class ModelNotOnHub(NeurothekError):
+    """A hub id that the hub does not show to this person."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(
+            f"the hub does not give out the model {source!r}: {problem}; "
+            "check the spelling, or set HF_TOKEN if the model is private or gated"
+        )
+
+
+class ModelDownloadFailed(NeurothekError):
+    """A download that broke off."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(
+            f"downloading {source!r} broke off: {problem}; run the same command again, finished files are kept"
+        )
+
+
+class RevisionOfFolder(NeurothekError):
+    """A revision asked of something that has none."""
+
+    def __init__(self, source: str, revision: str) -> None:
+        super().__init__(
+            f"revision {revision!r} was asked of {source!r}, which is a folder on this machine and has no revisions; "
+            "leave the revision out, or give a hub id"
+        )
+
+
+class ModelNameInvalid(NeurothekError):
+    """A name that the warehouse does not take."""
+
+    def __init__(self, name: str, source: str, suggestion: str) -> None:
+        super().__init__(
+            f"{name!r} cannot be a model's name: letters, digits and . _ @ + - are allowed; "
+            f"give one yourself, as in {suggestion}={source}"
+        )
+
+
+# What lies in a model's folder
+
+
+class ConfigMissing(NeurothekError):
+    """A folder without config.json."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} has no config.json, so it is no model; give the folder that save_pretrained wrote")
+
+
+class ConfigInvalid(NeurothekError):
+    """A config.json that describes no model."""
+
+    def __init__(self, folder: Path, problem: str) -> None:
+        super().__init__(f"config.json in {folder} describes no model: {problem}; restore the original file")
+
+
+class ArchitectureUnsupported(NeurothekError):
+    """A model of a family that is not known here."""
+
+    def __init__(self, where: str, found: str, supported: Sequence[str]) -> None:
+        super().__init__(
+            f"{where} holds the architecture {found}, which is not supported; supported are {', '.join(supported)}"
+        )
+
+
+class WeightsMissing(NeurothekError):
+    """A folder without weight files, or with a part of them."""
+
+    def __init__(self, folder: Path, missing: str) -> None:
+        super().__init__(f"{folder} lacks {missing}; copy or download the model's weights completely")
+
+
+class WeightsPickled(NeurothekError):
+    """Weights that exist only as pickles."""
+
+    def __init__(self, where: str, file: str) -> None:
+        super().__init__(
+            f"{where} holds its weights only as pickled files ({file}), which are not read unless asked; "
+            "give a revision with safetensors, or allow pickles with --allow-pickle if you trust its author"
+        )
+
+
+class WeightsUnreadable(NeurothekError):
+    """A weight file that cannot be read."""
+
+    def __init__(self, file: Path, problem: str) -> None:
+        super().__init__(f"the weights in {file} cannot be read: {problem}; copy or download the file again")
+
+
+class WeightsMismatch(NeurothekError):
+    """Weights that are not those config.json describes."""
+
+    def __init__(self, folder: Path, problem: str, examples: Sequence[str]) -> None:
+        shown = ", ".join(examples[:NAMES_SHOWN]) + (", ..." if len(examples) > NAMES_SHOWN else "")
+        super().__init__(
+            f"the weights in {folder} contradict its config.json: {len(examples)} {problem} ({shown}); "
+            "give the folder of one unmodified model"
+        )
+
+
+class WeightsNotFinite(NeurothekError):
+    """Weights with NaN or infinity."""
+
+    def __init__(self, file: Path, tensor: str) -> None:
+        super().__init__(
+            f"the tensor {tensor} in {file} holds NaN or infinity, so nothing measured from it would mean anything; "
+            "restore the original weights"
+        )
+
+
+class MeasurementOverflow(NeurothekError):
+    """Weights that are finite, and numbers measured from them that are not."""
+
+    def __init__(self, model: str, job: str, column: str, dtype: str) -> None:
+        way = "measure in float32" if dtype != "float32" else "restore the original weights"
+        super().__init__(
+            f"{job} of {model} cannot be measured: the weights are so large that {column} overflows in {dtype}, and"
+            f" what was staged of it was deleted; {way}"
+        )
+
+
+# Running a model
+
+
+class SequenceTooLong(NeurothekError):
+    """A sequence longer than the model's position table."""
+
+    def __init__(self, length: int, context_length: int) -> None:
+        super().__init__(
+            f"sequences of {length} tokens were asked of a model that reads {context_length}; "
+            f"use a sequence length of at most {context_length}"
+        )
+
+
+# Tokenizers
+
+
+class TokenizerMissing(NeurothekError):
+    """A folder without any tokenizer file."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"no tokenizer lies in {folder}: put its tokenizer.json (or vocab.json and merges.txt) beside the weights"
+        )
+
+
+class TokenizerUnreadable(NeurothekError):
+    """Tokenizer files that do not make a tokenizer."""
+
+    def __init__(self, folder: Path, reason: Exception) -> None:
+        said = " ".join(str(reason).split()) or type(reason).__name__
+        super().__init__(f"the tokenizer of {folder} cannot be read ({said[:200]}): save it again as tokenizer.json")
+
+
+class TokenizerEmpty(NeurothekError):
+    """A tokenizer without a single ordinary token."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the tokenizer of {name} holds no token but special ones: check that its vocabulary was saved"
+        )

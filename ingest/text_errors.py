@@ -1,0 +1,85 @@
+"""What can be wrong with a text."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+
+
+class SourceMissing(NeurothekError):
+    """A text source that is not there."""
+
+    def __init__(self, domain: str, location: str) -> None:
+        super().__init__(f"the text {domain}={location} was asked for, but nothing lies at {location}: check the path")
+
+
+class SourceUnreadable(NeurothekError):
+    """A text source that cannot be opened or parsed."""
+
+    def __init__(self, path: Path, reason: Exception) -> None:
+        said = " ".join(str(reason).split()) or type(reason).__name__
+        super().__init__(f"the text {path} cannot be read ({said[:200]}): check the file and its permissions")
+
+
+class SourceNotText(NeurothekError):
+    """A file that is not UTF-8 text."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path} was asked for as text, but {problem}: give UTF-8 text, .jsonl or .parquet")
+
+
+class SourceEmpty(NeurothekError):
+    """A text source without a document."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"the text {path} holds no document: give a file, a folder or a column with text in it")
+
+
+class ColumnUnknown(NeurothekError):
+    """A column that a jsonl or parquet file does not have, or that is no text."""
+
+    def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
+        found = ", ".join(columns) or "none"
+        super().__init__(
+            f"the column {column!r} of {path} was asked for, but its columns of text are {found}: write {path}:COLUMN"
+        )
+
+
+class SourceMisnamed(NeurothekError):
+    """A corpus specification that is not understood."""
+
+    def __init__(self, spec: str, problem: str) -> None:
+        super().__init__(f"the corpus {spec!r} {problem}: write builtin or NAME=PATH, each name once")
+
+
+class DomainEmpty(NeurothekError):
+    """A domain whose text gives no token."""
+
+    def __init__(self, domain: str) -> None:
+        super().__init__(f"the domain {domain!r} holds text but not a single token: give it more text or leave it out")
+
+
+class ExamplesInvalid(NeurothekError):
+    """A number of examples that is none."""
+
+    def __init__(self, examples: int) -> None:
+        super().__init__(f"{examples} examples were asked for, and events need at least one; ask for 1 or more")
+
+
+class SentencesMissing(NeurothekError):
+    """A corpus from which no example can be cut."""
+
+    def __init__(self, corpus: str) -> None:
+        super().__init__(
+            f"events are measured on sentences, and the corpus {corpus} has none with a token; choose another --corpus"
+        )
+
+
+class SequenceLengthInvalid(NeurothekError):
+    """Sequences that cannot hold an id, or a token limit below one."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(
+            f"{asked} was asked for, but a corpus needs sequences of at least 2 ids and at least 1 token a domain:"
+            " ask for more"
+        )
