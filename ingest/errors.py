@@ -5,7 +5,6 @@ from pathlib import Path
 
 from catalog.errors import NeurothekError
 
-
 # What is to be measured
 
 
