@@ -95,6 +95,17 @@ def test_models_are_picked_and_kept_in_the_address(page: Opener, full_path: Path
     assert opened.query_params["models"] == "tiny-2m"
 
 
+def test_a_corpus_is_chosen_and_kept_in_the_address(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, models="tiny-1m,tiny-2m", corpus="long")
+    in_order(opened)
+    assert set(table(opened, "n_dead")["corpus"]) == {"long"}
+    neuron = page(full_path, "neuron", neuron="tiny-1m/L0N0")
+    assert "of builtin" in text(neuron)
+    neuron.selectbox(key="corpus").set_value("long").run()
+    assert "of long" in text(neuron)
+    assert neuron.query_params["corpus"] == "long"
+
+
 def test_search_finds_the_planted_neurons_and_a_click_opens_one(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "search", words="coffee")
     rows = table(opened, "neighbours")

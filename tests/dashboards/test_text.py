@@ -1,6 +1,8 @@
 """Texts of the warehouse on a page: as themselves."""
 
-from dashboards.text import columns_html, places_html, plain
+import polars as pl
+
+from dashboards.text import columns_html, places_html, plain, table_html, tables_html
 
 PLACE = {"activation": 2.0, "domain": "a<b", "before": "if x <", "token": "<script>", "after": "alert(1)\n</script>"}
 
@@ -33,3 +35,12 @@ def test_text_is_no_markdown() -> None:
 
 def test_a_description_is_no_markup() -> None:
     assert "&lt;b&gt;" in columns_html({"column": "smaller <b> than"})
+
+
+def test_tables_mark_white_space_and_align_numbers() -> None:
+    frame = pl.DataFrame({"text": [" <b>"], "n_active": [1200], "tokens before": [[" a", "b\n"]]})
+    shown = table_html(frame, tokens=("tokens before",))
+    assert '<td class="nt-tokens">·&lt;b&gt;</td>' in shown
+    assert '<td class="nt-right">1,200</td>' in shown
+    assert '<td class="nt-tokens">·a b↵</td>' in shown
+    assert "<b>x &amp; y</b>" in tables_html({"x & y": frame})
