@@ -44,8 +44,8 @@ def main() -> None:
     text = f"""## Readers beside publishes
 
 {N_READERS} processes that open the warehouse, count {N_LAYERS * D_FFN * 2 * K:,} postings and close it, in a loop,
-beside publishes, a second apart, that replace those postings. No publish and no read failed; reads that saw anything but one whole
-publication: {wrong}.
+beside publishes, a second apart, that replace those postings. No publish and no read failed; reads that saw anything
+but one whole publication: {wrong}.
 
 {table(("what", "how many", "median wait, seconds", "longest, seconds"), rows)}
 
