@@ -102,9 +102,7 @@ def candidate_scores(rows: pl.DataFrame) -> alt.Chart:
             alt.StrokeDash(
                 "of_ten:N",
                 scale=alt.Scale(domain=list(names.values()), range=[[1, 0], [6, 3], [2, 2]]),
-                legend=alt.Legend(
-                    title=None, orient="top", symbolType="stroke", symbolStrokeColor=_KINDS_OF_UPDATE["random"]
-                ),
+                legend=None,  # the caption says it: symbols of points show no dashes
             ),
             tooltip=[
                 "layer:Q",
