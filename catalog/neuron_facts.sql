@@ -1,18 +1,28 @@
 -- One flat row per neuron of one model ($model_id): joins would cost a tenth of a second at each question,
--- the flat table costs milliseconds. The shown corpus is the pinned one, else the one with most tokens, else the newest.
+-- the flat table costs milliseconds. The shown corpus is the pinned one, else of those with
+-- activity the one with most tokens, else the newest.
 insert into store.neuron_facts by name
 with model as (
     select model_id, name, n_layers, tokenizer_id, d_ffn from store.models where model_id = $model_id
 ),
 measured_corpora as (
-    select distinct runs.corpus_id from store.runs as runs where runs.model_id = $model_id and runs.corpus_id is not null
+    select
+        runs.corpus_id,
+        count_if(runs.job = 'activity') > 0 as has_activity
+    from store.runs as runs
+    where runs.model_id = $model_id and runs.corpus_id is not null
+    group by runs.corpus_id
 ),
 shown as (
     select corpora.corpus_id
     from measured_corpora
     inner join store.corpora as corpora on corpora.corpus_id = measured_corpora.corpus_id
     left join store.pins as pins on pins.corpus_id = corpora.corpus_id and pins.model_id = $model_id
-    order by pins.corpus_id is not null desc, corpora.n_tokens desc, corpora.corpus_id desc
+    order by
+        pins.corpus_id is not null desc,
+        measured_corpora.has_activity desc,
+        corpora.n_tokens desc,
+        corpora.corpus_id desc
     limit 1
 ),
 grid as (

@@ -1,6 +1,6 @@
 -- One row per model and corpus it was measured on.
--- Why: the other views show one corpus for each model, and this says which and why: the pinned one, else the one with
--- most tokens, else the newest. From: store.runs, store.pins and store.corpora. Source: ours.
+-- Why: the other views show one corpus for each model, and this says which and why: the pinned one, else of those that
+-- activity was measured on the one with most tokens, else the newest. From: store.runs, store.pins and store.corpora. Source: ours.
 -- key: model, corpus_id
 -- columns:
 --   model: Name of the model.
@@ -42,6 +42,7 @@ ranked as (
             partition by measured.model_id
             order by
                 case when pins.corpus_id is null then 1 else 0 end,
+                case when activity_runs.n_runs is null then 1 else 0 end,
                 corpora.n_tokens desc,
                 corpora.corpus_id desc
         ) as place,
@@ -49,6 +50,8 @@ ranked as (
     inner join store.corpora as corpora on corpora.corpus_id = measured.corpus_id
     left join store.pins as pins
         on pins.model_id = measured.model_id and pins.corpus_id = measured.corpus_id
+    left join activity_runs
+        on activity_runs.model_id = measured.model_id and activity_runs.corpus_id = measured.corpus_id
 )
 select
     models.name as model,

@@ -18,9 +18,11 @@ from catalog.maintenance import (
     remove,
     rename,
 )
+from catalog.publish import rebuild_facts
 from catalog.staging import RunManifest, now, staged_manifests, staged_run
 from catalog.tables import JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, WarehouseMissing
+from queries import views
 from tests.support import publications as made
 
 
@@ -182,3 +184,19 @@ def test_what_is_staged_of_a_model_goes_with_it(warehouse: Warehouse) -> None:
     assert len(staged_manifests(warehouse.staging)) == 2
     remove(warehouse, "tiny")
     assert [manifest["model"] for manifest in staged_manifests(warehouse.staging)] == ["other"]
+
+
+def test_a_corpus_with_activity_is_shown_before_a_larger_one_without(warehouse: Warehouse) -> None:
+    with warehouse.writer() as connection:
+        connection.execute(
+            "insert into store.corpora select * replace (9 as corpus_id, 'large' as name, 1000000 as n_tokens)"
+            " from store.corpora"
+        )
+        connection.execute(
+            "insert into store.runs select * replace (99 as run_id, 9 as corpus_id, 'events' as job) from store.runs"
+            " where job = 'activity'"
+        )
+        rebuild_facts(connection, 0)
+    assert rows(warehouse, "select distinct corpus_id from store.neuron_facts") == [(0,)]
+    with Warehouse(warehouse.path, views=views).current_reader() as connection:
+        assert connection.execute("select corpus from measured_corpora where is_shown").fetchall() == [("text",)]
