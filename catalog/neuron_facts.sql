@@ -2,7 +2,11 @@
 -- the flat table costs milliseconds. The shown corpus is the pinned one, else of those with
 -- activity the one with most tokens, else the newest.
 insert into store.neuron_facts by name
-with model as (
+with thresholds as (
+    -- Those of the views corpus_ngrams and detected_ngrams: the flat rows hold sums that they decide.
+    select 10::bigint as min_occurrences, 0.95::double as least_recall
+),
+model as (
     select model_id, name, n_layers, tokenizer_id, d_ffn from store.models where model_id = $model_id
 ),
 measured_corpora as (
@@ -116,8 +120,10 @@ answered as (
         n_occurrences,
         score,
         z_score,
-        n_occurrences >= 10 and n_active::double / n_occurrences >= 0.95::double as is_detected
+        n_occurrences >= thresholds.min_occurrences
+        and n_active::double / n_occurrences >= thresholds.least_recall as is_detected
     from store.triggers
+    cross join thresholds
     where model_id = $model_id and corpus_id = (select corpus_id from shown) and n = 1
 ),
 answers as (

@@ -60,6 +60,8 @@ class RunManifest:
         parameters: what changes numbers, as JSON values.
         dtype: number format of the model.
         started_at: when the first part began (UTC).
+        arithmetic: what else the last bits hang on, such as the size of batches: no part of the key, but shards of one
+            run are measured alike; None where nothing does.
     """
 
     run_key: str
@@ -70,6 +72,7 @@ class RunManifest:
     parameters: Mapping[str, Any]
     dtype: str
     started_at: datetime
+    arithmetic: str | None = None
 
 
 class StagedRun:
@@ -192,7 +195,11 @@ def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
     for stray in folder.glob(".*"):
         stray.unlink(missing_ok=True)
     earlier = _read_manifest(folder)
-    if earlier is not None:
+    if earlier is not None and earlier.get("arithmetic") != manifest.arithmetic:
+        # Before the manifest is written anew, so that a kill in between leaves nothing that looks alike.
+        for shard in folder.glob("*.parquet"):
+            shard.unlink()
+    elif earlier is not None:
         manifest = RunManifest(**{**vars(manifest), "started_at": datetime.fromisoformat(earlier["started_at"])})
     run = StagedRun(folder, manifest)
     run.mark("running")

@@ -23,10 +23,26 @@ Method = Literal["exact", "scalable"]
 Cut = Callable[[int], np.ndarray]
 """Number of clusters asked for -> the cluster of every vector, numbered in the order of first members."""
 
+LEAST_LINKED = 1000
+"""With fewer vectors linked at once, parts would say more about the result than distances do."""
+
+# Blocks of cosines, and what the library and the cut keep a vector.
+_WORKSPACE_BYTES, _BYTES_A_VECTOR = 256 << 20, 200
+
 _ROUNDS = 10
 # No part gets less than this share of what it is cut from, so that there are few parts.
 _SMALLEST_SHARE = 0.25
 _ROW_VECTORS, _COLUMN_VECTORS = 1024, 8192
+
+
+def bytes_beside(n: int, d_model: int) -> int:
+    """Memory that clustering `n` vectors takes beside the distances: two copies of them, as they are and by group."""
+    return _WORKSPACE_BYTES + n * (_BYTES_A_VECTOR + 8 * d_model)
+
+
+def least_bytes(n: int, d_model: int) -> int:
+    """Memory without which not even the scalable method works."""
+    return bytes_beside(n, d_model) + linkage.bytes_needed(min(n, LEAST_LINKED))
 
 
 def exact(directions: Float[Tensor, "n d_model"]) -> Cut:

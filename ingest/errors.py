@@ -1,5 +1,6 @@
 """What can be wrong with what is asked to be measured, and with questions that need the model."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -100,10 +101,15 @@ class MemoryTooSmall(NeurothekError):
     """A memory budget that not even one layer at a time fits into."""
 
     def __init__(self, needed: int, asked: int) -> None:
-        super().__init__(
-            f"measuring needs at least {needed / 1e9:.2f} GB of memory, but --memory allows {asked / 1e9:.2f} GB:"
-            " allow more or make --batch-tokens smaller"
-        )
+        super().__init__(f"measuring {_more_memory(needed, asked)} or make --batch-tokens smaller")
+
+
+class JobMemoryTooSmall(NeurothekError):
+    """A memory budget that a job which reads only weights does not fit into."""
+
+    def __init__(self, job: str, needed: int, asked: int) -> None:
+        self.needed = needed
+        super().__init__(f"measuring {job} {_more_memory(needed, asked)}")
 
 
 class ClustersTooMany(NeurothekError):
@@ -120,10 +126,15 @@ class ClusterMemoryTooSmall(NeurothekError):
     """A memory budget into which not even few distances fit beside the vectors."""
 
     def __init__(self, needed: int, asked: int) -> None:
-        super().__init__(
-            f"clustering needs at least {needed / 1e9:.2f} GB of memory, but --memory allows {asked / 1e9:.2f} GB:"
-            " allow more"
-        )
+        super().__init__(f"clustering {_more_memory(needed, asked)}")
+
+
+def _more_memory(needed: int, asked: int) -> str:
+    # What is needed is rounded up and what is allowed down: allowing as much as this says is enough.
+    return (
+        f"needs at least {math.ceil(needed / 1e7) / 100:.2f} GB of memory,"
+        f" but --memory allows {asked // 10**7 / 100:.2f} GB: allow more"
+    )
 
 
 # Questions that need the model

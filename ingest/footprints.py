@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import torch
 
-from ingest import corpora
+from ingest import agglomeration, corpora
 from ingest.corpora import Corpus
 from ingest.families.shapes import Shape
+from ingest.scoring import workspace_bytes
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,22 @@ def _threads() -> int:
 
 def _projections(shape: Shape) -> Footprint:
     table = shape.vocab_size * shape.d_model * 4
-    # A thread's block of scores with its bounds; blocks have at most 512 columns or half a gigabyte.
-    columns = max(32, min(512, (1 << 27) // shape.vocab_size))
-    scores = shape.vocab_size * columns * 4 * 3 // 2
-    threads = max(1, min(_threads(), (1 << 30) // (4 * shape.vocab_size * columns)))
     values = shape.d_ffn * (shape.d_model * 4 * 3 + 8_000)
     neighbours = shape.vocab_size * 21 * 12 * 4
     return Footprint(
-        folding=3 * table + threads * scores + max(values, neighbours),
+        folding=3 * table + workspace_bytes(shape.vocab_size) + max(values, neighbours),
         # 50 ids and scores at either end, in rows and again as postings.
         rows=shape.d_ffn * 2_400,
         shared_rows=shape.vocab_size * 20 * 10,
     )
+
+
+def _clusters(shape: Shape) -> Footprint:
+    # Of all neurons at once, whatever the layer: what more there is goes into distances.
+    n = shape.n_layers * shape.d_ffn
+    two_layers = 4 * shape.d_ffn * shape.d_model * 4 + workspace_bytes(shape.d_ffn)
+    # Ten neighbours a neuron, and its place in two clusterings.
+    return Footprint(folding=max(agglomeration.least_bytes(n, shape.d_model), two_layers), rows=shape.d_ffn * 200)
 
 
 def _activity(shape: Shape, extent: Extent) -> Footprint:
@@ -164,7 +169,7 @@ def _small_weights(shape: Shape) -> Footprint:
     return Footprint(folding=2 * shape.vocab_size * shape.d_model * 4 + 16 * rows, rows=rows)
 
 
-_OF_WEIGHTS: Mapping[str, Callable[[Shape], Footprint]] = {"projections": _projections}
+_OF_WEIGHTS: Mapping[str, Callable[[Shape], Footprint]] = {"projections": _projections, "clusters": _clusters}
 _OF_TEXTS: Mapping[str, Callable[[Shape, Extent], Footprint]] = {
     "activity": _activity,
     "contexts": _contexts,

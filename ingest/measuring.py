@@ -206,6 +206,7 @@ def _staged(work: Work, identity: RunIdentity, *, corpus: str | None) -> Iterato
         parameters=identity.parameters,
         dtype=identity.dtype,
         started_at=now(),
+        arithmetic=f"{work.transformer.device.type}, {work.request.batch_tokens} ids a batch" if corpus else None,
     )
     with staged_run(work.staging, manifest) as run:
         try:

@@ -23,7 +23,7 @@ from ingest.measuring import Work, free_bytes, measure_passes, measure_text, mea
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
-from ingest.sweep_plan import SweepPlan, plan
+from ingest.sweep_plan import Budget, SweepPlan, is_tight_for_weights, plan
 from ingest.text_errors import ExamplesInvalid
 from ingest.texts import choose_corpus
 from ingest.weights import Checkpoint
@@ -88,6 +88,23 @@ class Prepared:
     agenda: Agenda
 
 
+@dataclass(frozen=True)
+class Allotted:
+    """The work with its weights where the memory budget lets them be.
+
+    Attributes:
+        work: for jobs that read weights, and for the sweep.
+        passes: for jobs with a pass of their own.
+        sweep: how the text is swept; None if it is not.
+        is_tight: whether freed memory has to go back to the system at once.
+    """
+
+    work: Work
+    passes: Work
+    sweep: SweepPlan | None
+    is_tight: bool
+
+
 def ingest_model(
     warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress | None = None
 ) -> ModelReport:
@@ -103,20 +120,15 @@ def ingest_model(
     check_request(request)
     warehouse.require_writable()
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
-    work, checkpoint, corpus, agenda = prepared.work, prepared.checkpoint, prepared.corpus, prepared.agenda
-    rows: dict[str, int] = {}
-    chosen = None
-    to_pass = _for_passes(work, checkpoint, corpus, [job for job, _ in agenda.passes])
-    if corpus is not None and agenda.texts:
-        work, chosen = planned(work, checkpoint, corpus, agenda)
-        if chosen.is_tight:
-            give_back_at_once()
-        rows |= measure_weights(work, agenda.weights)
-        rows |= measure_text(work, corpus, agenda.texts, chosen)
-    else:
-        rows |= measure_weights(work, agenda.weights)
+    allotted = allot(prepared)
+    work, corpus, agenda = allotted.work, prepared.corpus, prepared.agenda
+    if allotted.is_tight:
+        give_back_at_once()
+    rows = measure_weights(work, agenda.weights)
+    if corpus is not None and allotted.sweep is not None:
+        rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
     if corpus is not None:
-        rows |= measure_passes(to_pass, corpus, agenda.passes)
+        rows |= measure_passes(allotted.passes, corpus, agenda.passes)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     return ModelReport(
@@ -127,7 +139,7 @@ def ingest_model(
         corpus=corpus.name if corpus else None,
         n_tokens=corpus.n_counted if corpus else 0,
         seconds=time.monotonic() - started,
-        sweep=chosen,
+        sweep=allotted.sweep,
         n_full_length=corpus.n_full_length if corpus else None,
     )
 
@@ -226,12 +238,24 @@ def _corpus(work: Work) -> Corpus:
     )
 
 
-def planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: Agenda) -> tuple[Work, SweepPlan]:
-    """The work with its weights where the memory budget lets them be.
+def allot(prepared: Prepared) -> Allotted:
+    """How the budgets of memory and disk are kept, by whatever jobs are left to measure.
 
     Raises:
-        MemoryTooSmall, DiskTooSmall: not even one layer at a time fits.
+        MemoryTooSmall, JobMemoryTooSmall, DiskTooSmall: they cannot be; says how much is needed.
+        SentencesMissing: the corpus has nothing for a job.
     """
+    work, agenda = prepared.work, prepared.agenda
+    passes = _for_passes(work, prepared.checkpoint, prepared.corpus, [job for job, _ in agenda.passes])
+    if prepared.corpus is not None and agenda.texts:
+        swept, chosen = _planned(work, prepared.checkpoint, prepared.corpus, agenda)
+        return Allotted(swept, passes, chosen, chosen.is_tight)
+    budget = Budget(work.request.memory_bytes, work.staging, free_bytes(work.staging))
+    weights = [job.name for job, _ in agenda.weights]
+    return Allotted(work, passes, None, is_tight_for_weights(work.transformer.shape, weights, budget=budget))
+
+
+def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: Agenda) -> tuple[Work, SweepPlan]:
     request = work.request
     chosen = plan(
         work.transformer,

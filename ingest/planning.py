@@ -8,7 +8,7 @@ from catalog.warehouse import Warehouse
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.measuring import free_bytes
-from ingest.pipeline import Prepared, check_request, planned, prepare
+from ingest.pipeline import Prepared, allot, check_request, prepare
 from ingest.request import IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan
 from ingest.trial import Trial, run_trial
@@ -84,15 +84,12 @@ def plan_model(
     """
     check_request(request)
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
-    texts = [job for job, _ in prepared.agenda.texts]
-    if prepared.corpus is None or not texts:
+    allotted = allot(prepared)
+    if prepared.corpus is None or allotted.sweep is None:
         return _described(prepared, None, None)
-    work, sweep = planned(prepared.work, prepared.checkpoint, prepared.corpus, prepared.agenda)
-    return _described(
-        prepared,
-        sweep,
-        run_trial(work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens),
-    )
+    texts = [job for job, _ in prepared.agenda.texts]
+    trial = run_trial(allotted.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
+    return _described(prepared, allotted.sweep, trial)
 
 
 def _described(prepared: Prepared, sweep: SweepPlan | None, trial: Trial | None) -> ModelPlan:

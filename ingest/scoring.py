@@ -78,6 +78,18 @@ class _Tiling:
         return cls(columns=2048, product_rows=rows, piece_rows=8192)
 
 
+def workspace_bytes(rows: int) -> int:
+    """What the buffers of one scorer take in memory, all threads together, estimated from above."""
+    tiling = _Tiling.of(torch.device("cpu"), rows)
+    # Half as much again: bounds of groups, what is sorted of them, and the moments' operands.
+    return _threads(rows, tiling) * 4 * rows * tiling.columns * 3 // 2
+
+
+def _threads(rows: int, tiling: _Tiling) -> int:
+    """How many threads may hold a block of scores at once."""
+    return max(1, min(torch.get_num_threads(), _WORKSPACE_BYTES // (4 * rows * tiling.columns)))
+
+
 class Scorer:
     """Scores vectors against one unembedding, and keeps its buffers for the next vectors."""
 
@@ -113,8 +125,7 @@ class Scorer:
     def _workers(self, blocks: int) -> int:
         if self._unembedding.device.type != "cpu":
             return 1
-        room = _WORKSPACE_BYTES // (4 * self._unembedding.shape[0] * self._tiling.columns)
-        return max(1, min(torch.get_num_threads(), room, blocks))
+        return min(_threads(self._unembedding.shape[0], self._tiling), max(1, blocks))
 
 
 class _Bench:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ingest import corpora
 from ingest.architectures import Shape, Transformer
 from ingest.corpora import Corpus
-from ingest.errors import DiskTooSmall, MemoryTooSmall
+from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
 from ingest.footprints import Extent, Footprint, footprint
 from ingest.sweep import Order
 
@@ -108,6 +108,28 @@ def plan(
         batch_tokens=batch_tokens,
         budget=Budget(memory_bytes, staging, free_bytes),
     )
+
+
+def is_tight_for_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> bool:
+    """Whether jobs that read only weights, where no text is swept, need freed memory to go back to the system at once.
+
+    Raises:
+        JobMemoryTooSmall: one of them does not fit; says how much is needed.
+        DiskTooSmall: what they stage does not fit on the disk.
+    """
+    takes = {job: footprint(job, shape, None) for job in jobs}
+    needed = {job: _PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
+    for job, size in needed.items():
+        if size > budget.memory_bytes:
+            raise JobMemoryTooSmall(job, size, budget.memory_bytes)
+    staged = 2 * _rows_bytes(list(takes.values()), shape)
+    if budget.staging is not None and staged > budget.free_bytes:
+        raise DiskTooSmall(budget.staging, staged, budget.free_bytes)
+    return budget.memory_bytes < _ROOMY * max(needed.values(), default=0)
+
+
+def _rows_bytes(jobs: Sequence[Footprint], shape: Shape) -> int:
+    return sum(job.rows * shape.n_layers + job.shared_rows for job in jobs)
 
 
 def choose(
@@ -213,8 +235,7 @@ class _Asked:
         return parts + 2 * self._growth_bytes() + (self.stream_bytes if order == "layers" else 0)
 
     def _growth_bytes(self) -> int:
-        jobs = [*self.texts, *self.weights]
-        return sum(job.rows * self.model.shape.n_layers + job.shared_rows for job in jobs)
+        return _rows_bytes([*self.texts, *self.weights], self.model.shape)
 
 
 def _gb(size: int) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from catalog.tables import JOB_TABLES
+from ingest.sweep import Order
 from tests.support import crash, ingests
 from tests.support.crash import Arena, Moment, Task
 from tests.support.models import build
@@ -24,6 +25,16 @@ PATIENCE = 10
 # Half of the moments are taken from the clock, between the first staged shard and the end; the others are a call that
 # is chosen at random, most of them within a publishing, which is too short for the clock to hit it often.
 ARENAS: tuple[Arena | None, ...] = (None, "publish", None, "publish", None, "_create", None, "measuring")
+
+# The order of sweep of the child that is killed, of the one that is killed while it takes that up, and of the last one:
+# five against eight arenas, so that every arena meets every one of them.
+ORDERS: tuple[tuple[Order, Order, Order], ...] = (
+    ("chunks", "layers", "chunks"),
+    ("layers", "layers", "layers"),
+    ("layers", "chunks", "chunks"),
+    ("chunks", "layers", "layers"),
+    ("layers", "layers", "chunks"),
+)
 
 
 @dataclass(frozen=True)
@@ -125,11 +136,11 @@ def assert_complete(task: Task, reference: Reference) -> None:
 )
 def test_killed_and_repeated_is_uninterrupted(references: dict[str, Reference], tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)
-    arena = ARENAS[seed % len(ARENAS)]
+    arena, (begun, taken_up, completed) = ARENAS[seed % len(ARENAS)], ORDERS[seed % len(ORDERS)]
     # Where the making of the warehouse is to be hit there must be none.
     reference = references["empty" if arena == "_create" else chosen.choice(["empty", "used"])]
     for attempt in range(PATIENCE):
-        task = reference.fresh(tmp_path / str(attempt))
+        task = replace(reference.fresh(tmp_path / str(attempt)), order=begun)
         if kill(reference, task, chosen, arena, attempt):
             break
     else:
@@ -137,7 +148,7 @@ def test_killed_and_repeated_is_uninterrupted(references: dict[str, Reference], 
     assert_consistent(task, reference)
     if seed % 4 == 0:
         # Once more, while it takes up what the first left.
-        kill(reference, task, chosen, None)
+        kill(reference, replace(task, order=taken_up), chosen, None)
         assert_consistent(task, reference)
-    assert crash.finish(crash.start(task)) == 0
+    assert crash.finish(crash.start(replace(task, order=completed))) == 0
     assert_complete(task, reference)

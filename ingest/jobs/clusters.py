@@ -20,10 +20,6 @@ from ingest.value_neighbours import value_neighbours_frame
 
 _CLUSTERS = "clusters"
 _NEIGHBOURS = "neighbours-"
-# Blocks of cosines, and what the library and the cut keep a vector.
-_WORKSPACE_BYTES, _BYTES_A_VECTOR = 256 << 20, 200
-# With fewer vectors linked at once, parts would say more about the result than distances do.
-_LEAST_LINKED = 1000
 
 
 @dataclass(frozen=True)
@@ -61,12 +57,9 @@ class ClustersJob:
         for size in sizes:
             if not 1 <= size <= n:
                 raise ClustersTooMany(size, n)
-        # Two copies of the vectors: as they are, and in the order of their groups.
-        fixed = _WORKSPACE_BYTES + n * (_BYTES_A_VECTOR + 8 * d_model)
-        most = min(n, linkage.most_within(memory_bytes - fixed))
-        least = min(n, _LEAST_LINKED)
-        if most < least:
-            raise ClusterMemoryTooSmall(fixed + linkage.bytes_needed(least), memory_bytes)
+        most = min(n, linkage.most_within(memory_bytes - agglomeration.bytes_beside(n, d_model)))
+        if most < min(n, agglomeration.LEAST_LINKED):
+            raise ClusterMemoryTooSmall(agglomeration.least_bytes(n, d_model), memory_bytes)
         # Whole thousands, so that a little more memory changes no number.
         return cls(tuple(dict.fromkeys(sizes or default_sizes(n))), most if most == n else most // 1000 * 1000, n)
 

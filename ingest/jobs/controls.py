@@ -7,7 +7,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-import torch
 
 from catalog.tables import COHERENCES, CONTROL_COHERENCES, CONTROLS, NORM_OVERLAPS, Table
 from ingest import coherence, norm_overlap
@@ -18,12 +17,11 @@ from ingest.jobs import control_frames
 from ingest.jobs.control_frames import control_coherences_frame, controls_frame
 from ingest.norm_overlap import NormOverlap
 from ingest.random_vectors import random_vectors
+from ingest.scoring import workspace_bytes
 from ingest.tokenization import Tokenizer
 from ingest.vocabulary import Vocabulary
 
 _LAYER = "layer-"
-# Scorers work on so many vectors at once, in each thread, within so much memory: see ingest.scoring.
-_SCORED_AT_ONCE, _SCORER_BYTES = 512, 1 << 30
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,9 @@ class ControlsJob:
         shape = transformer.shape
         # The unembedding, its unmasked rows, those that come often enough, and these centred.
         rows = 4 * shape.vocab_size * shape.d_model
-        scorer = min(_SCORER_BYTES, torch.get_num_threads() * 4 * shape.vocab_size * _SCORED_AT_ONCE)
-        return 4 * (rows + 4 * (shape.d_ffn + self.n_random) * shape.d_model) + 3 * scorer
+        # Coherence and the lists with and without the final norm keep their buffers.
+        scorers = 2 * workspace_bytes(shape.vocab_size)
+        return 4 * (rows + 4 * (shape.d_ffn + self.n_random) * shape.d_model) + scorers
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,11 @@ import pytest
 
 from catalog.staging import RunBusy, StagedRun, StagingFull, staged_manifests
 from catalog.warehouse import Warehouse, WarehouseBusy
-from ingest import corpora, pipeline
+from ingest import corpora
 from ingest.errors import DiskTooSmall, MemoryTooSmall
 from ingest.pipeline import ingest_model
 from ingest.request import DEFAULT_JOBS, IngestRequest, ModelSource
 from ingest.sweep import Order
-from ingest.sweep_plan import SweepPlan, plan
 from tests.support import ingests
 from tests.support.models import build
 
@@ -149,20 +148,11 @@ def test_interrupted_after_every_fourth_shard_is_uninterrupted(
     ingests.assert_same(ingests.everything(warehouse), reference.tables)
 
 
-def force(monkeypatch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False) -> None:
-    """Have every sweep go this way, whatever the memory."""
-
-    def forced(*arguments: Any, **options: Any) -> SweepPlan:
-        return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
-
-    monkeypatch.setattr(pipeline, "plan", forced)
-
-
 @pytest.mark.parametrize(("order", "is_resident"), [("chunks", True), ("chunks", False), ("layers", False)])
 def test_every_order_gives_the_same_rows(
     reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, order: Order, is_resident: bool
 ) -> None:
-    force(monkeypatch, order, is_resident=is_resident)
+    ingests.force(monkeypatch, order, is_resident=is_resident)
     ingests.measure(warehouse, reference.model, reference.asked)
     ingests.assert_same(ingests.everything(warehouse), reference.tables)
 
@@ -172,7 +162,7 @@ def test_one_order_takes_up_what_the_other_left(
 ) -> None:
     interruptions: list[tuple[Order, int]] = [("layers", 6), ("chunks", 2), ("layers", 2)]
     for order, at in interruptions:
-        force(monkeypatch, order)
+        ingests.force(monkeypatch, order)
         progress = Steps(at=at, do=interrupt)
         with pytest.raises(KeyboardInterrupt):
             ingest_model(warehouse, reference.asked, ModelSource(str(reference.model)), progress=progress)
@@ -181,11 +171,28 @@ def test_one_order_takes_up_what_the_other_left(
     assert not warehouse.staging.exists()
 
 
+def test_parts_measured_in_other_batches_are_measured_again(
+    reference: Reference, warehouse: Warehouse, written: list[tuple[str, str]]
+) -> None:
+    """Batches of another shape round otherwise: a run that is taken up holds nothing of them."""
+    others = dataclasses.replace(reference.asked, batch_tokens=2 * reference.asked.batch_tokens)
+    with pytest.raises(KeyboardInterrupt):
+        progress = Steps(at=reference.n_steps - 1, do=interrupt)
+        ingest_model(warehouse, others, ModelSource(str(reference.model)), progress=progress)
+    before = {shard for shard in written if shard[0] != "projections"}
+    assert before
+    ingests.measure(warehouse, reference.model, reference.asked)
+    assert all(written.count(shard) == 2 for shard in before)
+    # The weights are read without batches: nothing of them is measured again.
+    assert all(written.count(shard) == 1 for shard in written if shard[0] == "projections")
+    ingests.assert_same(ingests.everything(warehouse), reference.tables)
+
+
 def test_layers_outside_keep_the_parts_of_one_layer(
     reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a process stops between a layer's last part and its folding."""
-    force(monkeypatch, "layers")
+    ingests.force(monkeypatch, "layers")
     seen: list[tuple[set[str], set[str]]] = []
 
     def look() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
-from ingest.errors import MemoryTooSmall
+from ingest.errors import JobMemoryTooSmall, MemoryTooSmall
 from ingest.footprints import Extent
 from ingest.request import DEFAULT_JOBS
-from ingest.sweep_plan import Budget, ModelSize, SweepPlan, choose
+from ingest.sweep_plan import Budget, ModelSize, SweepPlan, choose, is_tight_for_weights
 from tests.support import ingests
 from tests.support.memory import peak_bytes
 from tests.support.models import build
@@ -71,3 +71,17 @@ def test_one_layer_a_sweep_gives_the_same_rows_within_the_budget(model: Path, tm
     asked = ingests.request(corpora, jobs=DEFAULT_JOBS, batch_tokens=BATCH_TOKENS, memory_bytes=found.memory_bytes)
     assert peak_bytes(tight.path, model, asked) <= 1.1 * found.memory_bytes
     ingests.assert_same(ingests.everything(tight), ingests.everything(roomy))
+
+
+def test_weights_alone_within_the_least_budget(tmp_path: Path) -> None:
+    """A vocabulary and layers large enough for the blocks of scores and the vectors to show."""
+    jobs = ("projections", "clusters")
+    model = build(tmp_path / "tiny", "opt", n_layers=2, d_model=64, d_ffn=2048, vocab_size=4_000)
+    shape = open_transformer(find(str(model))).shape
+    needed = 0
+    for job in jobs:
+        with pytest.raises(JobMemoryTooSmall) as caught:
+            is_tight_for_weights(shape, [job], budget=Budget(0))
+        needed = max(needed, caught.value.needed)
+    asked = ingests.request((), jobs=jobs, memory_bytes=needed)
+    assert peak_bytes(tmp_path / "w.duckdb", model, asked) <= 1.1 * needed

@@ -91,6 +91,18 @@ def test_a_model_that_does_not_fit_fails_alone(folder: Path) -> None:
     assert "tiny: projections" in run(folder, str(folder / "absent")).stdout
 
 
+@pytest.mark.parametrize("job", ["projections", "clusters", "controls", "events"])
+@pytest.mark.parametrize("plan", [True, False])
+def test_jobs_that_sweep_no_text_are_refused_too(folder: Path, job: str, plan: bool) -> None:
+    before = sorted(folder.iterdir())
+    arguments = ["ingest", str(folder / "tiny"), "--job", job, "--corpus", f"long={folder / 'long.txt'}"]
+    arguments += ["--memory", "1KB", *(["--plan"] if plan else []), "--warehouse", str(folder / "small.duckdb")]
+    result = CliRunner().invoke(neurothek.main, arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "needs at least" in result.stderr
+    assert sorted(folder.iterdir()) == before
+
+
 def test_what_is_finished_is_not_planned(folder: Path, tmp_path: Path) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=("projections", "activity"))

@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    # The test that starts children imports neither torch nor what needs it.
+    from ingest.sweep import Order
 
 # What a child imports is imported once, by the server that all children are forked from.
 PRELOADED = (
@@ -40,11 +44,12 @@ Arena = Literal["measuring", "publish", "_create"]
 
 @dataclass(frozen=True)
 class Task:
-    """What a child is to do: one `ingest` of one model."""
+    """What a child is to do: one `ingest` of one model, its text swept in this order."""
 
     warehouse: Path
     model: Path
     corpora: tuple[str, ...]
+    order: "Order" = "chunks"
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,7 @@ class _Profile:
 
 def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     # Here, because the test that starts children needs none of it.
+    import pytest  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
     from ingest import corpora  # noqa: PLC0415
@@ -103,7 +109,9 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     if moment is not None or counts is not None:
         sys.setprofile(profile)
     asked = ingests.request(task.corpora, jobs=DEFAULT_JOBS)
-    ingests.measure(ingests.open_warehouse(task.warehouse), task.model, asked)
+    with pytest.MonkeyPatch.context() as patch:
+        ingests.force(patch, task.order, is_resident=task.order == "chunks")
+        ingests.measure(ingests.open_warehouse(task.warehouse), task.model, asked)
     sys.setprofile(None)
     if counts is not None:
         counts.write_text(json.dumps(profile.calls))

@@ -1,5 +1,6 @@
 """Small measurements from end to end: a text of two domains, a request for it, and every table that came out."""
 
+import dataclasses
 import random
 import shutil
 import sysconfig
@@ -12,9 +13,11 @@ import polars as pl
 import pytest
 
 from catalog.warehouse import Warehouse
-from ingest import builtin
+from ingest import builtin, pipeline
 from ingest.pipeline import ModelReport, ingest_model
 from ingest.request import IngestRequest, ModelSource, TextRequest
+from ingest.sweep import Order
+from ingest.sweep_plan import SweepPlan, plan
 from queries import views
 
 TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"
@@ -77,6 +80,15 @@ def request(corpora: tuple[str, ...], *, text: dict[str, Any] | None = None, **f
 def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> ModelReport:
     """Measure one model, given as on the command line."""
     return ingest_model(warehouse, asked, ModelSource.parse(str(model)))
+
+
+def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False) -> None:
+    """Have every sweep go this way, whatever the memory."""
+
+    def forced(*arguments: Any, **options: Any) -> SweepPlan:
+        return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
+
+    patch.setattr(pipeline, "plan", forced)
 
 
 def table(warehouse: Warehouse, name: str, condition: str = "true") -> pl.DataFrame:
