@@ -18,8 +18,9 @@ BIGRAM, HALVES = 5, 9
 """Neurons of layer 0: one fires on "roof" after "new" alone, one in one half of every sequence whatever the words."""
 
 # Coordinates of the stream: an angle that grows with the position, twice and of either sign, so that means stay 0 and
-# variances equal and the norms tell nothing; one for each word, and its opposite; what stood before, and its opposite.
-ANGLE, WORD, OPPOSITE, BEFORE = 0, 4, 4 + len(WORDS), WIDTH - 2
+# variances equal and the norms tell nothing; one for each word, and its opposite; a pair for what is no word, such as
+# the BOS; what stood before, and its opposite.
+ANGLE, WORD, OPPOSITE, OTHER, BEFORE = 0, 4, 4 + len(WORDS), WIDTH - 4, WIDTH - 2
 STEP = 2 * math.pi / CONTEXT_LENGTH
 # Attention falls by exp(-20) from the position before to its neighbours, whose cosine is 0.995.
 SHARPNESS = 3000.0
@@ -43,6 +44,8 @@ def plant(folder: Path) -> Path:
         table, positions = (tensors[f"model.decoder.embed_{name}.weight"] for name in ("tokens", "positions"))
         table.zero_()
         positions.zero_()
+        table[:, OTHER], table[:, OTHER + 1] = 1, -1
+        table[ids] = 0
         for place, token in enumerate(ids):
             table[token, WORD + place], table[token, OPPOSITE + place] = 1, -1
         # OPT's position ids start at 2.
@@ -80,7 +83,7 @@ def found(folder: Path, *, shuffled: bool) -> dict[str, list[dict[str, Any]]]:
 def test_the_planted_bigram_is_found_and_nothing_else(tmp_path: Path) -> None:
     answers = found(tmp_path, shuffled=False)
     assert answers["token_detectors"] == []
-    detected = [(row["n"], row["neuron"], row["text"], row["recall"]) for row in answers["ngram_detectors"]]
+    detected = sorted((row["n"], row["neuron"], row["text"], row["recall"]) for row in answers["ngram_detectors"])
     assert detected == [(2, BIGRAM, " new roof", 1.0), (3, BIGRAM, " the new roof", 1.0)]
 
 
