@@ -162,10 +162,11 @@ class Transformer:
 
     def key_bias(self, layer: int) -> Float[Tensor, " d_ffn"]:
         """[d_ffn] what is added to a neuron's pre-activation; 0 where the model has no biases."""
-        module = self._layers[layer].get_submodule(self._family.keys)
-        if not isinstance(module.bias, Tensor):
-            return torch.zeros(self.shape.d_ffn, device=self.device)
-        return self._float32(self._name(layer, f"{self._family.keys}.bias"))
+        return self._bias(layer, self._family.keys, width=self.shape.d_ffn)
+
+    def value_bias(self, layer: int) -> Float[Tensor, " d_model"]:
+        """[d_model] what the FFN adds to the stream beside its neurons; 0 where the model has no biases."""
+        return self._bias(layer, self._family.values, width=self.shape.d_model)
 
     def ffn_norm(self, layer: int) -> tuple[Float[Tensor, " d_model"], Float[Tensor, " d_model"]] | None:
         """([d_model], [d_model]) gamma and beta of the norm before the FFN; None for post-norm blocks."""
@@ -224,6 +225,12 @@ class Transformer:
         # GPT-2's Conv1D stores one row an input, a linear layer one row an output.
         stored = "inputs" if isinstance(self._layers[layer].get_submodule(path), Conv1D) else "outputs"
         return (weight if stored == of else weight.T).contiguous()
+
+    def _bias(self, layer: int, path: str, *, width: int) -> Float[Tensor, " width"]:
+        module = self._layers[layer].get_submodule(path)
+        if not isinstance(module.bias, Tensor):
+            return torch.zeros(width, device=self.device)
+        return self._float32(self._name(layer, f"{path}.bias"))
 
     def _norm(self, module: nn.Module, path: str) -> Norm:
         assert isinstance(module, nn.LayerNorm)

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
 from ingest.coherence import judged
 from ingest.corpora import Corpus
+from ingest.examples import examples
+from ingest.ffn_updates import ffn_updates, places
 from ingest.jobs.controls import ControlsJob
 from ingest.norm_overlap import mean_overlap
 from ingest.random_vectors import random_vectors
@@ -21,7 +24,7 @@ from ingest.tokenization import Tokenizer, load
 from tests.support import ingests, models
 from tests.support.models import Kind
 
-N_LAYERS, D_FFN, D_MODEL, N_RANDOM = 2, 12, 16, 40
+N_LAYERS, D_FFN, D_MODEL, N_RANDOM, N_UPDATES = 2, 12, 16, 40, 6
 FLAT = 5
 """A neuron of layer 0 without a direction."""
 
@@ -29,6 +32,7 @@ FLAT = 5
 @dataclass(frozen=True)
 class Measured:
     kind: Kind
+    folder: Path
     transformer: Transformer
     tokenizer: Tokenizer
     corpus: Corpus
@@ -75,12 +79,12 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     models.edit_tensors(model, flatten)
     transformer, tokenizer = open_transformer(find(str(model))), load(model)
     corpus = random_text(tokenizer)
-    job = ControlsJob(transformer, tokenizer, n_random=N_RANDOM, n_stored=3)
+    job = ControlsJob(transformer, tokenizer, n_random=N_RANDOM, n_stored=3, n_updates=N_UPDATES)
     frames = [
         {name: frame.to_dicts() for name, frame in job.measure(shard, transformer, corpus, **UNUSED).items()}
         for shard in job.shards(corpus)
     ]
-    return Measured(kind, transformer, tokenizer, corpus, job, frames)
+    return Measured(kind, model, transformer, tokenizer, corpus, job, frames)
 
 
 UNUSED: dict[str, Any] = {"batch_tokens": 1, "read_back": lambda table: None}
@@ -106,6 +110,21 @@ def plain_coherence(measured: Measured, vector: np.ndarray) -> float:
     return math.fsum(pairs) / len(pairs)
 
 
+def plain_updates(measured: Measured, layer: int) -> list[np.ndarray]:
+    """Outputs of the layer's FFN as transformers' own model has them, one example at a time and unpadded."""
+    model = AutoModelForCausalLM.from_pretrained(measured.folder, dtype=torch.float32).eval()
+    blocks = model.transformer.h if measured.kind == "gpt2" else model.model.decoder.layers
+    last = blocks[layer].mlp.c_proj if measured.kind == "gpt2" else blocks[layer].fc2
+    seen: list[torch.Tensor] = []
+    last.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+    context = measured.transformer.shape.context_length
+    drawn = examples(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_examples=2_000).rows
+    with torch.inference_mode():
+        for place in places(len(drawn), layer=layer, n=N_UPDATES, seed=0):
+            model(torch.from_numpy(drawn[place].tokens).long()[None])
+    return [output.reshape(-1, output.shape[-1])[-1].double().numpy() for output in seen]
+
+
 def test_coherence_equals_a_plain_loop(measured: Measured) -> None:
     for layer in range(N_LAYERS):
         values = measured.transformer.value_vectors(layer)
@@ -124,8 +143,16 @@ def test_coherence_equals_a_plain_loop(measured: Measured) -> None:
             )
             assert row["coherence_percentile"] == pytest.approx(100 * below / N_RANDOM, abs=1e-9)
         controls = measured.frames[layer]["control_coherences"]
-        assert [row["control_id"] for row in controls] == [0, 1, 2]
-        assert [row["coherence"] for row in controls] == pytest.approx(null[:3].tolist(), abs=1e-6)
+        drawn_only = [row for row in controls if row["kind"] == "random"]
+        assert [row["control_id"] for row in drawn_only] == [0, 1, 2]
+        assert [row["coherence"] for row in drawn_only] == pytest.approx(null[:3].tolist(), abs=1e-6)
+        updates = [row for row in controls if row["kind"] == "ffn_update"]
+        said = [plain_coherence(measured, update) for update in plain_updates(measured, layer)]
+        assert [row["control_id"] for row in updates] == list(range(N_UPDATES))
+        # The update itself is a float32 sum over the layer's neurons.
+        assert [row["coherence"] for row in updates] == pytest.approx(said, abs=1e-4)
+        above = [(one - null.mean()) / null.std() for one in said]
+        assert [row["coherence_z"] for row in updates] == pytest.approx(above, abs=1e-2)
 
 
 def test_norm_overlap_equals_a_plain_loop(measured: Measured) -> None:
@@ -161,14 +188,34 @@ def test_lists_of_controls_equal_a_plain_sort(measured: Measured) -> None:
     E = measured.transformer.unembedding().double().numpy()[ids]
     for layer in range(N_LAYERS):
         drawn = random_vectors(measured.transformer.value_vectors(layer), n=3, seed=0, layer=layer).double().numpy()
-        for row, vector in zip(measured.frames[layer]["controls"], drawn, strict=True):
+        rows = measured.frames[layer]["controls"]
+        assert [row["kind"] for row in rows] == ["random"] * 3 + ["ffn_update"] * N_UPDATES
+        for row, vector in zip(rows, [*drawn, *plain_updates(measured, layer)], strict=True):
             scores = E @ vector
-            assert row["kind"] == "random"
-            assert row["value_norm"] == pytest.approx(np.linalg.norm(vector), rel=1e-6)
+            assert row["value_norm"] == pytest.approx(np.linalg.norm(vector), rel=1e-5)
             assert row["score_mean"] == pytest.approx(scores.mean(), abs=1e-5)
-            assert row["score_sd"] == pytest.approx(scores.std(), rel=1e-5)
-            assert row["top_token_ids"] == ids[np.argsort(-scores, kind="stable")[:50]].tolist()
-            assert row["bottom_token_ids"] == ids[np.argsort(scores, kind="stable")[:50]].tolist()
+            assert row["score_sd"] == pytest.approx(scores.std(), rel=1e-4)
+            for side, sign in (("top", -1), ("bottom", 1)):
+                best = np.argsort(sign * scores, kind="stable")[:50]
+                assert row[f"{side}_scores"] == pytest.approx(scores[best].tolist(), abs=1e-4)
+                # Updates are float32 sums: neighbours in a list may change places.
+                assert row["kind"] == "ffn_update" or row[f"{side}_token_ids"] == ids[best].tolist()
+                assert len(set(row[f"{side}_token_ids"]) & set(ids[best].tolist())) >= 49
+
+
+def test_every_layer_has_its_own_examples_in_its_updates(measured: Measured) -> None:
+    chosen = [places(500, layer=layer, n=10, seed=0) for layer in range(3)]
+    assert all(len(set(some)) == 10 and some == sorted(some) for some in chosen)
+    assert chosen[0] != chosen[1] != chosen[2] != chosen[0]
+    assert places(500, layer=0, n=10, seed=1) != chosen[0] == places(500, layer=0, n=10, seed=0)
+    assert places(3, layer=0, n=10, seed=0) == [0, 1, 2]
+    context = measured.transformer.shape.context_length
+    drawn = examples(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_examples=50).rows
+    one_by_one = ffn_updates(measured.transformer, drawn, n=5, seed=0, batch_tokens=1)
+    together = ffn_updates(measured.transformer, drawn, n=5, seed=0, batch_tokens=10_000)
+    for alone, batched in zip(one_by_one, together, strict=True):
+        assert torch.allclose(alone, batched, atol=1e-5)
+    assert [len(some) for some in ffn_updates(measured.transformer, [], n=5, seed=0, batch_tokens=8)] == [0, 0]
 
 
 def test_random_vectors_have_the_layers_spread() -> None:
@@ -230,8 +277,10 @@ def test_a_text_without_frequent_tokens_has_no_coherence(tmp_path: Path) -> None
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     text = TextRequest(corpora=(f"short={tmp_path / 'short.txt'}",))
     report = ingests.measure(warehouse, model, IngestRequest(jobs=("controls",), text=text))
-    assert report.rows == {"controls": 20, "norm_overlaps": 4, "coherences": 24, "control_coherences": 20}
+    assert report.rows == {"controls": 22, "norm_overlaps": 4, "coherences": 24, "control_coherences": 22}
     assert ingests.table(warehouse, "coherences")["coherence"].null_count() == 24
-    assert ingests.table(warehouse, "controls")["kind"].unique().to_list() == ["random"]
+    # One sentence is one update a layer.
+    counts = dict(ingests.table(warehouse, "controls")["kind"].value_counts().iter_rows())
+    assert counts == {"random": 20, "ffn_update": 2}
     again = ingests.measure(warehouse, model, IngestRequest(jobs=("controls",), text=text))
     assert again.up_to_date == ("controls",)
