@@ -14,6 +14,7 @@ import click
 from catalog.check_commands import check, verify
 from catalog.commands import pin, remove, rename
 from catalog.errors import NeurothekError
+from catalog.exchange_commands import export, import_, merge
 from catalog.root_command import Root, escape_what_cannot_be_shown
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+    from catalog.export_manifest import Manifest
     from catalog.progress import Progress
     from catalog.verification import Agreement
     from catalog.warehouse import Warehouse
@@ -304,6 +306,18 @@ class Neurothek:
         with console_progress() as shown:
             return compared(shown)
 
+    def export(self, folder: str | Path, *, dialects: Sequence[str] = (), progress: Progress | None = None) -> Manifest:
+        """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot's.
+
+        Raises:
+            NeurothekError: the folder holds something, or there is no such dialect or warehouse.
+        """
+        from catalog.exports import export as write
+        from queries.dialects import exported_views, require_dialect
+
+        texts = exported_views([require_dialect(name) for name in dialects])
+        return write(self.warehouse, Path(folder), texts=texts, progress=progress)
+
     def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
         """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
 
@@ -355,6 +369,9 @@ _COMMANDS: Sequence[click.Command] = (
     pin,
     rename,
     remove,
+    export,
+    import_,
+    merge,
     check,
     verify,
     train,

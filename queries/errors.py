@@ -37,6 +37,13 @@ class UnknownView(NeurothekError):
         super().__init__(f"there is no view {name}; {hint(name, known)}")
 
 
+class UnknownDialect(NeurothekError):
+    """No dialect of SQL has the name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no dialect {name}; {hint(name, known)}")
+
+
 class UnknownRelation(NeurothekError):
     """No view and no table has the name."""
 

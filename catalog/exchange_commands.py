@@ -1,0 +1,55 @@
+"""The commands that carry a warehouse elsewhere and back: a folder of Parquet files, and somebody else's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from catalog.commands import common_options, console_progress, note
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--dialect",
+    "dialects",
+    multiple=True,
+    metavar="NAME",
+    help="Write the views in this dialect of SQL too, e.g. trino; Spark's is always there.",
+)
+@common_options
+@click.pass_context
+def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
+    """Write the warehouse to a new FOLDER: its tables as Parquet, its views as SQL for Spark and other engines."""
+    with console_progress() as progress:
+        manifest = ctx.obj.export(folder, dialects=dialects, progress=progress)
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables are in {folder}")
+
+
+@click.command("import")
+@click.argument("folder", type=click.Path(path_type=Path))
+@common_options
+@click.pass_context
+def import_(ctx: click.Context, folder: Path) -> None:
+    """Read an exported FOLDER into a new or empty warehouse."""
+    from catalog.imports import import_folder
+
+    with console_progress() as progress:
+        manifest = import_folder(ctx.obj.warehouse, folder, progress=progress)
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables are in {ctx.obj.path}")
+
+
+@click.command()
+@click.argument("other", type=click.Path(path_type=Path))
+@common_options
+@click.pass_context
+def merge(ctx: click.Context, other: Path) -> None:
+    """Add the models, texts and runs of the warehouse OTHER to this one; what both hold is taken once."""
+    from catalog.merging import merge as join
+
+    with console_progress() as progress:
+        merged = join(ctx.obj.warehouse, other, progress=progress)
+    models = f"{len(merged.models):,} new models ({', '.join(merged.models)})" if merged.models else "no new model"
+    more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
+    note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows")

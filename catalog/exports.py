@@ -1,0 +1,152 @@
+"""The store as a folder of Parquet files that other programs read: a file a model, sorted as stored, all or nothing."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+
+from catalog.errors import NeurothekError
+from catalog.export_manifest import (
+    MANIFEST,
+    ExportedColumn,
+    ExportedFile,
+    ExportedTable,
+    Manifest,
+    sha256_of,
+)
+from catalog.migrations import version_of
+from catalog.progress import Progress, Silent
+from catalog.tables import DIMENSIONS
+from catalog.warehouse import Warehouse
+
+ROW_GROUP = 122_880
+"""Rows that are in memory at a time; as many as DuckDB keeps together."""
+
+INTERNAL = frozenset({"schema_versions", "installed_views"})
+"""Tables that say how the file was made, and nothing of models."""
+
+_WHOLE = frozenset(table.name for table in DIMENSIONS) | {"pins", "cluster_pins"}
+
+
+class FolderInUse(NeurothekError):
+    """There is something where the export is to go."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is there already and not empty; name a new folder for the export")
+
+
+def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:
+    """The tables of the schema `store` in the order of their making: table -> column -> what it is."""
+    query = """
+        select table_name, column_name, data_type, coalesce(comment, ''), is_nullable from duckdb_columns()
+        where schema_name = 'store' and database_name = current_database()
+        order by table_oid, column_index
+    """
+    found: dict[str, dict[str, ExportedColumn]] = {}
+    for table, column, kind, description, is_nullable in connection.execute(query).fetchall():
+        if table not in INTERNAL:
+            found.setdefault(table, {})[column] = ExportedColumn(kind, description, is_nullable)
+    return found
+
+
+def export(
+    warehouse: Warehouse, folder: Path, *, texts: Mapping[str, str] | None = None, progress: Progress | None = None
+) -> Manifest:
+    """Write every table of the store as Parquet, with a manifest; the folder appears when all of it is there.
+
+    Args:
+        warehouse: what to export.
+        folder: a folder that is new or empty.
+        texts: path below the folder -> text of further files.
+        progress: watches the tables.
+
+    Raises:
+        FolderInUse: the folder holds something.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    folder = folder.expanduser().absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FolderInUse(folder)
+    with warehouse.current_reader() as connection, _appearing(folder) as unfinished:
+        manifest = _write_store(connection, unfinished, progress or Silent())
+        files = {MANIFEST: manifest.text(), "README.md": _card(manifest), **(texts or {})}
+        for path, text in files.items():
+            (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / path).write_text(text, "utf-8")
+    return manifest
+
+
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    """A folder to fill that takes its name when it is full, and is gone if that fails."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        unfinished.replace(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _write_store(connection: duckdb.DuckDBPyConnection, folder: Path, progress: Progress) -> Manifest:
+    tables = store_tables(connection)
+    query = "select table_name, comment from duckdb_tables() where schema_name = 'store'"
+    comments = dict(connection.execute(query).fetchall())
+    progress.start("exporting", len(tables))
+    written = {}
+    for name, columns in tables.items():
+        files = tuple(_write_table(connection, name, columns, folder))
+        n_rows = sum(file.n_rows for file in files)
+        written[name] = ExportedTable(comments[name] or "", n_rows, columns, files)
+        progress.advance(note=name)
+    progress.finish()
+    return Manifest(version_of(connection), written)
+
+
+def _write_table(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, ExportedColumn], folder: Path
+) -> Iterator[ExportedFile]:
+    (folder / "tables" / name).mkdir(parents=True)
+    parts: list[tuple[str, str]] = []
+    if "model_id" in columns and name not in _WHOLE:
+        ids = connection.execute(f"select distinct model_id from store.{name} order by 1").fetchall()
+        parts = [(f"model-{model_id}", f" where model_id = {model_id}") for (model_id,) in ids]
+    for part, condition in parts or [("rows", "")]:
+        path = f"tables/{name}/{part}.parquet"
+        n_rows = _write_rows(connection, f"select * from store.{name}{condition}", folder / path)
+        yield ExportedFile(path, n_rows, sha256_of(folder / path))
+
+
+def _write_rows(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
+    rows = connection.sql(query).to_arrow_reader(ROW_GROUP)
+    n_rows = 0
+    with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:
+        for batch in rows:
+            file.write_batch(batch, row_group_size=ROW_GROUP)
+            n_rows += batch.num_rows
+    return n_rows
+
+
+def _card(manifest: Manifest) -> str:
+    """A page for people, whose head tells Hugging Face's datasets which files make a table."""
+    head = [f"- config_name: {name}\n  data_files: tables/{name}/*.parquet" for name in manifest.tables]
+    body = [f"| {name} | {table.n_rows:,} | {table.description} |" for name, table in manifest.tables.items()]
+    return "\n".join(
+        [
+            "---\nconfigs:",
+            *head,
+            "---\n# Neurons of language models\n",
+            "An export of a neurothek warehouse. Each table is a folder of Parquet files, one a model where its rows"
+            f" are of models; `{MANIFEST}` describes every column. `neurothek import` brings it back, `views` holds the"
+            " views as SQL.\n",
+            "| table | rows | |\n|---|--:|---|",
+            *body,
+            "",
+        ]
+    )

@@ -1,0 +1,240 @@
+"""Two people's warehouses become one: the other's models, texts and runs with numbers of this file, or nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from catalog.checks import broken, checks
+from catalog.errors import NeurothekError
+from catalog.exports import ROW_GROUP
+from catalog.migrations import LATEST, version_of
+from catalog.numbering import Numbering
+from catalog.progress import Progress, Silent
+from catalog.publish import rebuild_facts
+from catalog.tables import FACTS, JOB_TABLES
+from catalog.warehouse import Warehouse, first_row
+
+_OWNED = {
+    "tokenizer_id": ("tokenizers", "tokens"),
+    "corpus_id": ("corpora", "sequences", "token_counts"),
+    "model_id": ("models", "pins", "cluster_pins"),
+}
+"""Number -> the table that gives it, followed by those whose rows come with a new one."""
+
+
+class MergeWithItself(NeurothekError):
+    """Both are one file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} cannot be merged with itself; name another warehouse")
+
+
+class ModelsDiffer(NeurothekError):
+    """One name stands for two models."""
+
+    def __init__(self, name: str, difference: str, other: Path) -> None:
+        super().__init__(
+            f"both warehouses have a model {name}, with different {difference}; give one of them another name,"
+            f" for example with `neurothek rename {name} {name}-2 --warehouse {other}`"
+        )
+
+
+class RunsDiffer(NeurothekError):
+    """Both measured the same model, in ways that do not go together."""
+
+    def __init__(self, model: str, job: str, other: Path) -> None:
+        super().__init__(
+            f"both warehouses measured {job} of {model}, with different parameters or texts; remove one of them with"
+            f" `neurothek remove {model} --job {job}`, or keep both apart with"
+            f" `neurothek rename {model} {model}-2 --warehouse {other}`"
+        )
+
+
+class OtherUnsound(NeurothekError):
+    """The other warehouse contradicts itself."""
+
+    def __init__(self, other: Path, found: str) -> None:
+        super().__init__(f"{other} cannot be merged: {found}; look at it with `neurothek check --warehouse {other}`")
+
+
+class OtherOutdated(NeurothekError):
+    """An earlier release wrote the other warehouse."""
+
+    def __init__(self, other: Path) -> None:
+        super().__init__(
+            f"{other} is of an earlier release; bring it up to date with `neurothek models --warehouse {other}`"
+            " and repeat the command"
+        )
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge took.
+
+    Attributes:
+        models: names of the models that are new.
+        extended: names of models that were there and now have more runs.
+        n_runs: runs taken.
+        n_rows: rows of measurements taken.
+    """
+
+    models: tuple[str, ...]
+    extended: tuple[str, ...]
+    n_runs: int
+    n_rows: int
+
+
+def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
+    """Add what another warehouse holds, in one transaction; models, texts and runs that both hold are taken once.
+
+    The other file is only read. Pins come with models that are new.
+
+    Raises:
+        MergeWithItself, ModelsDiffer, RunsDiffer, OtherOutdated, OtherUnsound: as they say; nothing is written.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: one of the files cannot be used.
+    """
+    source = Warehouse(other, wait_seconds=warehouse.wait_seconds)
+    if source.path == warehouse.path:
+        raise MergeWithItself(warehouse.path)
+    warehouse.require_writable()
+    with source.reader() as theirs:
+        _require_sound(source.path, theirs)
+        if warehouse.exists():
+            with warehouse.current_reader() as ours:
+                _plan(source.path, theirs, ours)
+        with warehouse.transaction() as ours:
+            return _merge(source.path, theirs, ours, progress or Silent())
+
+
+def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
+    """Every row has its run and every run its rows: a row without them could not be given a number here."""
+    if version_of(theirs) < LATEST:
+        raise OtherOutdated(other)
+    wanted = ("runs of ", "rows of ", "dimensions exist")
+    for finding in broken(theirs, among=[one for one in checks() if one.name.startswith(wanted)], progress=Silent()):
+        raise OtherUnsound(other, f"{finding.example} breaks the rule: {finding.law}")
+
+
+def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection) -> Numbering:
+    numbering = Numbering({})
+    for table, identity in (
+        ("tokenizers", ("sha256",)),
+        ("corpora", ("sha256", "sequence_length", "tokenizer_id")),
+        ("models", ("name", "weights_sha256", "tokenizer_id")),
+    ):
+        numbering = numbering.with_table(table, identity, theirs=theirs, ours=ours)
+    _refuse_other_models(other, theirs, ours, numbering)
+    numbering = numbering.with_table("runs", ("run_key", "job", "model_id", "corpus_id"), theirs=theirs, ours=ours)
+    _refuse_other_runs(other, theirs, ours, numbering)
+    condition = _among("run_id", numbering.tables["runs"].new)
+    return numbering.with_table("clusterings", (), theirs=theirs, ours=ours, condition=condition)
+
+
+def _refuse_other_models(
+    other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> None:
+    known = dict(ours.execute("select name, weights_sha256 from store.models").fetchall())
+    query = "select model_id, name, weights_sha256 from store.models order by model_id"
+    for model_id, name, weights in theirs.execute(query).fetchall():
+        if model_id in numbering.tables["models"].new and name in known:
+            raise ModelsDiffer(name, "weights" if known[name] != weights else "tokenizers", other)
+
+
+def _refuse_other_runs(
+    other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> None:
+    """A job has one run a model and corpus; one whose tables know no corpus has a single one a model."""
+    query = "select run_id, job, model_id, corpus_id from store.runs order by run_id"
+    known = {(job, model_id, corpus_id) for _, job, model_id, corpus_id in ours.execute(query).fetchall()}
+    measured = {(job, model_id) for job, model_id, _ in known}
+    for run_id, job, model_id, corpus_id in theirs.execute(query).fetchall():
+        if run_id not in numbering.tables["runs"].new:
+            continue
+        model, corpus = numbering.tables["models"].ids[model_id], numbering.tables["corpora"].ids.get(corpus_id)
+        is_single = any(table.scope == "model" for table in JOB_TABLES.get(job, ()))
+        if (job, model, corpus) in known or (is_single and (job, model) in measured):
+            raise RunsDiffer(_name(theirs, model_id), job, other)
+
+
+def _merge(
+    other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, progress: Progress
+) -> Merged:
+    numbering = _plan(other, theirs, ours)
+    models, runs = numbering.tables["models"], numbering.tables["runs"]
+    for key, (numbered, *owned) in _OWNED.items():
+        for table in (numbered, *owned):
+            _copy(theirs, ours, table, _among(key, numbering.tables[numbered].new), numbering)
+    _copy(theirs, ours, "runs", _among("run_id", runs.new), numbering)
+    query = f"select distinct model_id from store.runs where {_among('run_id', runs.new)} order by 1"
+    measured = [int(model_id) for (model_id,) in theirs.execute(query).fetchall()]
+    n_rows = _copy_facts(theirs, ours, measured, numbering, progress)
+    touched = {models.ids[model_id] for model_id in measured}
+    for model_id in sorted(touched.union(models.given)):
+        rebuild_facts(ours, model_id)
+    extended = sorted(touched.difference(models.given))
+    if extended:
+        _refuse_repeated_keys(other, ours, _name(ours, extended[0]))
+    return Merged(
+        models=tuple(_name(ours, one) for one in models.given),
+        extended=tuple(_name(ours, one) for one in extended),
+        n_runs=len(runs.new),
+        n_rows=n_rows,
+    )
+
+
+def _copy_facts(
+    theirs: duckdb.DuckDBPyConnection,
+    ours: duckdb.DuckDBPyConnection,
+    measured: Sequence[int],
+    numbering: Numbering,
+    progress: Progress,
+) -> int:
+    """Model by model, so that each model's rows lie together, in the order in which they lie there."""
+    progress.start("merging", len(measured) * len(FACTS))
+    runs = _among("run_id", numbering.tables["runs"].new)
+    n_rows = 0
+    for model_id in measured:
+        for table in FACTS:
+            n_rows += _copy(theirs, ours, table.name, f"model_id = {model_id} and {runs}", numbering)
+            progress.advance(note=table.name)
+    progress.finish()
+    return n_rows
+
+
+def _copy(
+    theirs: duckdb.DuckDBPyConnection,
+    ours: duckdb.DuckDBPyConnection,
+    table: str,
+    condition: str,
+    numbering: Numbering,
+) -> int:
+    """Copy some rows, a group at a time: neither all of a table is in memory, nor its order lost."""
+    n_rows = 0
+    for batch in theirs.sql(f"select * from store.{table} where {condition}").to_arrow_reader(ROW_GROUP):
+        rows = numbering.renumbered(pl.DataFrame(batch))
+        ours.register("handed_over", rows.to_arrow())
+        try:
+            ours.execute(f"insert into store.{table} by name select * from handed_over")
+        finally:
+            ours.unregister("handed_over")
+        n_rows += rows.height
+    return n_rows
+
+
+def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, model: str) -> None:
+    """Jobs may fill each other's tables: what came twice is noticed before anything is kept."""
+    keys = [one for one in checks() if one.name.startswith("key of ")]
+    for finding in broken(ours, among=keys, progress=Silent()):
+        raise RunsDiffer(model, finding.name.removeprefix("key of "), other)
+
+
+def _among(column: str, numbers: frozenset[int]) -> str:
+    return f"{column} in ({', '.join(map(str, sorted(numbers)))})" if numbers else "false"
+
+
+def _name(connection: duckdb.DuckDBPyConnection, model_id: int) -> str:
+    row = first_row(connection, "select name from store.models where model_id = ?", [model_id])
+    return str(row[0]) if row else str(model_id)

@@ -1,0 +1,172 @@
+"""Merging: the catalogs of two people become one, everything once, or nothing at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import neurothek
+from catalog.checks import check
+from catalog.exports import store_tables
+from catalog.maintenance import pin, remove, rename
+from catalog.merging import (
+    _OWNED,
+    MergeWithItself,
+    ModelsDiffer,
+    OtherOutdated,
+    OtherUnsound,
+    RunsDiffer,
+    merge,
+)
+from catalog.tables import FACTS
+from catalog.warehouse import Warehouse, WarehouseMissing
+from ingest.jobs.registry import NAMES as JOBS
+from queries import views
+from tests.support import ingests
+from tests.support.models import build
+
+pytestmark = pytest.mark.xdist_group("merging")
+
+NUMBERS = ("model_id", "corpus_id", "run_id", "tokenizer_id", "clustering_id", "other_model_id")
+REBUILT = {"neuron_facts"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("merging")
+    for seed, name in enumerate(("tiny", "other")):
+        build(folder / name, "opt", d_ffn=24, seed=seed)
+    build(folder / "gpt", "gpt2", d_ffn=16)
+    corpora = ingests.write_corpus(folder)
+    for name, models in {"a": ("tiny",), "b": ("gpt", "other"), "all": ("tiny", "gpt", "other")}.items():
+        warehouse = ingests.open_warehouse(folder / f"{name}.duckdb")
+        for model in models:
+            ingests.measure(warehouse, folder / model, ingests.request(corpora, jobs=tuple(JOBS)))
+    return folder
+
+
+@pytest.fixture
+def ours(folder: Path, tmp_path: Path) -> Warehouse:
+    return copied(folder / "a.duckdb", tmp_path / "ours.duckdb")
+
+
+@pytest.fixture
+def theirs(folder: Path, tmp_path: Path) -> Warehouse:
+    return copied(folder / "b.duckdb", tmp_path / "theirs.duckdb")
+
+
+def copied(path: Path, to: Path) -> Warehouse:
+    to.write_bytes(path.read_bytes())
+    return Warehouse(to, views=views)
+
+
+def rows(warehouse: Warehouse, table: str) -> list[tuple[Any, ...]]:
+    with warehouse.reader() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(f"select * from store.{table}").fetchall()
+    return found
+
+
+def by_name(warehouse: Warehouse, table: str) -> list[tuple[Any, ...]]:
+    """Rows of a model's table in their order, with names in place of the file's numbers."""
+    with warehouse.reader() as connection:
+        numbers = [column for column in store_tables(connection)[table] if column in NUMBERS]
+        query = f"""
+            select models.name, rows.* exclude ({", ".join(numbers)})
+            from store.{table} as rows join store.models as models on models.model_id = rows.model_id
+        """
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return sorted(found, key=lambda row: row[0])
+
+
+def test_two_catalogs_together_are_what_one_person_would_have_measured(
+    folder: Path, ours: Warehouse, theirs: Warehouse
+) -> None:
+    before = theirs.path.read_bytes()
+    merged = merge(ours, theirs.path)
+    assert (merged.models, merged.extended) == (("gpt", "other"), ())
+    assert check(ours) == []
+    whole = Warehouse(folder / "all.duckdb")
+    for fact in FACTS:
+        found, expected = by_name(ours, fact.name), by_name(whole, fact.name)
+        assert [repr(row) for row in found] == [repr(row) for row in expected], fact.name
+    for name in ("tokenizers", "tokens", "corpora", "sequences", "token_counts", "models"):
+        assert len(rows(ours, name)) == len(rows(whole, name)), name
+    assert theirs.path.read_bytes() == before
+
+
+def test_what_both_hold_is_taken_once(ours: Warehouse, theirs: Warehouse) -> None:
+    merge(ours, theirs.path)
+    with ours.reader() as connection:
+        names = list(store_tables(connection))
+    before = {name: rows(ours, name) for name in names}
+    again = merge(ours, theirs.path)
+    assert (again.models, again.extended, again.n_runs, again.n_rows) == ((), (), 0, 0)
+    assert {name: rows(ours, name) for name in names} == before
+
+
+def test_a_new_warehouse_takes_all(theirs: Warehouse, tmp_path: Path) -> None:
+    fresh = Warehouse(tmp_path / "fresh.duckdb", views=views)
+    pin(theirs, "gpt", "long+short")
+    assert merge(fresh, theirs.path).models == ("gpt", "other")
+    assert check(fresh) == []
+    assert [rows(fresh, name) for name in ("models", "pins")] == [rows(theirs, name) for name in ("models", "pins")]
+
+
+def test_runs_that_are_missing_are_added_to_a_model(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
+    whole = copied(folder / "a.duckdb", tmp_path / "whole.duckdb")
+    remove(ours, "tiny", job="contexts")
+    remove(ours, "tiny", job="clusters")
+    assert rows(ours, "contexts") == []
+    merged = merge(ours, whole.path)
+    assert (merged.models, merged.extended, merged.n_runs) == ((), ("tiny",), 2)
+    assert by_name(ours, "contexts") == by_name(whole, "contexts")
+    assert rows(ours, "neuron_facts") == rows(whole, "neuron_facts")
+    assert check(ours) == []
+
+
+def refused(ours: Warehouse, theirs: Path, kind: type[Exception], sentence: str) -> None:
+    before = ours.path.read_bytes() if ours.exists() else None
+    with pytest.raises(kind, match=sentence):
+        merge(ours, theirs)
+    assert (ours.path.read_bytes() if ours.exists() else None) == before
+
+
+def test_one_name_for_other_weights_is_refused(ours: Warehouse, theirs: Warehouse) -> None:
+    rename(theirs, "other", "tiny")
+    refused(ours, theirs.path, ModelsDiffer, "a model tiny, with different weights; give one .* `neurothek rename tiny")
+    rename(theirs, "tiny", "another")
+    assert merge(ours, theirs.path).models == ("gpt", "another")
+
+
+def test_the_same_job_measured_otherwise_is_refused(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
+    whole = copied(folder / "a.duckdb", tmp_path / "whole.duckdb")
+    with whole.writer() as connection:
+        connection.execute("update store.runs set run_key = 'other' where job = 'contexts'")
+    refused(ours, whole.path, RunsDiffer, "both warehouses measured contexts of tiny, with different parameters")
+
+
+def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_path: Path) -> None:
+    refused(ours, ours.path, MergeWithItself, "cannot be merged with itself")
+    refused(ours, tmp_path / "none.duckdb", WarehouseMissing, "there is no warehouse at")
+    with theirs.writer() as connection:
+        connection.execute("update store.postings set run_id = 999 where rowid = 0")
+    fresh = Warehouse(tmp_path / "fresh.duckdb")
+    refused(fresh, theirs.path, OtherUnsound, "breaks the rule: .*neurothek check --warehouse")
+    with theirs.writer() as connection:
+        connection.execute("delete from store.schema_versions where version > 1")
+    refused(ours, theirs.path, OtherOutdated, "is of an earlier release; bring it up to date")
+
+
+def test_every_table_of_the_store_is_merged(ours: Warehouse) -> None:
+    owned = {table for tables in _OWNED.values() for table in tables}
+    with ours.reader() as connection:
+        assert set(store_tables(connection)) == owned | {table.name for table in FACTS} | {"runs"} | REBUILT
+
+
+def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
+    arguments = ["merge", str(theirs.path), "--warehouse", str(ours.path)]
+    answer = CliRunner().invoke(neurothek.main, arguments)
+    assert (answer.exit_code, "took 2 new models (gpt, other): " in answer.stderr) == (0, True)
+    again = CliRunner().invoke(neurothek.main, arguments)
+    assert (again.exit_code, "took no new model: 0 runs of 0 rows" in again.stderr) == (0, True)
