@@ -17,7 +17,7 @@ from queries.question import Question, Side
 from queries.ranges import layers_of
 from queries.sections import Section
 from queries.statement import framed
-from queries.triggered import triggered_neurons
+from queries.triggered import KEPT, triggered_neurons
 from queries.words import Term, find_terms, nearest_words
 
 COLUMNS: Mapping[str, pl.DataType] = {
@@ -45,6 +45,9 @@ COLUMNS: Mapping[str, pl.DataType] = {
 """Columns of a result: `matched` and its companions hold one entry per word, or per part of a word that was split."""
 
 
+_OF_ONE, _OF_MANY = ("promotes", "suppresses", "fires on"), ("promote", "suppress", "fire on")
+
+
 @dataclass(frozen=True, repr=False)
 class SearchResult:
     """The neurons found, best first.
@@ -68,11 +71,13 @@ class SearchResult:
     def title(self) -> str:
         """One line over the table."""
         words = f"{'the concept ' if self.question.concept else ''}{', '.join(self.question.words)}"
-        doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[self.question.side]
+        is_one = self.n_found == 1
+        promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
+        doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        also = f" and suppress {', '.join(self.question.suppresses)}" if self.question.suppresses else ""
-        fire = f" and fire on {', '.join(self.question.triggered_by)}" if self.question.triggered_by else ""
-        return f"{first}{self.n_found:,} neurons that {doing} {words}{also}{fire}"
+        also = f" and {suppress} {', '.join(self.question.suppresses)}" if self.question.suppresses else ""
+        fire = f" and {fire_on} {', '.join(self.question.triggered_by)}" if self.question.triggered_by else ""
+        return f"{first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one token was asked for."""
@@ -244,6 +249,8 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
     silent = [model.name for model in models if not model.is_measured_on_text]
     if silent and (question.alive or question.min_count):
         notes.append(f"not measured on text, so left out: {', '.join(silent)}")
+    if question.triggered_by:
+        notes.append(KEPT)
     return notes
 
 

@@ -47,6 +47,12 @@ COLUMNS: Mapping[str, pl.DataType] = {
 
 Neuron = tuple[int, int, int]
 
+KEPT = (
+    "of what fires a neuron the first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover"
+    " it: a neuron that fires on a word, but more often on so many others, is not listed"
+)
+"""What an answer leaves out."""
+
 
 @dataclass(frozen=True, repr=False)
 class TriggeredResult:
@@ -70,7 +76,8 @@ class TriggeredResult:
     def title(self) -> str:
         """One line over the table."""
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        return f"{first}{self.n_found:,} neurons that fire on {', '.join(self.question.triggered_by)}"
+        firing = "neuron that fires on" if self.n_found == 1 else "neurons that fire on"
+        return f"{first}{self.n_found:,} {firing} {', '.join(self.question.triggered_by)}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one word was asked for."""
@@ -112,7 +119,7 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
         question=question,
         neurons=framed(rows, COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
-        notes=tuple(_notes(terms)),
+        notes=(*_notes(terms), KEPT),
     )
 
 

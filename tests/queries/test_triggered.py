@@ -8,11 +8,12 @@ import duckdb
 import pytest
 
 from catalog.warehouse import Warehouse
+from ingest import ngram_triggers
 from queries import errors
 from queries import views as installer
 from queries.question import Question
 from queries.search import search
-from queries.triggered import COLUMNS, triggered
+from queries.triggered import COLUMNS, KEPT, triggered
 from tests.support import ngrams as oracle
 from tests.support import publications as made
 from tests.support.detectors import MODELS, NEURONS, frames, lines
@@ -93,6 +94,29 @@ def test_it_is_a_condition_beside_words(connection: duckdb.DuckDBPyConnection) -
     firing = set(expected("planted", (3,)))
     assert set(narrowed.neurons["address"]) == set(everything.neurons["address"]) & firing
     assert narrowed.title.endswith(f"and fire on {word}")
+
+
+def test_what_is_not_kept_is_said(connection: duckdb.DuckDBPyConnection) -> None:
+    """A token that fires a neuron less than many others do is no trigger in the store: the answer says that."""
+    word = text_of(connection, 3)
+    alone = triggered(connection, Question(words=(), triggered_by=(word,), models=("planted",), exact=True))
+    beside = search(connection, Question(words=(word,), triggered_by=(word,), models=("planted",), exact=True))
+    assert KEPT in alone.notes
+    assert KEPT in beside.notes
+    assert KEPT not in search(connection, Question(words=(word,), models=("planted",), exact=True)).notes
+    tokens, longer, narrow = (
+        int(number) for number in re.findall(r"first (\d+) .* (\d+) trigrams .* (\d+) of", KEPT)[0]
+    )
+    assert (tokens, narrow) == (ngram_triggers.BRIEF[1], ngram_triggers.NARROW)
+    # What `Triggers.of` keeps where BRIEF names nothing, which the loops know too.
+    assert longer == 5
+
+
+def test_one_neuron_is_one(connection: duckdb.DuckDBPyConnection) -> None:
+    words = (text_of(connection, 3), text_of(connection, 5))
+    where = "address = 'planted/L0N0'"
+    question = Question(words=(), triggered_by=words, models=("planted",), exact=True, where=where)
+    assert triggered(connection, question).title.startswith("1 neuron that fires on ")
 
 
 def test_conditions_hold(connection: duckdb.DuckDBPyConnection) -> None:
