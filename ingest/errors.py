@@ -56,7 +56,7 @@ class CorpusUnknown(NeurothekError):
         found = f"has {', '.join(known)}" if known else "has none yet"
         super().__init__(
             f"the corpus {name} was asked for by name, but the warehouse {found}:"
-            " give one such name alone, or builtin, or NAME=PATH"
+            " give one such name alone, or builtin, or NAME=PATH, or NAME=hub:ORG/NAME"
         )
 
 
