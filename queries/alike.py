@@ -101,6 +101,7 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         "model_first_layers": [first for first, _ in layers.values()],
         "model_last_layers": [last for _, last in layers.values()],
         "alive": question.alive,
+        "is_filtered": question.is_filtered,
         "limit": question.limit,
     }
     rows = filtered_records(connection, "alike", question.where, parameters)

@@ -73,6 +73,11 @@ class Question:
         if self.suppresses and self.side != "promoted":
             raise BadOption("side", self.side, "beside words that must be suppressed, the others are promoted")
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether something is asked of the neurons' own facts."""
+        return self.alive or self.where is not None
+
 
 def parse_layers(text: str) -> tuple[int, int]:
     """`3` or `3-5` as the first and the last layer.

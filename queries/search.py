@@ -231,6 +231,7 @@ def _parameters(
         "n_words": len(words),
         "min_count": question.min_count,
         "alive": question.alive,
+        "is_filtered": question.is_filtered,
         "limit": question.limit,
     }
 

@@ -30,9 +30,7 @@ hits as (
     from store.postings as postings
     inner join own on own.token_id = postings.token_id and own.side = postings.side
     inner join compared on compared.model_id = postings.model_id
-    where
-        postings.layer between compared.first_layer and compared.last_layer
-        and not (postings.model_id = $model_id and postings.layer = $layer and postings.neuron = $neuron)
+    where postings.layer between compared.first_layer and compared.last_layer
 ),
 sums as (
     select
@@ -44,6 +42,8 @@ sums as (
         sum(weight) as shared,
     from hits
     group by model_id, layer, neuron
+    -- An aggregate, lest the condition is asked of every posting.
+    having not bool_and(model_id = $model_id and layer = $layer and neuron = $neuron)
 ),
 weighed as (
     -- All lists of a tokenizer are of one length, so that both neurons have the same whole weight.
@@ -58,28 +58,66 @@ weighed as (
     cross join whole
 ),
 chosen as (
-    select model, layer, neuron, address, depth, top_tokens, frequency, n_active,
+    select model, layer, neuron,
     from neurons
     where
         (/* the condition of --where */ true)
+        -- Millions of neurons are not looked through where nothing is asked of them.
+        and $is_filtered
+        and (not $alive or n_active > 0)
+),
+kept as (
+    select model_id, layer, neuron, n_promoted, n_suppressed, overlap,
+    from weighed
+    where not $is_filtered
+    union all
+    select weighed.model_id, weighed.layer, weighed.neuron, weighed.n_promoted, weighed.n_suppressed, weighed.overlap,
+    from weighed
+    inner join store.models as models on models.model_id = weighed.model_id
+    inner join chosen
+        on chosen.model = models.name and chosen.layer = weighed.layer and chosen.neuron = weighed.neuron
+),
+found as materialized (
+    select
+        row_number() over (order by kept.overlap desc, models.name, kept.layer, kept.neuron) as place,
+        models.name as model,
+        kept.model_id,
+        kept.layer,
+        kept.neuron,
+        kept.overlap,
+        kept.n_promoted,
+        kept.n_suppressed,
+        count(*) over () as n_found,
+    from kept
+    inner join store.models as models on models.model_id = kept.model_id
+    qualify place <= $limit
+),
+places as materialized (
+    -- Found by its narrow columns first, a row's wide lists are then read alone: a quarter of the time.
+    select facts.rowid as row_number,
+    from store.neuron_facts as facts
+    inner join found
+        on found.model_id = facts.model_id and found.layer = facts.layer and found.neuron = facts.neuron
+),
+facts as materialized (
+    select model_id, layer, neuron, address, depth, top_tokens, n_active, n_positions,
+    from store.neuron_facts
+    where rowid in (select row_number from places)
 )
 select
-    row_number() over (order by weighed.overlap desc, models.name, weighed.layer, weighed.neuron) as place,
-    chosen.address,
-    chosen.model,
-    chosen.layer,
-    chosen.neuron,
-    chosen.depth,
-    weighed.overlap,
-    weighed.n_promoted,
-    weighed.n_suppressed,
-    chosen.top_tokens,
-    chosen.frequency,
-    count(*) over () as n_found,
-from weighed
-inner join store.models as models on models.model_id = weighed.model_id
-inner join chosen
-    on chosen.model = models.name and chosen.layer = weighed.layer and chosen.neuron = weighed.neuron
-where not $alive or chosen.n_active > 0
-qualify place <= $limit
-order by place
+    found.place,
+    facts.address,
+    found.model,
+    found.layer,
+    found.neuron,
+    facts.depth,
+    found.overlap,
+    found.n_promoted,
+    found.n_suppressed,
+    facts.top_tokens,
+    facts.n_active::double / nullif(facts.n_positions, 0) as frequency,
+    found.n_found,
+from found
+inner join facts
+    on facts.model_id = found.model_id and facts.layer = found.layer and facts.neuron = found.neuron
+order by found.place
