@@ -8,7 +8,7 @@ TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
-.PHONY: demo test test-browser test-crash check format bench docs clean
+.PHONY: demo test test-browser test-crash test-spark check format bench docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
@@ -22,6 +22,11 @@ test-browser: $(INSTALLED)
 
 test-crash: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m crash
+
+# Needs Java 17 or later; installs PySpark, 480 MB, which nothing else needs.
+test-spark: $(INSTALLED)
+	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[spark]'
+	$(BIN)/python -m pytest -q -m spark tests/queries/test_spark.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -16,7 +16,7 @@ from catalog.commands import common_options, console_progress, note
     "dialects",
     multiple=True,
     metavar="NAME",
-    help="Write the views in this dialect of SQL too, e.g. trino; Spark's is always there.",
+    help="Write the views in this dialect of SQL too, e.g. trino; Spark's, the one that is tested, is always there.",
 )
 @common_options
 @click.pass_context

@@ -15,6 +15,9 @@ SPARK = "spark"
 _SPARKS = frozenset({"spark", "spark2", "databricks"})
 
 
+_WITHOUT_NULL_ORDER = frozenset({"bigquery", "doris", "fabric", "mysql", "starrocks", "tsql"})
+
+
 def require_dialect(name: str) -> str:
     """The dialect's name as sqlglot knows it.
 
@@ -33,7 +36,9 @@ def translated(view: View, dialect: str) -> str:
     header = "\n".join(line for line in view.text.splitlines() if line.startswith("--"))
     query = sqlglot.parse_one(view.text, read="duckdb").transform(_portable, dialect=dialect)
     create = exp.Create(this=exp.to_table(view.name), kind="VIEW", expression=query, replace=True)
-    return f"{header}\n{create.sql(dialect=dialect, pretty=True, comments=False)}\n"
+    # What a dialect cannot say is written as near as sqlglot comes: only Spark's is held to the same rows by tests.
+    written = create.sql(dialect=dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.IGNORE)
+    return f"{header}\n{written}\n"
 
 
 def exported_views(dialects: Sequence[str] = ()) -> dict[str, str]:
@@ -58,7 +63,7 @@ def spark_tables() -> str:
         if table.db == "store"
     }
     lines = [
-        "-- Run first, with the folder of the export: spark-sql --hivevar folder=/path/of/export -f 00-tables.sql",
+        "-- Run first, after `set folder=/path/of/the/export`; then the other scripts in their order.",
         "create database if not exists store;",
     ]
     for name in sorted(read):
@@ -74,6 +79,9 @@ def _portable(node: exp.Expression, dialect: str) -> exp.Expression:
     if isinstance(node, exp.Anonymous) and node.name.casefold() == "list_extract":
         items, place = node.expressions
         return exp.Bracket(this=items, expressions=[place], offset=1, safe=True)
+    if dialect in _WITHOUT_NULL_ORDER and isinstance(node, exp.Ordered) and node.find_ancestor(exp.Window):
+        # Their own order of nulls: sqlglot 30 trips over saying that they have no other.
+        node.set("nulls_first", not node.args.get("desc"))
     if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont) and dialect in _SPARKS:
         # sqlglot writes percentile_approx, which says another number.
         share, ordered = node.this.this, node.expression.expressions[0].this
