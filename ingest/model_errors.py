@@ -102,6 +102,17 @@ class ArchitectureUnsupported(NeurothekError):
         )
 
 
+class MaskedModel(ArchitectureUnsupported):
+    """A model that fills in masked tokens, where one that says the next token is needed."""
+
+    def __init__(self, where: str, found: str, supported: Sequence[str]) -> None:
+        NeurothekError.__init__(
+            self,
+            f"{where} holds a masked language model ({found}), which does not predict a next token; events and all "
+            f"other jobs need a causal one: supported are {', '.join(supported)}",
+        )
+
+
 class WeightsMissing(NeurothekError):
     """A folder without weight files, or with a part of them."""
 

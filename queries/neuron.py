@@ -45,6 +45,14 @@ CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
     "sequence_id": INTEGER,
     "position": INTEGER,
 }
+PUSHED_COLUMNS: Mapping[str, pl.DataType] = {
+    "token_id": INTEGER,
+    "token": TEXT,
+    "n_pushes": BIG,
+    "n_saturations": BIG,
+    "push_share": DOUBLE,
+    "mean_score": DOUBLE,
+}
 POSITION_COLUMNS: Mapping[str, pl.DataType] = {
     "domain": TEXT,
     "n_sequences": BIG,
@@ -73,6 +81,8 @@ class NeuronPage:
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
             those at every position, null where the position tells next to nothing.
         triggers: which n-grams it answers, and whether it is a detector of them.
+        pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`; about
+            the model's shown corpus, like `facts`.
         relatives: who is like it: its cluster and its nearest neighbours.
         limit: how many tokens of a side the page shows; `tokens` has all.
     """
@@ -86,6 +96,7 @@ class NeuronPage:
     contexts: pl.DataFrame
     positions: pl.DataFrame
     triggers: Triggers
+    pushed: pl.DataFrame
     relatives: Relatives
     limit: int = 10
 
@@ -96,7 +107,7 @@ class NeuronPage:
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
         said = (f"{place}{norm}.", self._firing(), self._bound(), self._kind(), self.triggers.sentence())
-        return " ".join(sentence for sentence in (*said, self.relatives.sentence()) if sentence)
+        return " ".join(sentence for sentence in (*said, self._building(), self.relatives.sentence()) if sentence)
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -125,6 +136,16 @@ class NeuronPage:
             return f"Whether it is positional cannot be told from {n:,} full-length sequences."
         return f"Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
 
+    def _building(self) -> str:
+        dominant, saturating = self.facts["times_dominant"], self.facts["times_saturating"]
+        if self.facts["corpus"] != self.corpus or dominant is None:
+            return ""
+        if not dominant:
+            return "Never among the ten dominant neurons of its layer at the ends of examples."
+        pushed = f", in {saturating:,} of them where its FFN brought a token to the top to stay" if saturating else ""
+        examples = "example" if dominant == 1 else "examples"
+        return f"Among the ten dominant neurons of its layer at the end of {dominant:,} {examples}{pushed}."
+
     def sections(self) -> list[Section]:
         """The page's tables."""
         columns = ("rank", "token", "score", "z_score", "corpus_count")
@@ -140,9 +161,20 @@ class NeuronPage:
             Section(f"activity on {self.corpus}", self.domains),
             *self._profiles(),
             *self.triggers.sections(self.corpus, self.limit),
+            *self._pushes(),
             Section(f"strongest places in {self.corpus}", contexts),
             *self.relatives.sections(self.limit),
         ]
+
+    def _pushes(self) -> list[Section]:
+        if self.pushed.is_empty() or self.facts["corpus"] != self.corpus:
+            return []
+        shown = self.pushed.select(pl.exclude("token_id")).head(self.limit)
+        remark = (
+            "n_saturations: examples in which an FFN brought the token to the top to stay; n_pushes: those where this"
+            " neuron was among the dominant ones and raised its score"
+        )
+        return [Section(f"tokens it brought to the top in {self.corpus}", shown, remark)]
 
     def _profiles(self) -> list[Section]:
         if self.positions.is_empty():
@@ -168,6 +200,7 @@ class NeuronPage:
             "detection": self.triggers.detection,
             "suppression": self.triggers.suppression,
             "contexts": self.contexts,
+            "pushed": self.pushed,
             "cluster": self.relatives.cluster,
             "mates": self.relatives.mates,
             "neighbours": self.relatives.neighbours,
@@ -203,9 +236,18 @@ def neuron_page(
         contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
         positions=_positions(connection, parameters, measured),
         triggers=neuron_triggers(connection, parameters, measured),
+        pushed=_pushed(connection, parameters, facts),
         relatives=neuron_relatives(connection, parameters, facts),
         limit=limit,
     )
+
+
+def _pushed(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    # The view reads every saturation of the model: most neurons have no part in any.
+    rows = ask_records(connection, "neuron_pushed", parameters) if facts["times_saturating"] else []
+    return framed(rows, PUSHED_COLUMNS)
 
 
 def _positions(

@@ -22,7 +22,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid
+from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid, MaskedModel
 from ingest.weights import Checkpoint
 
 Architecture = Literal["opt", "gpt2"]
@@ -114,6 +114,10 @@ GPT2 = Family(
 FAMILIES: Mapping[str, Family] = {family.architecture: family for family in (OPT, GPT2)}
 
 
+_MASKED = ("albert", "bert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
+"""Families of encoders: what their configurations are called."""
+
+
 @dataclass(frozen=True)
 class Skeleton:
     """A model without weights: the modules of transformers on the meta device, where tensors have only shapes."""
@@ -134,13 +138,24 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
     """The family that a config.json names.
 
     Raises:
+        MaskedModel: its models fill in masked tokens.
         ArchitectureUnsupported: it is not one of `FAMILIES`, or none is named.
     """
     named = checkpoint_config.get("model_type")
     if not isinstance(named, str) or named not in FAMILIES:
         found = repr(named) if named is not None else "of an unnamed model_type"
+        if _is_masked(checkpoint_config):
+            raise MaskedModel(where, found, sorted(FAMILIES))
         raise ArchitectureUnsupported(where, found, sorted(FAMILIES))
     return FAMILIES[named]
+
+
+def _is_masked(checkpoint_config: Mapping[str, Any]) -> bool:
+    """Whether a config.json names a masked model, by its class or, where that is of no task, by its family."""
+    classes = checkpoint_config.get("architectures")
+    if isinstance(classes, list) and any(str(name).endswith("ForMaskedLM") for name in classes):
+        return True
+    return checkpoint_config.get("model_type") in _MASKED and not checkpoint_config.get("is_decoder", False)
 
 
 def skeleton(checkpoint: Checkpoint) -> Skeleton:

@@ -6,6 +6,7 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from ingest.model_errors import (
     ArchitectureUnsupported,
     ConfigInvalid,
     ConfigMissing,
+    MaskedModel,
     ModelIsFile,
     ModelMissing,
     ModelNameInvalid,
@@ -187,11 +189,28 @@ def test_a_config_field_that_makes_no_model(
 def test_an_unsupported_architecture_lists_the_supported(tmp_path: Path) -> None:
     config = BertConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
     BertForMaskedLM(config).save_pretrained(tmp_path)
+    edit_config(tmp_path, model_type="llama", architectures=["LlamaForCausalLM"])
     refuses(
         ArchitectureUnsupported,
         tmp_path,
-        "{folder} holds the architecture 'bert', which is not supported; supported are gpt2, opt",
+        "{folder} holds the architecture 'llama', which is not supported; supported are gpt2, opt",
     )
+
+
+@pytest.mark.parametrize("changes", [{}, {"architectures": ["BertModel"]}, {"model_type": "someone-elses"}])
+def test_a_masked_model_is_told_that_events_need_a_causal_one(changes: dict[str, Any], tmp_path: Path) -> None:
+    config = BertConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
+    BertForMaskedLM(config).save_pretrained(tmp_path)
+    edit_config(tmp_path, **changes)
+    refuses(
+        MaskedModel,
+        tmp_path,
+        f"{{folder}} holds a masked language model ({changes.get('model_type', 'bert')!r}), which does not predict a "
+        "next token; events and all other jobs need a causal one: supported are gpt2, opt",
+    )
+    edit_config(tmp_path, model_type="bert", architectures=["BertLMHeadModel"], is_decoder=True)
+    with pytest.raises(ArchitectureUnsupported, match="architecture 'bert', which is not supported"):
+        find(str(tmp_path))
 
 
 @pytest.mark.parametrize("model_type", [None, 3])

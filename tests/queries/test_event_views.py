@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from catalog.warehouse import Warehouse
+from queries.neuron import PUSHED_COLUMNS, neuron_page
 from queries.views import all_views
 from tests.support import event_warehouse as made
 from tests.support.warehouse import MODELS, TEXTS
@@ -235,6 +236,26 @@ def test_columns_of_neurons(connection: duckdb.DuckDBPyConnection) -> None:
             and update["score_final"] > 0
             for update in mine
         )
+
+
+def test_a_neurons_page_says_what_it_brought_to_the_top(connection: duckdb.DuckDBPyConnection) -> None:
+    busy = "select address from neurons where times_saturating > 0"
+    order = "n_pushes desc, push_share desc, token_id"
+    rows = ask(connection, f"select * from pushers where address in ({busy}) order by {order}")
+    assert len({row["address"] for row in rows}) > 1
+    for address in {row["address"] for row in rows}:
+        page = neuron_page(connection, address)
+        mine = [row for row in rows if row["address"] == address]
+        assert page.pushed.to_dicts() == [{name: row[name] for name in PUSHED_COLUMNS} for row in mine]
+        assert f"in {page.facts['times_saturating']:,} of them where its FFN brought a token" in page.summary
+        assert f"tokens it brought to the top in {page.corpus}" in [section.title for section in page.sections()]
+    query = "select address, times_dominant from neurons where coalesce(times_saturating, 0) = 0"
+    for row in ask(connection, query):
+        page = neuron_page(connection, row["address"])
+        assert page.pushed.is_empty()
+        said = {None: False, 0: "Never among the ten dominant"}.get(row["times_dominant"], "Among the ten dominant")
+        assert ("mong the ten dominant" in page.summary) == (said is not False)
+        assert said is False or said in page.summary
 
 
 def test_columns_of_scaling(connection: duckdb.DuckDBPyConnection) -> None:
