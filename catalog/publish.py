@@ -212,6 +212,15 @@ def _delete_replaced(
     if table.part is not None:
         condition += f" and {table.part} in (select {table.part} from read_parquet($files))"
         values["files"] = [str(file) for file in files]
+    # Rows of a model alone may come from a run on another corpus, which then has fewer.
+    connection.execute(
+        f"""
+        update store.runs set n_rows = runs.n_rows - gone.n_rows
+        from (select run_id, count(*) as n_rows from store.{table.name} where {condition} group by run_id) as gone
+        where runs.run_id = gone.run_id
+        """,
+        values,
+    )
     connection.execute(f"delete from store.{table.name} where {condition}", values)
 
 

@@ -119,7 +119,8 @@ def trace(
 
 
 def _prompt_ids(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> np.ndarray:
-    own = tokenizer.encode([prompt])[0]
+    # Bytes of a command line that are no UTF-8 come as lone surrogates, which no tokenizer reads.
+    own = tokenizer.encode([prompt.encode("utf-8", "replace").decode("utf-8")])[0]
     if not len(own):
         raise PromptEmpty(prompt)
     bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]

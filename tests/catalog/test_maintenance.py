@@ -108,6 +108,15 @@ def test_a_run_replaces_its_own_kind_of_controls_only(warehouse: Warehouse) -> N
     assert rows(warehouse, kinds) == [("ffn_update", 2)]
 
 
+def test_a_run_on_another_corpus_leaves_the_first_with_the_rows_it_has(warehouse: Warehouse) -> None:
+    said = "select n_rows from store.runs where job = 'controls' order by run_id"
+    before = rows(warehouse, said)
+    made.publish_job(warehouse, "controls", made.controls_frames(), text=made.corpus("other", sha256="c1"), key="other")
+    # Two controls and four overlaps are the model's, whatever the text.
+    assert rows(warehouse, said) == [(before[0][0] - 6,), before[0]]
+    assert check(warehouse) == []
+
+
 def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
     assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10}
     jobs = [("activity",), ("clusters",), ("controls",), ("ngrams",), ("positions",), ("projections",)]

@@ -103,6 +103,10 @@ def test_a_prompt_of_nothing_and_one_that_is_too_long_are_refused(folder: Path) 
         traced(folder, "one two three " * 40)
 
 
+def test_bytes_that_are_no_text_are_read_as_question_marks(folder: Path) -> None:
+    assert traced(folder, "the \udcff").tokens == traced(folder, "the ?").tokens
+
+
 def test_weights_that_are_gone_or_others_are_refused(tmp_path: Path) -> None:
     folder = build(tmp_path / "tiny", "opt", d_ffn=8)
     checkpoint = find(str(folder))
