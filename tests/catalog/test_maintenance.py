@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from catalog.checks import check
 from catalog.maintenance import (
     ClusteringMissing,
     CorpusAmbiguous,
