@@ -181,6 +181,15 @@ class Warehouse:
             yield connection
             connection.execute("commit")
 
+    def settle(self) -> None:
+        """Fold the log that a process left beside the file when it was killed after a commit.
+
+        Readers see what is in the log, but a person who copies the file alone would leave it behind.
+        """
+        if self.path.with_name(self.path.name + ".wal").exists():
+            with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
+                pass
+
     @contextmanager
     def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lease a reader whose file has this release's views; a file that cannot be written now keeps its own.

@@ -131,6 +131,7 @@ def ingest_model(
         rows |= measure_passes(allotted.passes, corpus, agenda.passes)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
+    warehouse.settle()
     return ModelReport(
         model=work.model.name,
         jobs=agenda.jobs,

@@ -97,7 +97,7 @@ def broken_config(folder: Path) -> list[str]:
 
 
 def unsupported(folder: Path) -> list[str]:
-    edit_config(folder / "tiny", model_type="bert", architectures=["BertForMaskedLM"])
+    edit_config(folder / "tiny", model_type="mamba", architectures=["MambaForCausalLM"])
     return ingest()
 
 
@@ -308,7 +308,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "broken config": (broken_config, "describes no model: it is no JSON"),
     "unsupported architecture": (
         unsupported,
-        "the architecture 'bert', which is not supported; supported are gpt2, opt",
+        "the architecture 'mamba', which is not supported; supported are gpt2, opt",
     ),
     "only pickled weights": (pickled, "holds its weights only as pickled files (pytorch_model.bin)"),
     "no weights": (no_weights, "lacks weights"),

@@ -280,3 +280,23 @@ def test_a_path_is_a_file_whatever_duckdb_makes_of_the_name(tmp_path: Path, monk
     assert (tmp_path / ":memory:").stat().st_size > 0
     with Warehouse(Path(":memory:")).reader() as connection:
         assert connection.execute("select count(*) from store.projections").fetchall() == [(12,)]
+
+
+def test_the_log_of_a_killed_writer_is_folded_into_the_file(warehouse: Warehouse) -> None:
+    commit = """
+import os, sys
+from pathlib import Path
+from catalog.warehouse import Warehouse
+with Warehouse(Path(sys.argv[1])).writer() as connection:
+    connection.execute("pragma disable_checkpoint_on_shutdown")
+    connection.execute("update store.models set family = 'folded'")
+    os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", commit, str(warehouse.path)], check=True)
+    log = warehouse.path.with_name("w.duckdb.wal")
+    assert log.exists()
+    warehouse.settle()
+    assert not log.exists()
+    with warehouse.reader() as connection:
+        assert connection.execute("select family from store.models").fetchall() == [("folded",)]
+    warehouse.settle()

@@ -27,14 +27,27 @@ WATCHED = replace(TIGHT, is_watched=True)
 
 WITHIN_SECONDS = 2.0
 
+OTHERS: set[psutil.Process] = set()
+
 
 @pytest.fixture(scope="module")
 def warehouse(full_path: Path) -> Warehouse:
     return Warehouse(full_path)
 
 
-def children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+def living() -> set[psutil.Process]:
+    return {child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    """What other tests left running in this process, such as servers that they fork from, is no child of ours."""
+    OTHERS.clear()
+    OTHERS.update(living())
+
+
+def children() -> set[psutil.Process]:
+    return living() - OTHERS
 
 
 def test_rows_come_with_their_types(warehouse: Warehouse) -> None:

@@ -32,7 +32,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
 
 def run(door: Neurothek, *arguments: str) -> Result:
     command = [*arguments, "--warehouse", str(door.path)]
-    return CliRunner().invoke(neurothek.main, command, catch_exceptions=False)
+    return CliRunner().invoke(neurothek.main, command, catch_exceptions=False, env={"COLUMNS": "200"})
 
 
 def test_neurons_come_with_what_the_catalog_says(door: Neurothek) -> None:
