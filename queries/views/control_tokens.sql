@@ -13,7 +13,7 @@
 --   token: Exact text of the token.
 --   score: Raw score of the token: unembedding row times vector.
 --   z_score: Score less the vector's mean score, over its standard deviation; null where all scores are equal.
---   coherence_percentile: Share of the layer's random vectors that are less coherent on the shown corpus, in percent.
+--   coherence_percentile: Share of the layer's random vectors that are less coherent on the shown corpus, in percent; null for an FFN update of another corpus.
 with listed as (
     select
         model_id,
@@ -65,7 +65,14 @@ coherences as (
     from store.control_coherences as found
     inner join measured_corpora as measured
         on measured.model_id = found.model_id and measured.corpus_id = found.corpus_id
-    where measured.is_shown
+    inner join store.controls as controls
+        on
+            controls.model_id = found.model_id
+            and controls.layer = found.layer
+            and controls.kind = found.kind
+            and controls.control_id = found.control_id
+    -- FFN updates come from a text: those of the last one measured are kept, and another text's coherence is not theirs.
+    where measured.is_shown and (found.kind <> 'ffn_update' or found.run_id = controls.run_id)
 )
 select
     models.name as model,
