@@ -14,6 +14,18 @@ _SEPARATION = """
     group by model
     order by model
 """
+_UPDATES = """
+    select
+        models.name as model,
+        count(*) as n,
+        avg(coherence_percentile) / 100 as separation,
+        avg(case when coherence_percentile > 95 then 1 else 0 end) as above
+    from store.control_coherences as found
+    inner join store.models as models on models.model_id = found.model_id
+    where kind = 'ffn_update' and coherence_percentile is not null
+    group by models.name
+    order by models.name
+"""
 _OVERLAP = """
     select model, kind, avg(norm_overlap) as whole, avg(norm_overlap_without_bias) as unbiased, sum(n)::bigint as n
     from norm_overlap
@@ -31,6 +43,14 @@ def coherence(opened: Neurothek) -> str:
     for row in opened.sql(_SEPARATION).to_dicts():
         numbers = " | ".join(f"{row[name]:.3f}" for name in ("separation", "least", "most"))
         lines.append(f"| {row['model']} | {row['n']:,} | {numbers} | {100 * row['above']:.1f}% |")
+    return "\n".join(lines)
+
+
+def update_coherence(opened: Neurothek) -> str:
+    """The same of whole FFN outputs at the ends of examples."""
+    lines = ["| model | FFN updates | separation | above 95% of random |", "|---|---:|---:|---:|"]
+    for row in opened.sql(_UPDATES).to_dicts():
+        lines.append(f"| {row['model']} | {row['n']:,} | {row['separation']:.3f} | {100 * row['above']:.1f}% |")
     return "\n".join(lines)
 
 

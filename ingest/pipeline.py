@@ -23,7 +23,7 @@ from ingest.measuring import Work, free_bytes, measure_passes, measure_text, mea
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
-from ingest.sweep_plan import Budget, SweepPlan, is_tight_for_weights, plan
+from ingest.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
 from ingest.text_errors import ExamplesInvalid
 from ingest.texts import choose_corpus
 from ingest.weights import Checkpoint
@@ -96,13 +96,18 @@ class Allotted:
         work: for jobs that read weights, and for the sweep.
         passes: for jobs with a pass of their own.
         sweep: how the text is swept; None if it is not.
-        is_tight: whether freed memory has to go back to the system at once.
+        weights: what jobs that read weights take where no text is swept; None if one is.
     """
 
     work: Work
     passes: Work
     sweep: SweepPlan | None
-    is_tight: bool
+    weights: WeightsPlan | None = None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether freed memory has to go back to the system at once."""
+        return any(found is not None and found.is_tight for found in (self.sweep, self.weights))
 
 
 def ingest_model(
@@ -250,10 +255,10 @@ def allot(prepared: Prepared) -> Allotted:
     passes = _for_passes(work, prepared.checkpoint, prepared.corpus, [job for job, _ in agenda.passes])
     if prepared.corpus is not None and agenda.texts:
         swept, chosen = _planned(work, prepared.checkpoint, prepared.corpus, agenda)
-        return Allotted(swept, passes, chosen, chosen.is_tight)
+        return Allotted(swept, passes, chosen)
     budget = Budget(work.request.memory_bytes, work.staging, free_bytes(work.staging))
     weights = [job.name for job, _ in agenda.weights]
-    return Allotted(work, passes, None, is_tight_for_weights(work.transformer.shape, weights, budget=budget))
+    return Allotted(work, passes, None, plan_weights(work.transformer.shape, weights, budget=budget))
 
 
 def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: Agenda) -> tuple[Work, SweepPlan]:

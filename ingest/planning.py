@@ -8,10 +8,10 @@ from catalog.warehouse import Warehouse
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.measuring import free_bytes
-from ingest.pipeline import Prepared, allot, check_request, prepare
+from ingest.pipeline import Allotted, Prepared, allot, check_request, prepare
 from ingest.request import IngestRequest, ModelSource
-from ingest.sweep_plan import SweepPlan
-from ingest.trial import Trial, run_trial
+from ingest.sweep_plan import SweepPlan, WeightsPlan
+from ingest.trial import Trial, product_rate, run_trial
 
 # The whole job takes so many times its matrix products (docs/benchmarks.md).
 _PROJECTIONS_RATIO = 1.3
@@ -27,9 +27,10 @@ class ModelPlan:
         corpus: name of the text; None if no such job reads any.
         extent: how large the text is; None likewise.
         sweep: how it would be read; None likewise.
+        weights: what jobs that read only weights take, where no text is swept; None if one is.
         forward_flops: of one pass over the text, without the vocabulary head.
         trial: what the estimate of hours rests on; None likewise.
-        hours: how long the sweep and the projections would take; None where nothing was tried.
+        hours: how long the sweep and the projections would take; None where neither is to be done.
         not_timed: jobs that the estimate leaves out.
         memory_bytes: the budget.
         staging: where unpublished rows would lie.
@@ -41,6 +42,7 @@ class ModelPlan:
     corpus: str | None
     extent: Extent | None
     sweep: SweepPlan | None
+    weights: WeightsPlan | None
     forward_flops: int
     trial: Trial | None
     hours: float | None
@@ -58,20 +60,25 @@ class ModelPlan:
         return lines + [f"  {name:<14}{value}" for name, value in self._entries()]
 
     def _entries(self) -> list[tuple[str, str]]:
-        if self.sweep is None or self.trial is None or self.hours is None:
-            return [("time", "not estimated: only jobs that read text with the sweep are tried")]
-        sweep, trial = self.sweep, self.trial
-        weights = "stay in memory" if sweep.is_resident else "are read layer by layer"
-        left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
-        return [
-            ("order", f"{sweep.order} outside, weights {weights}"),
-            ("why", sweep.why),
-            ("memory", f"up to {_gb(sweep.memory_bytes)} of {_gb(self.memory_bytes)} allowed"),
-            ("disk", f"up to {_gb(sweep.disk_bytes)} under {self.staging}, where {_gb(self.free_bytes)} are free"),
-            ("warehouse", f"about {_gb(sweep.growth_bytes)} more"),
-            ("forward pass", f"{self.forward_flops:.2e} FLOPs"),
-            ("time", f"about {_hours(self.hours)}, from a trial of {trial.seconds:.1f} seconds{left_out}"),
+        takes = self.sweep or self.weights
+        assert takes is not None
+        entries = [
+            ("memory", f"up to {_gb(takes.memory_bytes)} of {_gb(self.memory_bytes)} allowed"),
+            ("disk", f"up to {_gb(takes.disk_bytes)} under {self.staging}, where {_gb(self.free_bytes)} are free"),
+            ("warehouse", f"about {_gb(takes.growth_bytes)} more"),
         ]
+        if self.sweep is not None:
+            weights = "stay in memory" if self.sweep.is_resident else "are read layer by layer"
+            entries = [("order", f"{self.sweep.order} outside, weights {weights}"), ("why", self.sweep.why), *entries]
+            entries.append(("forward pass", f"{self.forward_flops:.2e} FLOPs"))
+        return [*entries, ("time", self._time())]
+
+    def _time(self) -> str:
+        if self.hours is None:
+            return f"not estimated for {', '.join(self.not_timed)}"
+        tried = "products that were tried" if self.trial is None else f"a trial of {self.trial.seconds:.1f} seconds"
+        left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
+        return f"about {_hours(self.hours)}, from {tried}{left_out}"
 
 
 def plan_model(
@@ -86,14 +93,14 @@ def plan_model(
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
     if prepared.corpus is None or allotted.sweep is None:
-        return _described(prepared, None, None)
+        return _described(prepared, allotted, None)
     texts = [job for job, _ in prepared.agenda.texts]
     trial = run_trial(allotted.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
-    return _described(prepared, allotted.sweep, trial)
+    return _described(prepared, allotted, trial)
 
 
-def _described(prepared: Prepared, sweep: SweepPlan | None, trial: Trial | None) -> ModelPlan:
-    work, corpus = prepared.work, prepared.corpus
+def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> ModelPlan:
+    work, corpus, sweep = prepared.work, prepared.corpus, allotted.sweep
     extent = Extent.of(corpus) if corpus and sweep else None
     flops = forward_flops(work.transformer.shape, extent) if extent else 0
     timed = {"projections", *(job.name for job, _ in prepared.agenda.texts)}
@@ -103,9 +110,10 @@ def _described(prepared: Prepared, sweep: SweepPlan | None, trial: Trial | None)
         corpus=corpus.name if corpus and sweep else None,
         extent=extent,
         sweep=sweep,
+        weights=allotted.weights,
         forward_flops=flops,
         trial=trial,
-        hours=_estimated_hours(prepared, extent, trial) if extent and trial else None,
+        hours=_estimated_hours(prepared, extent, trial),
         not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
         memory_bytes=work.request.memory_bytes,
         staging=work.staging,
@@ -113,11 +121,16 @@ def _described(prepared: Prepared, sweep: SweepPlan | None, trial: Trial | None)
     )
 
 
-def _estimated_hours(prepared: Prepared, extent: Extent, trial: Trial) -> float:
+def _estimated_hours(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:
     """The sweep at the trial's speed, and the products of the projections at as many operations a second."""
-    shape = prepared.work.transformer.shape
+    transformer, shape = prepared.work.transformer, prepared.work.transformer.shape
+    has_projections = "projections" in prepared.agenda.jobs
+    if trial is None or extent is None:
+        if not has_projections:
+            return None
+        return _PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer) / 3600
     seconds = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens)
-    if "projections" in prepared.agenda.jobs:
+    if has_projections:
         rate = forward_flops(shape, extent) / extent.n_tokens / shape.n_layers * trial.n_tokens / trial.reading_seconds
         seconds += _PROJECTIONS_RATIO * projection_flops(shape) / rate
     return seconds / 3600

@@ -110,8 +110,25 @@ def plan(
     )
 
 
-def is_tight_for_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> bool:
-    """Whether jobs that read only weights, where no text is swept, need freed memory to go back to the system at once.
+@dataclass(frozen=True)
+class WeightsPlan:
+    """What jobs that read only weights take, where no text is swept.
+
+    Attributes:
+        is_tight: whether freed memory has to go back to the system at once to keep within the budget.
+        memory_bytes: what they add to the process's memory, estimated from above.
+        disk_bytes: what lies in the staging folder at once, estimated from above.
+        growth_bytes: about how much the warehouse grows.
+    """
+
+    is_tight: bool
+    memory_bytes: int
+    disk_bytes: int
+    growth_bytes: int
+
+
+def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> WeightsPlan:
+    """What such jobs take, one after the other.
 
     Raises:
         JobMemoryTooSmall: one of them does not fit; says how much is needed.
@@ -122,10 +139,11 @@ def is_tight_for_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -
     for job, size in needed.items():
         if size > budget.memory_bytes:
             raise JobMemoryTooSmall(job, size, budget.memory_bytes)
-    staged = 2 * _rows_bytes(list(takes.values()), shape)
-    if budget.staging is not None and staged > budget.free_bytes:
-        raise DiskTooSmall(budget.staging, staged, budget.free_bytes)
-    return budget.memory_bytes < _ROOMY * max(needed.values(), default=0)
+    growth = _rows_bytes(list(takes.values()), shape)
+    if budget.staging is not None and 2 * growth > budget.free_bytes:
+        raise DiskTooSmall(budget.staging, 2 * growth, budget.free_bytes)
+    memory = max(needed.values(), default=0)
+    return WeightsPlan(budget.memory_bytes < _ROOMY * memory, memory, 2 * growth, growth)
 
 
 def _rows_bytes(jobs: Sequence[Footprint], shape: Shape) -> int:

@@ -15,6 +15,8 @@ from ingest.streams import ChunkStreams
 SECONDS = 10.0
 """After so long a trial ends, half of it reading and half of it folding; what has begun is finished."""
 
+_PRODUCT_ROWS = 8192
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -114,3 +116,18 @@ def _fold_seconds(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJ
             job.fold(0, part, corpus)
         seconds = time.perf_counter() - started
     return seconds
+
+
+def product_rate(transformer: Transformer) -> float:
+    """Floating-point operations a second of the products of scores, tried on the first layer's value vectors."""
+    values, unembedding = transformer.value_vectors(0), transformer.unembedding()
+    rows = unembedding[: min(len(unembedding), _PRODUCT_ROWS)]
+    with torch.inference_mode():
+        started, n_products = time.perf_counter(), 0
+        while n_products < 2 or time.perf_counter() - started < SECONDS / 10:
+            found = rows @ values.T
+            # Reading one number waits for a device that computes behind our back.
+            found[0, 0].item()
+            n_products += 1
+        seconds = time.perf_counter() - started
+    return 2 * n_products * rows.shape[0] * values.shape[0] * values.shape[1] / seconds

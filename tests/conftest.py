@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Before any library reads them: it happens when test modules are collected, earlier than any fixture.
 CACHES = tempfile.TemporaryDirectory(prefix="neurothek-tests-")
@@ -13,6 +14,11 @@ os.environ["HF_HOME"] = str(Path(CACHES.name) / "huggingface")
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nobody listens there: an accidental request fails at once
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("HF_HUB_OFFLINE", None)  # a person's own choice would answer before the hub in miniature does
+
+
+# A machine that does something else at the same time is no counterexample.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

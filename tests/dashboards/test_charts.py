@@ -73,8 +73,7 @@ def test_the_strongest_bar_is_the_longest_on_either_side(scores: list[float], is
     assert encoding["x"]["scale"]["reverse"] is is_reversed
 
 
-# No deadline: it would measure how busy the machine is.
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6, allow_subnormal=False)), max_size=60), st.booleans())
 def test_bins_hold_every_number_once(values: list[float | None], is_log: bool) -> None:
     bins = charts.binned(pl.Series("value", values, dtype=pl.Float64), is_log=is_log)

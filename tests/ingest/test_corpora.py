@@ -26,7 +26,7 @@ from tests.support.models import Kind, make_tokenizer
 DOCUMENTS = st.lists(
     st.text(alphabet=st.sampled_from("abcdest .,\n1"), min_size=1, max_size=120), min_size=1, max_size=12
 )
-EXAMPLES = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def tokenizer_of(kind: Kind) -> Tokenizer:

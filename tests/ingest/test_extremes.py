@@ -81,7 +81,7 @@ def test_both_zeros_are_equal() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_small_integers(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 700))
     span = data.draw(st.integers(0, 40))

@@ -11,7 +11,7 @@ from ingest.checkpoints import find
 from ingest.errors import JobMemoryTooSmall, MemoryTooSmall
 from ingest.footprints import Extent
 from ingest.request import DEFAULT_JOBS
-from ingest.sweep_plan import Budget, ModelSize, SweepPlan, choose, is_tight_for_weights
+from ingest.sweep_plan import Budget, ModelSize, SweepPlan, choose, plan_weights
 from tests.support import ingests
 from tests.support.memory import peak_bytes
 from tests.support.models import build
@@ -81,7 +81,7 @@ def test_weights_alone_within_the_least_budget(tmp_path: Path) -> None:
     needed = 0
     for job in jobs:
         with pytest.raises(JobMemoryTooSmall) as caught:
-            is_tight_for_weights(shape, [job], budget=Budget(0))
+            plan_weights(shape, [job], budget=Budget(0))
         needed = max(needed, caught.value.needed)
     asked = ingests.request((), jobs=jobs, memory_bytes=needed)
     assert peak_bytes(tmp_path / "w.duckdb", model, asked) <= 1.1 * needed

@@ -72,6 +72,22 @@ def test_a_plan_says_all_and_writes_nothing(folder: Path) -> None:
     assert sorted(folder.iterdir()) == before
 
 
+def test_a_plan_of_weights_alone_says_what_they_take(folder: Path) -> None:
+    for jobs, time in (
+        (["projections"], "about "),
+        (["projections", "clusters"], "about "),
+        (["clusters"], "not estimated for clusters"),
+    ):
+        result = run(folder, *(part for job in jobs for part in ("--job", job)))
+        assert result.exit_code == 0, result.output
+        head, *lines = result.stdout.splitlines()
+        assert head == f"tiny: {', '.join(jobs)}"
+        said = {line[:16].strip(): line[16:] for line in lines}
+        assert list(said) == ["memory", "disk", "warehouse", "time"]
+        assert said["time"].startswith(time)
+        assert ("without clusters" in said["time"]) == (len(jobs) == 2)
+
+
 def test_a_tight_plan_says_why_weights_are_read_again(folder: Path) -> None:
     asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=DEFAULT_JOBS)
     warehouse, model = ingests.open_warehouse(folder / "w.duckdb"), ModelSource(str(folder / "tiny"))

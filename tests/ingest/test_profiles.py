@@ -32,7 +32,7 @@ def check(counts: np.ndarray, n: int, length: int) -> None:
                 assert value == pytest.approx(expected, abs=CLOSE), name
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_random_profiles(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 30))

@@ -11,7 +11,7 @@ from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
 from ingest.corpora import Corpus
 from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
-from ingest.sweep_plan import Budget, SweepPlan, is_tight_for_weights, plan
+from ingest.sweep_plan import Budget, SweepPlan, plan, plan_weights
 from tests.support.models import build
 
 GENEROUS = 1 << 40
@@ -99,20 +99,20 @@ def test_the_plan_does_not_grow_with_the_corpus_but_on_disk(transformer: Transfo
 def test_without_a_text_what_is_needed_is_said_and_is_enough(transformer: Transformer, job: str) -> None:
     shape = transformer.shape
     with pytest.raises(JobMemoryTooSmall, match=rf"measuring {job} needs at least .* allow more$") as caught:
-        is_tight_for_weights(shape, [job], budget=Budget(1_000))
+        plan_weights(shape, [job], budget=Budget(1_000))
     (said,) = re.findall(r"at least ([\d.]+) GB", str(caught.value))
     needed = round(float(said) * 1e9)
-    assert is_tight_for_weights(shape, [job], budget=Budget(needed))
-    assert not is_tight_for_weights(shape, [job], budget=Budget(3 * needed))
+    assert plan_weights(shape, [job], budget=Budget(needed)).is_tight
+    assert not plan_weights(shape, [job], budget=Budget(3 * needed)).is_tight
     with pytest.raises(JobMemoryTooSmall):
-        is_tight_for_weights(shape, [job], budget=Budget(needed - 10**7))
+        plan_weights(shape, [job], budget=Budget(needed - 10**7))
 
 
 def test_without_a_text_too_little_disk_is_said(transformer: Transformer, tmp_path: Path) -> None:
     budget = Budget(GENEROUS, staging=tmp_path, free_bytes=1_000)
     with pytest.raises(DiskTooSmall, match=re.escape(str(tmp_path))):
-        is_tight_for_weights(transformer.shape, ["projections"], budget=budget)
+        plan_weights(transformer.shape, ["projections"], budget=budget)
 
 
 def test_nothing_to_measure_needs_nothing(transformer: Transformer) -> None:
-    assert not is_tight_for_weights(transformer.shape, [], budget=Budget(1))
+    assert not plan_weights(transformer.shape, [], budget=Budget(1)).is_tight

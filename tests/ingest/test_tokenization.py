@@ -28,7 +28,7 @@ def tokenizer_of(kind: Kind, size: int = 400) -> Tokenizer:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts=st.lists(WRITTEN, max_size=4))
 def test_ids_are_those_of_transformers_without_additions(kind: Kind, texts: list[str]) -> None:
     reference = make_tokenizer(kind, 400)
@@ -37,7 +37,7 @@ def test_ids_are_those_of_transformers_without_additions(kind: Kind, texts: list
     assert all(array.dtype == np.int32 for array in ids)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.text(max_size=80))
 def test_texts_of_ids_spell_the_text(text: str) -> None:
     tokenizer = tokenizer_of("opt")
@@ -83,7 +83,7 @@ def test_bos_is_known_only_where_it_is_prepended() -> None:
 CUTS = st.text(alphabet=st.sampled_from("ab1 \n\t.'\u00e9\u00a0\u3000"), max_size=300)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=CUTS)
 def test_cutting_a_long_text_changes_no_id(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -91,7 +91,7 @@ def test_values_are_bound(warehouse: Warehouse) -> None:
 )
 def test_errors_are_those_of_any_query(warehouse: Warehouse, query: str, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence) as caught:
-        ask_people(warehouse, query, limits=replace(TIGHT, memory_bytes=600_000_000))
+        ask_people(warehouse, query, limits=replace(TIGHT, seconds=20, memory_bytes=600_000_000))
     assert "\n" not in str(caught.value)
     assert not children()
 

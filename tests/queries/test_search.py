@@ -154,7 +154,7 @@ questions = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(question=questions)
 def test_random_questions_equal_the_loop(full_path: Path, question: Question) -> None:
     if not question.models:
