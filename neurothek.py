@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from catalog.root_command import Root, escape_what_cannot_be_shown
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
 from ingest.train_commands import train
+from queries.annotate_commands import annotate
 from queries.commands import compare, corpora, models, neuron, runs, schema, search, views
 from queries.sql_commands import sql
 from queries.trace_commands import trace
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dashboards.paper import Figure
     from ingest.live_verify import Skipped
     from queries.alike import AlikeResult
+    from queries.annotations import Saved
     from queries.compare import Comparison
     from queries.limits import Answer, Limits
     from queries.neuron import NeuronPage
@@ -306,6 +308,16 @@ class Neurothek:
         with console_progress() as shown:
             return compared(shown)
 
+    def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> Saved:
+        """Publish what people see in vectors, all or nothing; each has fields as a line of `neurothek annotate` does.
+
+        Raises:
+            NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing is.
+        """
+        from queries.annotations import annotate as publish
+
+        return publish(self.warehouse, annotations, annotator=annotator)
+
     def export(self, folder: str | Path, *, dialects: Sequence[str] = (), progress: Progress | None = None) -> Manifest:
         """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot's.
 
@@ -359,6 +371,7 @@ _COMMANDS: Sequence[click.Command] = (
     neuron,
     compare,
     trace,
+    annotate,
     sql,
     dashboard,
     views,

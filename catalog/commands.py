@@ -332,11 +332,14 @@ def rename(ctx: click.Context, model: str, name: str) -> None:
 @common_options
 @click.pass_context
 def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
-    """Delete MODEL from the warehouse, or only what one job or one corpus says of it."""
+    """Delete MODEL and its annotations from the warehouse, or only what one job or one corpus says of it."""
     from catalog import maintenance
 
     what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])
     if not yes:
+        # A job can be run again: what people wrote is gone for good.
+        n_written = 0 if job or corpus else maintenance.count_annotations(ctx.obj.warehouse, model)
+        what += f" with the {n_written:,} annotations that people wrote" if n_written else ""
         click.confirm(f"Remove {what} from {ctx.obj.path}?", abort=True, err=True)
     deleted = maintenance.remove(ctx.obj.warehouse, model, job=job, corpus=corpus)
     note(f"removed {sum(deleted.values()):,} rows of {what}")

@@ -45,11 +45,12 @@ def import_(ctx: click.Context, folder: Path) -> None:
 @common_options
 @click.pass_context
 def merge(ctx: click.Context, other: Path) -> None:
-    """Add the models, texts and runs of the warehouse OTHER to this one; what both hold is taken once."""
+    """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once."""
     from catalog.merging import merge as join
 
     with console_progress() as progress:
         merged = join(ctx.obj.warehouse, other, progress=progress)
     models = f"{len(merged.models):,} new models ({', '.join(merged.models)})" if merged.models else "no new model"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
-    note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows")
+    noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
+    note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")

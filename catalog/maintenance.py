@@ -115,7 +115,7 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
 
 
 def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> dict[str, int]:
-    """Delete a model and what is staged of it, or only what one job or one corpus says of it.
+    """Delete a model with its annotations and what is staged of it, or only what one job or one corpus says of it.
 
     Corpora and tokenizers that no model uses any more go too, and a pin on what is no longer there.
 
@@ -137,12 +137,26 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
         deleted = _delete_facts(connection, model_id, job, corpus_id)
         if job is None and corpus is None:
+            row = first_row(connection, "delete from store.annotations where model_id = ?", [model_id])
+            deleted["annotations"] = int(row[0]) if row else 0
             for table in ("neuron_facts", "pins", "cluster_pins", "models"):
                 connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
         _delete_unused(connection)
         if job is not None or corpus is not None:
             rebuild_facts(connection, model_id)
     return deleted
+
+
+def count_annotations(warehouse: Warehouse, model: str) -> int:
+    """How many annotations of a model there are, which no job could measure again.
+
+    Raises:
+        ModelUnknown: there is no such model.
+    """
+    with warehouse.reader() as connection:
+        query = "select count(*) from store.annotations where model_id = ?"
+        row = first_row(connection, query, [_model_id(connection, model)])
+    return int(row[0]) if row else 0
 
 
 def _delete_facts(

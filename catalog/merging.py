@@ -1,6 +1,6 @@
 """Two people's warehouses become one: the other's models, texts and runs with numbers of this file, or nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,16 +79,18 @@ class Merged:
         extended: names of models that were there and now have more runs.
         n_runs: runs taken.
         n_rows: rows of measurements taken.
+        n_annotations: annotations taken.
     """
 
     models: tuple[str, ...]
     extended: tuple[str, ...]
     n_runs: int
     n_rows: int
+    n_annotations: int
 
 
 def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
-    """Add what another warehouse holds, in one transaction; models, texts and runs that both hold are taken once.
+    """Add what another warehouse holds, in one transaction; what both hold is taken once.
 
     The other file is only read. Pins come with models that are new.
 
@@ -113,7 +115,7 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
     if version_of(theirs) < LATEST:
         raise OtherOutdated(other)
-    wanted = ("runs of ", "rows of ", "dimensions exist")
+    wanted = ("runs of ", "rows of ", "dimensions exist", "annotations are of vectors", "key of annotations")
     for finding in broken(theirs, among=[one for one in checks() if one.name.startswith(wanted)], progress=Silent()):
         raise OtherUnsound(other, f"{finding.example} breaks the rule: {finding.law}")
 
@@ -182,6 +184,7 @@ def _merge(
         extended=tuple(_name(ours, one) for one in extended),
         n_runs=len(runs.new),
         n_rows=n_rows,
+        n_annotations=_copy_annotations(theirs, ours, numbering),
     )
 
 
@@ -204,16 +207,28 @@ def _copy_facts(
     return n_rows
 
 
+def _copy_annotations(theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering) -> int:
+    """Those of both people, on models of either: an annotation is known by its UUID, wherever it was made."""
+    known = {one for (one,) in ours.execute("select annotation_id from store.annotations").fetchall()}
+    query = "select annotation_id from store.annotations order by created_at, annotation_id"
+    new = [one for (one,) in theirs.execute(query).fetchall() if one not in known]
+    condition = "annotation_id in (select unnest($new))"
+    return _copy(theirs, ours, "annotations", condition, numbering, parameters={"new": new}) if new else 0
+
+
 def _copy(
     theirs: duckdb.DuckDBPyConnection,
     ours: duckdb.DuckDBPyConnection,
     table: str,
     condition: str,
     numbering: Numbering,
+    *,
+    parameters: Mapping[str, object] | None = None,
 ) -> int:
     """Copy some rows, a group at a time: neither all of a table is in memory, nor its order lost."""
     n_rows = 0
-    for batch in theirs.sql(f"select * from store.{table} where {condition}").to_arrow_reader(ROW_GROUP):
+    query = f"select * from store.{table} where {condition}"
+    for batch in theirs.sql(query, params=dict(parameters or {})).to_arrow_reader(ROW_GROUP):
         rows = numbering.renumbered(pl.DataFrame(batch))
         ours.register("handed_over", rows.to_arrow())
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+from catalog.annotation_tables import ANNOTATIONS
 from catalog.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.errors import NeurothekError
 from catalog.table import SCOPE_IDS, NotFinite, Scope, Table, TableMismatch
@@ -34,6 +35,7 @@ from catalog.weights_tables import (
 
 __all__ = [
     "ACTIVITY",
+    "ANNOTATIONS",
     "BY_NAME",
     "CLUSTERINGS",
     "CLUSTERS",
@@ -119,4 +121,4 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
 """The tables that each job fills."""
 
 DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
-BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS)}
+BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, ANNOTATIONS)}

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.addresses import find_neuron
 from queries.corpora import MeasuredCorpus, choose_corpora
 from queries.notebook import html_page, text_page
@@ -53,6 +53,13 @@ PUSHED_COLUMNS: Mapping[str, pl.DataType] = {
     "push_share": DOUBLE,
     "mean_score": DOUBLE,
 }
+ANNOTATION_COLUMNS: Mapping[str, pl.DataType] = {
+    "concept": TEXT,
+    "class": TEXT,
+    "tokens": pl.List(TEXT),
+    "annotator": TEXT,
+    "created_at": TIME,
+}
 POSITION_COLUMNS: Mapping[str, pl.DataType] = {
     "domain": TEXT,
     "n_sequences": BIG,
@@ -84,6 +91,8 @@ class NeuronPage:
         pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`; about
             the model's shown corpus, like `facts`.
         relatives: who is like it: its cluster and its nearest neighbours.
+        annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
+            concept says that somebody finds none.
         limit: how many tokens of a side the page shows; `tokens` has all.
     """
 
@@ -98,6 +107,7 @@ class NeuronPage:
     triggers: Triggers
     pushed: pl.DataFrame
     relatives: Relatives
+    annotations: pl.DataFrame
     limit: int = 10
 
     @property
@@ -153,6 +163,7 @@ class NeuronPage:
             Section(title, self.tokens.filter(pl.col("side") == side).select(columns).head(self.limit))
             for title, side in (("promotes", "promoted"), ("suppresses", "suppressed"))
         ]
+        sides += self._concepts()
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit)]
         contexts = self.contexts.select("activation", "domain", "before", "token", "after")
@@ -165,6 +176,12 @@ class NeuronPage:
             Section(f"strongest places in {self.corpus}", contexts),
             *self.relatives.sections(self.limit),
         ]
+
+    def _concepts(self) -> list[Section]:
+        if self.annotations.is_empty():
+            return []
+        shown = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
+        return [Section("concepts that people name in what it promotes", shown)]
 
     def _pushes(self) -> list[Section]:
         if self.pushed.is_empty() or self.facts["corpus"] != self.corpus:
@@ -204,6 +221,7 @@ class NeuronPage:
             "cluster": self.relatives.cluster,
             "mates": self.relatives.mates,
             "neighbours": self.relatives.neighbours,
+            "annotations": self.annotations,
         }
 
     def __repr__(self) -> str:
@@ -238,6 +256,7 @@ def neuron_page(
         triggers=neuron_triggers(connection, parameters, measured),
         pushed=_pushed(connection, parameters, facts),
         relatives=neuron_relatives(connection, parameters, facts),
+        annotations=framed(ask_records(connection, "neuron_annotations", parameters), ANNOTATION_COLUMNS),
         limit=limit,
     )
 

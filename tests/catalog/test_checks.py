@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -10,10 +11,13 @@ from click.testing import CliRunner
 
 import neurothek
 from catalog.checks import broken, check, checks
+from catalog.maintenance import remove
 from catalog.progress import Silent
 from catalog.tables import BY_NAME, FACTS, JOB_TABLES
 from catalog.warehouse import Warehouse
 from ingest.jobs.registry import NAMES as JOBS
+from queries import views
+from queries.annotations import annotate as publish
 from tests.support import ingests
 from tests.support.models import build
 
@@ -21,6 +25,9 @@ pytestmark = pytest.mark.xdist_group("checks")
 
 # One row each, changed so that the law of this name no longer holds.
 DAMAGE = {
+    "annotations are of vectors": "update store.annotations set neuron = 99999 where condition = 'value'",
+    "annotations name patterns": "update store.annotations set token_ids = token_ids[:3] where concept is not null",
+    "annotators saw the highest tokens": "update store.annotations set shown_token_ids = list_reverse(shown_token_ids)",
     "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
     "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
@@ -42,6 +49,41 @@ DAMAGE = {
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }
 
+CONCEPT = {"concept": "words", "class": "semantic", "ranks": [1, 2, 5, 9]}
+ANNOTATIONS: list[dict[str, Any]] = [
+    {"address": "tiny/L0N3", **CONCEPT},
+    {"address": "other/L1N2", "concept": None},
+    {"model": "tiny", "layer": 1, "condition": "random", "control_id": 0, **CONCEPT},
+]
+
+MORE_DAMAGE = {
+    "annotations are of vectors": (
+        "update store.annotations set model_id = 99",
+        "update store.annotations set layer = 2",
+        "update store.annotations set condition = 'noise'",
+        "update store.annotations set neuron = null",
+        "update store.annotations set control_id = 1 where condition = 'value'",
+        "update store.annotations set control_id = 10 where condition = 'random'",
+        "update store.annotations set neuron = 1 where condition = 'random'",
+    ),
+    "annotations name patterns": (
+        "update store.annotations set class = 'nouns' where concept is not null",
+        "update store.annotations set class = null where concept is not null",
+        "update store.annotations set class = 'names' where concept is null",
+        "update store.annotations set token_ids = shown_token_ids where concept is null",
+        "update store.annotations set concept = ' ' where concept is not null",
+        "update store.annotations set annotator = 'all'",
+        "update store.annotations set token_ids = list_append(token_ids, token_ids[1]) where concept is not null",
+        "update store.annotations set token_ids = list_append(token_ids, -1) where concept is not null",
+    ),
+    "annotators saw the highest tokens": (
+        "update store.annotations set shown_token_ids = shown_token_ids[2:] where condition = 'value'",
+        "update store.annotations set shown_token_ids = []",
+        "update store.annotations set shown_token_ids = list_append(shown_token_ids, shown_token_ids[1])",
+    ),
+}
+"""Other ways to break the laws of what people write, which no job's tests go through."""
+
 FILLED = {table.name for job in JOBS for table in JOB_TABLES[job]}
 UNFILLED = {table.name for table in FACTS} - FILLED
 
@@ -59,6 +101,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     for seed, name in enumerate(("tiny", "other")):
         model = build(folder / name, "opt", d_ffn=24, seed=seed)
         ingests.measure(warehouse, model, ingests.request(corpora, jobs=tuple(JOBS)))
+    publish(warehouse, ANNOTATIONS, annotator="anna")
     return warehouse
 
 
@@ -99,6 +142,21 @@ def test_every_law_notices_its_damage(warehouse: Warehouse) -> None:
     damages = [(law, damage) for law, damage in DAMAGE.items() if is_about_what_was_measured(law)]
     assert len(damages) > 10
     assert unnoticed(warehouse, damages) == []
+
+
+def test_laws_of_annotations_notice_all_of_their_damage(warehouse: Warehouse) -> None:
+    damages = [(law, damage) for law, some in MORE_DAMAGE.items() for damage in some]
+    assert unnoticed(warehouse, damages) == []
+
+
+def test_annotations_outlive_the_controls_that_were_judged(warehouse: Warehouse, tmp_path: Path) -> None:
+    copy = Warehouse(tmp_path / "copy.duckdb", views=views)
+    copy.path.write_bytes(warehouse.path.read_bytes())
+    remove(copy, "tiny", job="controls")
+    assert check(copy) == []
+    with copy.reader() as connection:
+        kept = connection.execute("select count(*) from store.annotations where condition = 'random'").fetchall()
+    assert kept == [(1,)]
 
 
 def test_every_key_notices_a_row_that_is_there_twice(warehouse: Warehouse) -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+import neurothek
 from catalog.checks import check
 from catalog.maintenance import (
     ClusteringMissing,
@@ -15,6 +17,7 @@ from catalog.maintenance import (
     ModelUnknown,
     NameInUse,
     NameInvalid,
+    count_annotations,
     pin,
     remove,
     rename,
@@ -24,6 +27,7 @@ from catalog.staging import RunManifest, now, staged_manifests, staged_run
 from catalog.tables import JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, WarehouseMissing
 from queries import views
+from queries.annotations import annotate
 from tests.support import publications as made
 
 
@@ -78,6 +82,23 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     assert rows(warehouse, "select * from store.postings") == before
     assert rows(warehouse, "select sha256 from store.tokenizers") == [("t1",)]
     assert rows(warehouse, "select distinct model_id from store.neuron_facts") == [(1,)]
+
+
+def test_annotations_go_with_their_model_alone(warehouse: Warehouse) -> None:
+    other = made.model("other", weights="w1", tokenizer="t1")
+    made.publish_job(warehouse, "projections", made.weights_frames(4), record=other)
+    said = {"annotator": "anna", "concept": "words", "class": "names", "ranks": [1, 2, 3, 4]}
+    annotate(warehouse, [{"address": f"{model}/L0N{n}", **said} for model in ("tiny", "other") for n in range(3)])
+    rename(warehouse, "tiny", "renamed")
+    remove(warehouse, "renamed", job="activity")
+    remove(warehouse, "renamed", corpus="text")
+    assert count_annotations(warehouse, "renamed") == 3
+    asked = CliRunner().invoke(neurothek.main, ["remove", "renamed", "--warehouse", str(warehouse.path)], input="n\n")
+    assert "Remove model renamed with the 3 annotations that people wrote from" in asked.output
+    assert remove(warehouse, "renamed")["annotations"] == 3
+    assert rows(warehouse, "select model_id, count(*) from store.annotations group by model_id") == [(1, 3)]
+    with pytest.raises(ModelUnknown):
+        count_annotations(warehouse, "renamed")
 
 
 def test_the_clustering_with_most_clusters_is_shown_unless_another_is_pinned(warehouse: Warehouse) -> None:

@@ -23,6 +23,7 @@ from catalog.tables import FACTS
 from catalog.warehouse import Warehouse, WarehouseMissing
 from ingest.jobs.registry import NAMES as JOBS
 from queries import views
+from queries.annotations import annotate
 from tests.support import ingests
 from tests.support.models import build
 
@@ -158,10 +159,55 @@ def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_p
     refused(ours, theirs.path, OtherOutdated, "is of an earlier release; bring it up to date")
 
 
+NOTHING = {"concept": None}
+PATTERN = {"concept": "words", "class": "semantic", "ranks": [1, 2, 3, 4]}
+
+
+def annotations(warehouse: Warehouse) -> list[tuple[Any, ...]]:
+    query = "select model, layer, neuron, annotator, concept, tokens, annotation_id from annotations order by all"
+    with warehouse.reader() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return found
+
+
+def test_annotations_of_both_people_are_kept_and_taken_once(
+    folder: Path, ours: Warehouse, theirs: Warehouse, tmp_path: Path
+) -> None:
+    annotate(theirs, [{"address": "other/L0N1", **PATTERN}, {"address": "gpt/L1N2", **NOTHING}], annotator="ben")
+    annotate(ours, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna")
+    # Somebody else judged the same vector of the same model, with nothing else that is new.
+    colleague = copied(folder / "a.duckdb", tmp_path / "colleague.duckdb")
+    annotate(colleague, [{"address": "tiny/L0N1", **NOTHING}], annotator="carl")
+    expected = sorted([*annotations(ours), *annotations(theirs), *annotations(colleague)], key=repr)
+    assert merge(ours, theirs.path).n_annotations == 2
+    merged = merge(ours, colleague.path)
+    assert (merged.models, merged.n_runs, merged.n_annotations) == ((), 0, 1)
+    assert sorted(annotations(ours), key=repr) == expected
+    assert len(expected) == 4
+    assert [merge(ours, other.path).n_annotations for other in (theirs, colleague)] == [0, 0]
+    assert sorted(annotations(ours), key=repr) == expected
+    assert check(ours) == []
+
+
+def test_of_one_persons_two_judgements_the_later_counts(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
+    laptop = copied(folder / "a.duckdb", tmp_path / "laptop.duckdb")
+    annotate(laptop, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna")
+    annotate(ours, [{"address": "tiny/L0N1", **NOTHING}], annotator="anna")
+    merge(ours, laptop.path)
+    with ours.reader() as connection:
+        kept = connection.execute("select concept, is_latest from annotations order by created_at").fetchall()
+        counted = connection.execute("select n_concepts, n_judgements from concept_share").fetchall()
+    assert kept == [("words", False), (None, True)]
+    assert counted == [(0, 1), (0, 1)]
+    # A judgement here and now stands in place of both.
+    assert annotate(ours, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna").n_replaced == 2
+
+
 def test_every_table_of_the_store_is_merged(ours: Warehouse) -> None:
     owned = {table for tables in _OWNED.values() for table in tables}
     with ours.reader() as connection:
-        assert set(store_tables(connection)) == owned | {table.name for table in FACTS} | {"runs"} | REBUILT
+        taken = owned | {table.name for table in FACTS} | {"runs", "annotations"}
+        assert set(store_tables(connection)) == taken | REBUILT
 
 
 def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
@@ -169,4 +215,7 @@ def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
     answer = CliRunner().invoke(neurothek.main, arguments)
     assert (answer.exit_code, "took 2 new models (gpt, other): " in answer.stderr) == (0, True)
     again = CliRunner().invoke(neurothek.main, arguments)
-    assert (again.exit_code, "took no new model: 0 runs of 0 rows" in again.stderr) == (0, True)
+    assert (again.exit_code, "took no new model: 0 runs of 0 rows\n" in again.stderr) == (0, True)
+    annotate(theirs, [{"address": "gpt/L1N2", **NOTHING}], annotator="ben")
+    more = CliRunner().invoke(neurothek.main, arguments)
+    assert (more.exit_code, "0 runs of 0 rows and 1 annotations" in more.stderr) == (0, True)

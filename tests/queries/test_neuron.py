@@ -7,7 +7,14 @@ import pytest
 
 from queries import errors
 from queries.addresses import find_neuron
-from queries.neuron import CONTEXT_COLUMNS, DOMAIN_COLUMNS, POSITION_COLUMNS, TOKEN_COLUMNS, neuron_page
+from queries.neuron import (
+    ANNOTATION_COLUMNS,
+    CONTEXT_COLUMNS,
+    DOMAIN_COLUMNS,
+    POSITION_COLUMNS,
+    TOKEN_COLUMNS,
+    neuron_page,
+)
 from queries.profiles import frequencies, sparkline
 from tests.support.warehouse import address, hand_made, neurons_of
 
@@ -37,6 +44,24 @@ def test_every_address_leads_to_its_neuron(full: duckdb.DuckDBPyConnection) -> N
 def test_bad_addresses(full: duckdb.DuckDBPyConnection, text: str, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         neuron_page(full, text)
+
+
+def test_a_page_shows_what_people_see_in_the_neuron(full: duckdb.DuckDBPyConnection) -> None:
+    counts = []
+    for neuron in neurons_of(0):
+        own = [row for row in MADE.rows["annotations"] if (row["model_id"], row["layer"], row["neuron"]) == neuron]
+        latest = {
+            who: max(r["created_at"] for r in own if r["annotator"] == who) for who in {r["annotator"] for r in own}
+        }
+        said = {(r["annotator"], r["concept"], r["class"]) for r in own if r["created_at"] == latest[r["annotator"]]}
+        page = neuron_page(full, address(neuron))
+        found = page.annotations.select("annotator", "concept", "class").rows()
+        assert (set(found), len(found)) == (said, len(said))
+        assert dict(page.annotations.schema) == dict(ANNOTATION_COLUMNS)
+        shown = [section for section in page.sections() if section.title.startswith("concepts that people name")]
+        assert len(shown) == bool(said)
+        counts.append(len(said))
+    assert max(counts) > 2
 
 
 def test_page_of_a_planted_neuron(full: duckdb.DuckDBPyConnection) -> None:

@@ -14,6 +14,13 @@ SECTORS = (4, 2)
 
 N_NEIGHBOURS = 3
 
+CONTROLS = {
+    ("random", 0): [1, 3, 5, 7, 8],
+    ("random", 1): [2, 3, 5, 7, 8],
+    ("ffn_update", 0): [9, 8, 6, 3, 2],
+}
+"""Kind and number of every layer's controls -> the ids of their highest tokens, which both tokenizers have."""
+
 
 @dataclass(frozen=True)
 class Plane:
@@ -108,13 +115,13 @@ class Plane:
                 }
 
     def control_rows(self) -> Iterator[Row]:
-        """Rows of `controls`: two random vectors a layer."""
+        """Rows of `controls`: two random vectors a layer, and one FFN update."""
         for layer in range(self.n_layers):
-            for control_id in range(2):
+            for (kind, control_id), token_ids in CONTROLS.items():
                 yield {
                     "model_id": self.model_id,
                     "layer": layer,
-                    "kind": "random",
+                    "kind": kind,
                     "control_id": control_id,
                     "value_norm": 1.0,
                     "score_mean": 0.5,
@@ -122,8 +129,8 @@ class Plane:
                     "score_skewness": 0.0,
                     "score_kurtosis": 0.0,
                     "score_negative_share": 0.5,
-                    "top_token_ids": [1 + control_id, 3],
-                    "top_scores": [4.5, 2.5],
+                    "top_token_ids": token_ids,
+                    "top_scores": [4.5, 2.5, 2.0, 1.5, 1.0],
                     "bottom_token_ids": [4],
                     "bottom_scores": [-3.5],
                 }

@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 
 from queries import views
+from tests.support.annotations import annotation_rows
 from tests.support.profiles import by_the_definition
 from tests.support.relatives import Plane
 
@@ -124,6 +125,9 @@ def hand_made() -> Measurements:
         _choose_corpus(data, model_id, plan)
     for model_id, plan in enumerate(MODELS):
         _add_facts(data, model_id, plan)
+    # Of all but the last model.
+    judged = [row for row in data.rows["projections"] if row["model_id"] < len(MODELS) - 1]
+    data.rows["annotations"] = list(annotation_rows(judged, data.rows["controls"]))
     data.rows["postings"].sort(
         key=lambda row: (row["model_id"], row["token_id"], row["side"], row["rank"], row["layer"], row["neuron"])
     )

@@ -1,0 +1,33 @@
+-- The highest tokens of some vectors of one model, best first; vectors without a list are left out.
+with wanted as (
+    select unnest($conditions::varchar[]) as condition, unnest($layers::smallint[]) as layer,
+        unnest($numbers::integer[]) as number
+),
+listed as (
+    select wanted.condition, wanted.layer, wanted.number, list_slice(measured.top_token_ids, 1, $n_shown) as token_ids
+    from wanted
+    inner join store.projections as measured
+        on measured.model_id = $model_id and measured.layer = wanted.layer and measured.neuron = wanted.number
+    where wanted.condition = 'value'
+    union all
+    select wanted.condition, wanted.layer, wanted.number, list_slice(measured.top_token_ids, 1, $n_shown) as token_ids
+    from wanted
+    inner join store.controls as measured
+        on measured.model_id = $model_id and measured.layer = wanted.layer
+        and measured.kind = wanted.condition and measured.control_id = wanted.number
+),
+places as (
+    select condition, layer, number, unnest(token_ids) as token_id, generate_subscripts(token_ids, 1) as rank
+    from listed
+)
+select
+    places.condition,
+    places.layer,
+    places.number,
+    list(places.token_id order by places.rank) as token_ids,
+    list(coalesce(tokens.text, '') order by places.rank) as tokens,
+from places
+left join store.tokens as tokens
+    on tokens.token_id = places.token_id
+    and tokens.tokenizer_id = (select tokenizer_id from store.models where model_id = $model_id)
+group by places.condition, places.layer, places.number
