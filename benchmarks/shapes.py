@@ -63,6 +63,7 @@ def tokenizer(size: int = TOKENS) -> Tokenizer:
         _backend=tokenizers.Tokenizer(tokenizers.models.BPE()),
         _can_cut=False,
         _byte_level=True,
+        _byte_fallback=False,
     )
 
 

@@ -30,6 +30,8 @@ MODELS = Table(
         "n_parameters_embedding": BIG,
         "n_neurons": BIG,
         "training_tokens": BIG,
+        "has_parallel_residual": FLAG,
+        "settings": TEXT,
     },
     nullable=frozenset({"variant", "revision", "training_tokens"}),
 )

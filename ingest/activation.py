@@ -1,4 +1,4 @@
-"""When a coefficient counts as active ([V] 3; beyond ReLU ours)."""
+"""When a neuron counts as active ([V] 3; beyond ReLU ours)."""
 
 from dataclasses import dataclass
 
@@ -11,30 +11,43 @@ from ingest.architectures import Shape
 
 @dataclass(frozen=True)
 class ActivationRule:
-    """m != 0 where the non-linearity has exact zeros, else m > threshold.
+    """m != 0 where the non-linearity has exact zeros, else m > threshold; in a gated FFN gate > 0.
 
     Attributes:
         threshold: active above this; None: active where not exactly zero.
+        is_of_gate: whether the gate's pre-activation is held against the threshold instead of the coefficient.
     """
 
     threshold: float | None
+    is_of_gate: bool = False
 
     @classmethod
     def of(cls, shape: Shape, *, active_above: float | None = None) -> "ActivationRule":
-        """The rule of an architecture, or the one a person asked for."""
+        """The rule of an architecture, or the one a person asked for, which is one of coefficients."""
         if active_above is not None:
             return cls(active_above)
+        if shape.is_gated:
+            return cls(0.0, is_of_gate=True)
         return cls(None if shape.has_exact_zeros else 0.0)
 
     def __str__(self) -> str:
-        return "m != 0" if self.threshold is None else f"m > {self.threshold:g}"
+        return "m != 0" if self.threshold is None else f"{'gate' if self.is_of_gate else 'm'} > {self.threshold:g}"
 
-    def mark_(self, active: Float[Tensor, "*shape"], coefficients: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """[*shape] write 1 into `active` where a coefficient is active, else 0, and return it."""
+    def decisive(
+        self, coefficients: Float[Tensor, "*shape"], gates: Float[Tensor, "*shape"] | None
+    ) -> Float[Tensor, "*shape"]:
+        """[*shape] what `mark_` and `active` are to be asked about: the coefficients, or the gates."""
+        if not self.is_of_gate:
+            return coefficients
+        assert gates is not None
+        return gates
+
+    def mark_(self, active: Float[Tensor, "*shape"], decisive: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """[*shape] write 1 into `active` where a neuron is active, else 0, and return it."""
         if self.threshold is None:
-            return torch.ne(coefficients, 0, out=active)
-        return torch.gt(coefficients, self.threshold, out=active)
+            return torch.ne(decisive, 0, out=active)
+        return torch.gt(decisive, self.threshold, out=active)
 
-    def active(self, coefficients: Float[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
-        """[*shape] whether each coefficient is active."""
-        return coefficients != 0 if self.threshold is None else coefficients > self.threshold
+    def active(self, decisive: Float[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
+        """[*shape] whether each neuron is active."""
+        return decisive != 0 if self.threshold is None else decisive > self.threshold

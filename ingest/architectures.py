@@ -1,10 +1,11 @@
 """One view of every supported language model: its embedding, its blocks and their feed-forward neurons.
 
 A neuron is one row of the hidden layer of a block's feed-forward network (FFN). Its coefficient m is the activation
-after the non-linearity, and m times its value vector v is what it adds to the residual stream, so that a block's FFN
-output is the sum of m * v over its neurons, plus a bias that belongs to no neuron ([G] 3).
+after the non-linearity (in a gated FFN act(gate) * up), and m times its value vector v is what it adds to the residual
+stream: a block's FFN output is the sum of m * v over its neurons, plus a bias that belongs to no neuron ([G] 3).
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -15,10 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
-from ingest.families.blocks import Block, BlockOutput
+from ingest.families.blocks import Block, BlockOutput, Layout
+from ingest.families.norms import Norm
 from ingest.families.parameters import Parameters
-from ingest.families.shapes import EXACT_ZEROS, Norm, Shape
-from ingest.families.table import Skeleton, family_of, skeleton
+from ingest.families.rotary import Rotary
+from ingest.families.shapes import EXACT_ZEROS, Shape
+from ingest.families.skeletons import Skeleton, family_of, skeleton
 from ingest.model_errors import SequenceTooLong
 from ingest.training_errors import DeviceMissing
 from ingest.weights import Checkpoint
@@ -97,13 +100,15 @@ class Transformer:
         self.device, self.dtype = device, dtype
         self._family, self._built, self._parameters, self._resident = built.family, built, parameters, resident
         self._is_post_norm = built.family.is_post_norm(built.config)
+        self._is_parallel = built.family.is_parallel(built.config)
         self._layers = list(built.model.get_submodule(built.family.layers).children())
         self._loaded: set[int] = set()
         self._project_in = self._filled(built.family.project_in)
         self._project_out = self._filled(built.family.project_out)
         self._final_norm = self._filled(built.family.final_norm)
         self._tokens = self._table(built.family.tokens)
-        self._positions = self._table(built.family.positions)
+        self._positions = None if built.family.positions is None else self._table(built.family.positions)
+        self._rotary = self._angles(built.family.rotary)
         self.shape = self._described()
 
     def embed(self, ids: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time d_model"]:
@@ -115,11 +120,13 @@ class Transformer:
         length = ids.shape[1]
         if length > self.shape.context_length:
             raise SequenceTooLong(length, self.shape.context_length)
-        first = self._family.position_offset
         with torch.inference_mode():
             tokens = self._here(functional.embedding(ids.to(self._tokens.device), self._tokens))
             if self._project_in is not None:
                 tokens = self._project_in(tokens)
+            if self._positions is None:
+                return tokens
+            first = self._family.position_offset
             return tokens + self._here(self._positions[first : first + length])
 
     @contextmanager
@@ -130,7 +137,9 @@ class Transformer:
             self._fill(module, f"{self._family.layers}.{layer}")
             self._loaded.add(layer)
         try:
-            yield Block(module, self._family, is_post_norm=self._is_post_norm)
+            window = self._family.window(self._built.config, layer)
+            layout = Layout(self._family, self._is_post_norm, self._is_parallel, window)
+            yield Block(module, layout, self._rotary)
         finally:
             if not self._resident:
                 module.to("meta")
@@ -157,24 +166,23 @@ class Transformer:
         return self._rows(layer, self._family.values, of="inputs")
 
     def key_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
-        """[d_ffn d_model] row i is what neuron i compares its input with ([G] 3)."""
+        """[d_ffn d_model] row i is what neuron i, or its gate, compares its input with ([G] 3)."""
         return self._rows(layer, self._family.keys, of="outputs")
 
     def key_bias(self, layer: int) -> Float[Tensor, " d_ffn"]:
-        """[d_ffn] what is added to a neuron's pre-activation; 0 where the model has no biases."""
+        """[d_ffn] what is added to a neuron's, or its gate's, pre-activation; 0 where the model has no biases."""
         return self._bias(layer, self._family.keys, width=self.shape.d_ffn)
 
     def value_bias(self, layer: int) -> Float[Tensor, " d_model"]:
         """[d_model] what the FFN adds to the stream beside its neurons; 0 where the model has no biases."""
         return self._bias(layer, self._family.values, width=self.shape.d_model)
 
-    def ffn_norm(self, layer: int) -> tuple[Float[Tensor, " d_model"], Float[Tensor, " d_model"]] | None:
-        """([d_model], [d_model]) gamma and beta of the norm before the FFN; None for post-norm blocks."""
+    def ffn_norm(self, layer: int) -> Norm | None:
+        """The norm before the FFN; None for post-norm blocks."""
         if self._is_post_norm:
             return None
         path = self._family.ffn_norm
-        norm = self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
-        return norm.gamma, norm.beta
+        return self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
 
     def final_norm(self) -> Norm | None:
         """The norm before the unembedding; None where the model has none."""
@@ -193,11 +201,13 @@ class Transformer:
 
     def _described(self) -> Shape:
         config, family = self._built.config, self._family
-        head = [] if self._parameters.is_tied else [f"{family.head}.weight"]
-        embeddings = [f"{family.tokens}.weight", f"{family.positions}.weight", *head]
+        head = None if self._parameters.is_tied else family.head
+        embeddings = [f"{path}.weight" for path in (family.tokens, family.positions, head) if path is not None]
+        settings = {name: getattr(config, name) for name in family.settings}
+        activation = getattr(config, family.activation)
         return Shape(
             architecture=family.architecture,
-            activation=config.activation_function,
+            activation=activation,
             norm_position="post" if self._is_post_norm else "pre",
             position_encoding=self._position_encoding(),
             n_layers=len(self._layers),
@@ -208,7 +218,9 @@ class Transformer:
             context_length=config.max_position_embeddings,
             n_parameters=self._parameters.count(),
             n_parameters_embedding=self._parameters.count(embeddings),
-            has_exact_zeros=config.activation_function in EXACT_ZEROS,
+            has_exact_zeros=activation in EXACT_ZEROS,
+            has_parallel_residual=self._is_parallel,
+            settings=json.dumps(settings, sort_keys=True) if settings else "",
         )
 
     def _width(self) -> int:
@@ -216,7 +228,9 @@ class Transformer:
         assert isinstance(values.weight, Tensor)
         return values.weight.shape[0 if isinstance(values, Conv1D) else 1]
 
-    def _position_encoding(self) -> Literal["learned", "none"]:
+    def _position_encoding(self) -> Literal["learned", "none", "rotary"]:
+        if self._positions is None:
+            return "rotary"
         return "learned" if bool(self._positions.any()) else "none"
 
     def _rows(self, layer: int, path: str, *, of: Literal["inputs", "outputs"]) -> Float[Tensor, "d_ffn d_model"]:
@@ -233,7 +247,11 @@ class Transformer:
         return self._float32(self._name(layer, f"{path}.bias"))
 
     def _norm(self, module: nn.Module, path: str) -> Norm:
-        assert isinstance(module, nn.LayerNorm)
+        if not isinstance(module, nn.LayerNorm):
+            # Each family of transformers has an RMS norm of its own.
+            assert isinstance(module.variance_epsilon, float)
+            gamma = self._float32(f"{path}.weight")
+            return Norm(gamma, torch.zeros_like(gamma), module.variance_epsilon, is_centred=False)
         if not module.elementwise_affine:
             width = self.shape.d_model
             return Norm(torch.ones(width, device=self.device), torch.zeros(width, device=self.device), module.eps)
@@ -252,6 +270,13 @@ class Transformer:
         """An embedding table: whole on the device if it may stay there, else mapped from disk and read by rows."""
         table = self._parameters.read(f"{path}.weight")
         return self._here(table) if self._resident and self.device.type != "cpu" else table
+
+    def _angles(self, path: str | None) -> Rotary | None:
+        if path is None:
+            return None
+        # On the meta device its angles were only shapes: they are no weights, and are made anew.
+        module = type(self._built.model.get_submodule(path))(self._built.config)
+        return Rotary(module, self.device)
 
     def _filled(self, path: str | None) -> nn.Module | None:
         if path is None:

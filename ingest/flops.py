@@ -5,12 +5,13 @@ from ingest.footprints import Extent
 
 
 def block_flops(shape: Shape, sequence_length: int) -> int:
-    """Of one id through one block: four projections of attention, scores and sums over the sequence, both FFN maps.
+    """Of one id through one block: four projections of attention, scores and sums over the sequence, the FFN's maps.
 
     Every id is taken to look at the whole sequence, as the usual kernels compute it before they mask; embeddings, norms
-    and biases are left out, which are below one percent.
+    and biases are left out, which are below one percent. Every head is taken to have keys and values of its own.
     """
-    projections = 4 * shape.d_model * shape.d_model + 2 * shape.d_model * shape.d_ffn
+    maps = 3 if shape.is_gated else 2
+    projections = 4 * shape.d_model * shape.d_model + maps * shape.d_model * shape.d_ffn
     attention = 2 * sequence_length * shape.d_model
     return 2 * (projections + attention)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from ingest.architectures import Norm, Transformer
 from ingest.tokenization import Tokenizer
@@ -33,14 +32,14 @@ class Lens:
         """[streams vocab] logits of the unmasked tokens."""
         streams = streams.float()
         if self.norm is not None:
-            streams = functional.layer_norm(streams, streams.shape[-1:], self.norm.gamma, self.norm.beta, self.norm.eps)
+            streams = self.norm(streams)
         return streams @ self.vocabulary.rows.T
 
     def divisors(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, " streams"]:
-        """[streams] what the final norm divides a stream by, sqrt(variance + eps); 1 where there is no final norm."""
+        """[streams] what the final norm divides a stream by; 1 where there is no final norm."""
         if self.norm is None:
             return torch.ones(len(streams), device=streams.device)
-        return (streams.float().var(1, correction=0) + self.norm.eps).sqrt()
+        return self.norm.divisors(streams)
 
 
 def tops(logits: Float[Tensor, "streams vocab"]) -> tuple[Float[Tensor, " streams"], Int[Tensor, " streams"]]:

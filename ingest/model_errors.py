@@ -113,6 +113,16 @@ class MaskedModel(ArchitectureUnsupported):
         )
 
 
+class ConfigUnsupported(NeurothekError):
+    """A model of a known family in a shape that is not known here."""
+
+    def __init__(self, folder: Path, architecture: str, found: str, supported: Sequence[str]) -> None:
+        super().__init__(
+            f"the {architecture} model in {folder} has {found}, which is not supported; "
+            f"supported are {', '.join(supported)}"
+        )
+
+
 class WeightsMissing(NeurothekError):
     """A folder without weight files, or with a part of them."""
 

@@ -6,7 +6,6 @@ import polars as pl
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from catalog.tables import NORM_OVERLAPS
 from ingest.architectures import Norm
@@ -31,7 +30,7 @@ class NormOverlap:
         overlaps: tuple[float | None, float | None] = (None, None)
         if self._norm is not None:
             raw = self._top(vectors)
-            normed, unbiased = (self._top(_normalized(vectors, self._norm, bias=bias)) for bias in (True, False))
+            normed, unbiased = (self._top(self._norm(vectors, bias=bias)) for bias in (True, False))
             overlaps = (mean_overlap(raw, normed), mean_overlap(raw, unbiased))
         row = (layer, kind, *overlaps, vectors.shape[0])
         return pl.DataFrame([row], schema=dict(NORM_OVERLAPS.columns), orient="row")
@@ -47,9 +46,3 @@ def mean_overlap(one: Int[Tensor, "n k"], other: Int[Tensor, "n k"]) -> float:
     both = torch.cat([one, other], dim=1).sort(dim=1).values
     common = (both[:, 1:] == both[:, :-1]).sum(1).double()
     return float((common / (both.shape[1] - common)).mean())
-
-
-def _normalized(vectors: Float[Tensor, "n d_model"], norm: Norm, *, bias: bool) -> Float[Tensor, "n d_model"]:
-    with torch.inference_mode():
-        beta = norm.beta if bias else None
-        return functional.layer_norm(vectors, (vectors.shape[1],), norm.gamma, beta, norm.eps)

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -318,7 +318,7 @@ def _identity(work: Work, job: Job, corpus: Corpus | None) -> RunIdentity:
         version=job.version,
         model=work.model.name,
         weights_sha256=row["weights_sha256"],
-        shape=asdict(work.transformer.shape),
+        shape=work.transformer.shape.identity(),
         tokenizer_sha256=work.tokenizer.sha256,
         corpus_sha256=corpus.sha256 if corpus else None,
         sequence_length=corpus.sequence_length if corpus else None,

@@ -52,6 +52,8 @@ def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer) -> 
         "n_parameters_embedding": shape.n_parameters_embedding,
         "n_neurons": shape.n_layers * shape.d_ffn,
         "training_tokens": said.get("training_tokens"),
+        "has_parallel_residual": shape.has_parallel_residual,
+        "settings": shape.settings,
     }
     known = {
         "name": checkpoint.name,

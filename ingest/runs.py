@@ -12,7 +12,14 @@ from catalog.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
 
 # What config.json decides beside the weights.
-_CONFIGURED = ("architecture", "activation", "norm_position", "n_heads", "context_length")
+_CONFIGURED = (
+    "architecture",
+    "activation",
+    "norm_position",
+    "n_heads",
+    "context_length",
+    "has_parallel_residual",
+)
 _LIBRARIES = ("neurothek", "torch", "transformers", "tokenizers", "duckdb", "polars", "numpy")
 
 
@@ -102,9 +109,16 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         raise NameTaken(model.name)
     if before["tokenizer_sha256"] != model.tokenizer.item(0, "sha256"):
         raise TokenizerChanged(model.name)
-    changed = [name for name in _CONFIGURED if before[name] != now[name]]
+    there, asked = _configured(before), _configured(now)
+    changed = [name for name in there | asked if there.get(name) != asked.get(name)]
     if changed:
-        raise ModelChanged(model.name, [_difference(name, before[name], now[name]) for name in changed])
+        raise ModelChanged(model.name, [_difference(name, there.get(name), asked.get(name)) for name in changed])
+
+
+def _configured(model: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row of `models` says of a config.json."""
+    settings: dict[str, Any] = json.loads(model["settings"] or "{}")
+    return {name: model[name] for name in _CONFIGURED} | settings
 
 
 def versions() -> str:

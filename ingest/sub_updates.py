@@ -58,8 +58,8 @@ class Scores:
 
     Attributes:
         raw: [positions k] m (e . v), [G] eq. 2.
-        logit: [positions k] m e . (gamma (v - mean v)) / sd(stream): the change of its logit if the final norm's
-            divisor stood still [ours]; raw where there is no final norm.
+        logit: [positions k] m e . (gamma (v - mean v)) / sd(stream), or m e . (gamma v) / rms(stream): the change of
+            its logit if the final norm's divisor stood still [ours]; raw where there is no final norm.
     """
 
     raw: Float[Tensor, "positions k"]
@@ -147,10 +147,8 @@ def scores(
     raw = coefficients * torch.einsum("pkd,pd->pk", values, embeddings)
     if lens.norm is None:
         return Scores(raw, raw)
-    scaled = embeddings * lens.norm.gamma
-    # e . (gamma (v - mean v)) = v . (gamma e - mean(gamma e)): centring the token is centring every value vector.
-    centred = scaled - scaled.mean(1, keepdim=True)
-    return Scores(raw, coefficients * torch.einsum("pkd,pd->pk", values, centred) / divisors[:, None])
+    readers = lens.norm.readers_(embeddings)
+    return Scores(raw, coefficients * torch.einsum("pkd,pd->pk", values, readers) / divisors[:, None])
 
 
 def _first(order: Int[Tensor, "positions n"], wanted: Bool[Tensor, "positions n"], k: int) -> Chosen:

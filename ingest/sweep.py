@@ -23,8 +23,19 @@ Order = Literal["chunks", "layers"]
 class Observer(Protocol):
     """Watches one layer of one chunk."""
 
-    def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
-        """Take in the coefficients of one batch; batches come in the order of the corpus."""
+    def observe(
+        self,
+        batch: Batch,
+        coefficients: Float[Tensor, "batch time d_ffn"],
+        gates: Float[Tensor, "batch time d_ffn"] | None = None,
+    ) -> None:
+        """Take in what the neurons did with one batch; batches come in the order of the corpus.
+
+        Args:
+            batch: the batch.
+            coefficients: the neurons' activations.
+            gates: the pre-activations of their gates, None where the FFN has none.
+        """
 
     def result(self) -> pl.DataFrame:
         """What was seen, ready to be folded with the other chunks'."""
@@ -126,6 +137,6 @@ class _Pass:
             output = block(stream)
             streams.save(batch, output.stream)
             for observer in observers:
-                observer.observe(batch, output.coefficients)
+                observer.observe(batch, output.coefficients, output.gates)
         if observers:
             self.sink(layer, number, [observer.result() for observer in observers])

@@ -15,6 +15,8 @@ from ingest.sweep import Order
 _STREAMS = 10
 # Pre-activation, activation, and what observers copy of it, in units of batch x d_ffn.
 _ACTIVATIONS = 3
+# In a gated FFN, the gate before and after its non-linearity beside the other map.
+_GATES = 2
 # Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
 _PROCESS_BYTES = 128 << 20
 # Beyond so many times what is needed, freed memory need not go back to the system at once.
@@ -241,7 +243,8 @@ class _Asked:
 
     def _block_at_work(self) -> int:
         shape = self.model.shape
-        return self.batch_tokens * (_STREAMS * shape.d_model + _ACTIVATIONS * shape.d_ffn) * max(self.model.itemsize, 4)
+        activations = _ACTIVATIONS + _GATES * shape.is_gated
+        return self.batch_tokens * (_STREAMS * shape.d_model + activations * shape.d_ffn) * max(self.model.itemsize, 4)
 
     def _chunk_stream_bytes(self) -> int:
         tokens = max(corpora.CHUNK_TOKENS, self.extent.sequence_length)

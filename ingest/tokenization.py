@@ -23,6 +23,8 @@ FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece
 CHARACTERS_AT_ONCE = 1 << 18
 # A long text is cut at the first end of a word after so many characters.
 CHARACTERS_A_CUT = 1 << 15
+# How SentencePiece writes the bytes of a character that it has no piece for.
+SINGLE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 WORD_END = re.compile(r"[0-9A-Za-z](?= )")
 
 
@@ -51,6 +53,7 @@ class Tokenizer:
     _backend: tokenizers.Tokenizer = field(repr=False)
     _can_cut: bool = field(repr=False)
     _byte_level: bool = field(repr=False)
+    _byte_fallback: bool = field(repr=False)
 
     @property
     def vocab_size(self) -> int:
@@ -116,6 +119,9 @@ class Tokenizer:
             return piece
         if self._byte_level:
             return _decoded(piece)
+        byte = SINGLE_BYTE.fullmatch(piece) if self._byte_fallback else None
+        if byte is not None:
+            return bytes.fromhex(byte[1]).decode(errors="backslashreplace")
         return piece.replace("\u2581", " ")
 
 
@@ -189,6 +195,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         _backend=backend,
         _can_cut=_can_cut(settings),
         _byte_level=_is_byte_level(settings.get("decoder")),
+        _byte_fallback=bool(settings["model"].get("byte_fallback")),
     )
 
 

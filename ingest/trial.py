@@ -86,7 +86,7 @@ def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJob], *, 
                 output = block(transformer.embed(batch.tokens) if layer == 0 else streams.load(batch))
                 streams.save(batch, output.stream)
                 for observer in observers:
-                    observer.observe(batch, output.coefficients)
+                    observer.observe(batch, output.coefficients, output.gates)
                 n_tokens += sum(batch.lengths)
                 if layer == 0:
                     used.append(batch)
@@ -107,7 +107,7 @@ def _fold_seconds(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJ
         for batch in batches(corpus, range(corpus.n_sequences), batch_tokens=batch_tokens):
             output = block(transformer.embed(batch.tokens))
             for observer in observers:
-                observer.observe(batch, output.coefficients)
+                observer.observe(batch, output.coefficients, output.gates)
     parts = [Partials((observer.result().lazy(),)) for observer in observers]
     seconds = 0.0
     for _ in range(2):

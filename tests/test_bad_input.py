@@ -23,7 +23,8 @@ from click.testing import CliRunner, Result
 import neurothek
 from catalog.warehouse import Warehouse
 from tests.support import ingests
-from tests.support.models import build, edit_config, edit_tensors, make_tokenizer, to_pickle
+from tests.support.models import build, edit_config, edit_tensors, to_pickle
+from tests.support.tokenizers import make_tokenizer
 
 # One worker measures the warehouse that the questions are asked of.
 pytestmark = pytest.mark.xdist_group("bad input")

@@ -1,14 +1,17 @@
 """One block of a model at work: the stream it returns and the coefficients of its neurons."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ingest.families.table import Family
+from ingest.families.family import Family
+from ingest.families.masks import window_mask
+from ingest.families.rotary import Rotary
 
 
 @dataclass(frozen=True)
@@ -17,22 +20,45 @@ class BlockOutput:
 
     Attributes:
         stream: the residual stream after the block; of the last block before the final norm.
-        coefficients: the neurons' activations after the non-linearity.
-        pre_ffn: the stream between attention and FFN: what the FFN adds to, or what it reads in post-norm blocks.
+        coefficients: the neurons' activations after the non-linearity; of a gated FFN act(gate) * up.
+        pre_ffn: the stream between attention and FFN: what the FFN adds to, or what it reads in post-norm blocks; in
+            parallel blocks, whose FFN reads what enters the block, that plus the attention's output.
+        gates: the pre-activations of the gates, None where the FFN has none.
     """
 
     stream: Float[Tensor, "batch time d_model"]
     coefficients: Float[Tensor, "batch time d_ffn"]
     pre_ffn: Float[Tensor, "batch time d_model"]
+    gates: Float[Tensor, "batch time d_ffn"] | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a block of a family is put together.
+
+    Attributes:
+        family: the family.
+        is_post_norm: whether it normalizes after adding to the stream.
+        is_parallel: whether attention and FFN both read what enters the block.
+        window: how many positions its attention sees, itself included; None: all before.
+    """
+
+    family: Family
+    is_post_norm: bool
+    is_parallel: bool
+    window: int | None
 
 
 class Block:
     """One block with its weights in place."""
 
-    def __init__(self, module: nn.Module, family: Family, *, is_post_norm: bool) -> None:
-        self._module = module
+    def __init__(self, module: nn.Module, layout: Layout, rotary: Rotary | None) -> None:
+        self._module, self._layout, self._rotary = module, layout, rotary
+        family = layout.family
         self._values = module.get_submodule(family.values)
-        self._reader = module.get_submodule(family.keys if is_post_norm else family.ffn_norm)
+        self._keys = module.get_submodule(family.keys)
+        self._attention = module.get_submodule(family.attention)
+        self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
 
     @torch.inference_mode()
     def __call__(self, stream: Float[Tensor, "batch time d_model"]) -> BlockOutput:
@@ -41,23 +67,52 @@ class Block:
         Attention is causal and no padding is masked: what stands at a real position depends on real positions only,
         and what stands at padding means nothing.
         """
-        coefficients: list[Tensor] = []
-        pre_ffn: list[Tensor] = []
-        with _inputs_of(self._values, coefficients), _inputs_of(self._reader, pre_ffn):
-            after = self._module(stream)
+        layout = self._layout
+        with ExitStack() as hooks:
+            coefficients = hooks.enter_context(_collected(self._values, _input))
+            gates = hooks.enter_context(_collected(self._keys, _output)) if layout.family.is_gated else []
+            between = (self._attention, _output) if layout.is_parallel else (self._reader, _input)
+            pre_ffn = hooks.enter_context(_collected(*between))
+            after = self._module(stream, **self._arguments(stream))
         # OPT flattens batch and time before its FFN.
+        rows = stream.shape[:2]
         return BlockOutput(
             stream=after,
-            coefficients=coefficients[0].view(*stream.shape[:2], -1),
-            pre_ffn=pre_ffn[0].view(stream.shape),
+            coefficients=coefficients[0].view(*rows, -1),
+            pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
+            gates=gates[0].view(*rows, -1) if gates else None,
         )
+
+    def _arguments(self, stream: Float[Tensor, "batch time d_model"]) -> dict[str, object]:
+        """What the block is told beside the stream; without a mask attention is causal."""
+        told: dict[str, object] = {}
+        if self._rotary is not None:
+            told["position_embeddings"] = self._rotary(stream)
+        if self._layout.window is not None:
+            told["attention_mask"] = window_mask(stream.shape[1], self._layout.window, stream.device)
+        return told
+
+
+def _input(arguments: Sequence[Any], result: object) -> Tensor:
+    given: Tensor = arguments[0]
+    return given
+
+
+def _output(arguments: Sequence[Any], result: Tensor | Sequence[Any]) -> Tensor:
+    returned: Tensor = result if isinstance(result, Tensor) else result[0]
+    return returned
 
 
 @contextmanager
-def _inputs_of(module: nn.Module, seen: list[Tensor]) -> Iterator[None]:
-    """Collects what `module` is called with."""
-    handle = module.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+def _collected(module: nn.Module, of: Callable[..., Tensor]) -> Iterator[list[Tensor]]:
+    """Collects what `module` is called with, or what it returns."""
+    seen: list[Tensor] = []
+
+    def hook(_: nn.Module, arguments: Sequence[Any], result: Tensor | Sequence[Any]) -> None:
+        seen.append(of(arguments, result))
+
+    handle = module.register_forward_hook(hook)
     try:
-        yield
+        yield seen
     finally:
         handle.remove()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ingest.families.table import Skeleton
+from ingest.families.skeletons import Skeleton
 from ingest.model_errors import WeightsMismatch
 from ingest.weights import Checkpoint, Weights
 
@@ -55,7 +55,7 @@ class Parameters:
         """Find each expected tensor on disk, with or without the prefix of the whole model."""
         family, unexpected = self._skeleton.family, []
         for stored in sorted(self._weights.names()):
-            name = stored if stored.startswith((family.base, family.head + ".")) else family.base + stored
+            name = self._named(stored)
             if name in self._shapes and name not in self._stored:
                 self._stored[name] = stored
             elif not family.ignorable.fullmatch(name):
@@ -65,6 +65,15 @@ class Parameters:
             raise WeightsMismatch(self._checkpoint.folder, "tensors are missing", missing)
         if unexpected:
             raise WeightsMismatch(self._checkpoint.folder, "tensors have no place in it", unexpected)
+
+    def _named(self, stored: str) -> str:
+        """What transformers calls a tensor, with the prefix of the whole model and without names of other releases."""
+        family = self._skeleton.family
+        name = stored if stored.startswith((family.base, *family.outside)) else family.base + stored
+        for old, new in family.renamed:
+            if name.endswith(old):
+                name = name.removesuffix(old) + new
+        return name
 
     def _replaceable(self) -> set[str]:
         """The one of two tied tensors that need not be there because the other is."""

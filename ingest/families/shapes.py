@@ -1,12 +1,10 @@
 """What a model is like without its weights."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from jaxtyping import Float
-from torch import Tensor
-
-from ingest.families.table import Architecture
+from ingest.families.family import Architecture
+from ingest.families.table import FAMILIES
 
 # Activations that are exactly 0 for a neuron that is off; all others only come close to it.
 EXACT_ZEROS = frozenset({"relu", "relu2", "relu6"})
@@ -31,6 +29,8 @@ class Shape:
         n_parameters_embedding: those of the token and position embeddings, and of an unembedding of its own; the
             projections between a narrower embedding and the stream (OPT-350m) are no embeddings.
         has_exact_zeros: whether a neuron that is off has coefficient 0 exactly.
+        has_parallel_residual: whether attention and FFN of a block both read what enters the block.
+        settings: what else config.json decides beside weights and sizes, as JSON; "" for families without any.
     """
 
     architecture: Architecture
@@ -46,17 +46,30 @@ class Shape:
     n_parameters: int
     n_parameters_embedding: int
     has_exact_zeros: bool
+    has_parallel_residual: bool = False
+    settings: str = ""
 
     @property
-    def activation_rule(self) -> Literal["m != 0", "m > 0"]:
-        """When a neuron counts as active ([V] 3; for activations without exact zeros ours)."""
+    def is_gated(self) -> bool:
+        """Whether a coefficient is act(gate) * up, so that its sign tells nothing of the gate."""
+        return FAMILIES[self.architecture].is_gated
+
+    @property
+    def is_non_negative(self) -> bool:
+        """Whether no coefficient can be below 0."""
+        return self.has_exact_zeros and not self.is_gated
+
+    @property
+    def activation_rule(self) -> Literal["m != 0", "m > 0", "gate > 0"]:
+        """When a neuron counts as active ([V] 3; for gates and for activations without exact zeros ours)."""
+        if self.is_gated:
+            return "gate > 0"
         return "m != 0" if self.has_exact_zeros else "m > 0"
 
-
-@dataclass(frozen=True)
-class Norm:
-    """A layer norm: x -> gamma * (x - mean) / sqrt(variance + eps) + beta, in float32."""
-
-    gamma: Float[Tensor, " d_model"]
-    beta: Float[Tensor, " d_model"]
-    eps: float
+    def identity(self) -> dict[str, Any]:
+        """What of it is part of a run's identity; a field that says nothing is none, so that others may be added."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value or name not in ("has_parallel_residual", "settings")
+        }

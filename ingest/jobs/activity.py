@@ -34,7 +34,7 @@ class ActivityJob:
 
     def observer(self, shape: Shape, corpus: Corpus) -> Observer:
         """What watches one layer of one chunk."""
-        return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.has_exact_zeros)
+        return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.is_non_negative)
 
     def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
         """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""

@@ -27,7 +27,7 @@ class ContextsJob:
 
     def observer(self, shape: Shape, corpus: Corpus) -> Observer:
         """What watches one layer of one chunk."""
-        return ContextsObserver(shape.d_ffn, is_non_negative=shape.has_exact_zeros)
+        return ContextsObserver(shape.d_ffn, is_non_negative=shape.is_non_negative)
 
     def fold(
         self,

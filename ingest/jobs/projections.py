@@ -94,15 +94,13 @@ def preactivation_bounds(transformer: Transformer, layer: int) -> Float[Tensor, 
     """[d_ffn] float64: what no input can lift each neuron's pre-activation above; None for post-norm blocks [ours].
 
     A normalized vector has mean 0 and a norm of at most sqrt(d), so gamma * k - mean(gamma * k) meets it at best in its
-    own direction: |gamma * k - mean(gamma * k)| * sqrt(d) + beta . k + bias.
+    own direction: |gamma * k - mean(gamma * k)| * sqrt(d) + beta . k + bias. An RMS norm takes off no mean, and neither
+    does its bound: |gamma * k| * sqrt(d) + bias. In a gated FFN it is the gate's pre-activation that is bounded.
     """
     norm = transformer.ffn_norm(layer)
     if norm is None:
         return None
-    gamma, beta = norm[0].double(), norm[1].double()
     keys = transformer.key_vectors(layer).double()
-    bounds = keys @ beta + transformer.key_bias(layer)
-    keys *= gamma
-    keys -= keys.mean(1, keepdim=True)
-    bounds += torch.linalg.vector_norm(keys, dim=1) * keys.shape[1] ** 0.5
+    bounds = keys @ norm.beta.double() + transformer.key_bias(layer)
+    bounds += torch.linalg.vector_norm(norm.readers_(keys), dim=1) * keys.shape[1] ** 0.5
     return bounds

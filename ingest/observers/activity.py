@@ -40,9 +40,15 @@ class ActivityObserver:
         self._tallier = Tallier(rule, is_non_negative)
         self._tallies: dict[int, Tally] = {}
 
-    def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
-        """Take in [batch time d_ffn] coefficients m."""
-        for sequences in counted_sequences(batch, coefficients):
+    def observe(
+        self,
+        batch: Batch,
+        coefficients: Float[Tensor, "batch time d_ffn"],
+        gates: Float[Tensor, "batch time d_ffn"] | None = None,
+    ) -> None:
+        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
+        asked = gates if self._tallier.rule.is_of_gate else None
+        for sequences in counted_sequences(batch, coefficients, asked):
             for sequence in sequences:
                 self._tallies.setdefault(sequence.domain, Tally.empty(self._d_ffn, coefficients.device))
             tallies = mapped(self._count, sequences, device=coefficients.device)
@@ -56,7 +62,7 @@ class ActivityObserver:
     def _count(self, sequence: CountedSequence) -> Tally:
         # The domain's tally is not appended to while sequences are counted: it says who fired before.
         ignored = self._tallies[sequence.domain].first_active >= 0
-        return self._tallier.sequence(sequence.coefficients, sequence.bos, ignored=ignored)
+        return self._tallier.sequence(sequence, ignored=ignored)
 
     def _frame(self, domain: int) -> pl.DataFrame:
         tally = self._tallies[domain]

@@ -40,8 +40,13 @@ class ContextsObserver:
         # Rows of (sequence, m, position) for every neuron, in the order of the corpus.
         self._held: list[tuple[Tensor, Tensor, Tensor]] = []
 
-    def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
-        """Take in [batch time d_ffn] coefficients m."""
+    def observe(
+        self,
+        batch: Batch,
+        coefficients: Float[Tensor, "batch time d_ffn"],
+        gates: Float[Tensor, "batch time d_ffn"] | None = None,
+    ) -> None:
+        """Take in [batch time d_ffn] coefficients m; the gates play no part."""
         for sequences in counted_sequences(batch, coefficients):
             counted = [sequence for sequence in sequences if len(sequence.coefficients)]
             self._held += mapped(self._strongest, counted, device=coefficients.device)

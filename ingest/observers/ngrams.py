@@ -24,10 +24,16 @@ class NgramsObserver:
         self._n_columns, self._rule = -(-d_ffn // LANES), rule
         self._packed: list[np.ndarray] = []
 
-    def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
-        """Take in [batch time d_ffn] coefficients m."""
+    def observe(
+        self,
+        batch: Batch,
+        coefficients: Float[Tensor, "batch time d_ffn"],
+        gates: Float[Tensor, "batch time d_ffn"] | None = None,
+    ) -> None:
+        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
+        decisive = self._rule.decisive(coefficients, gates)
         for row, length in enumerate(batch.lengths):
-            active = self._rule.active(coefficients[row, batch.first_counted : length])
+            active = self._rule.active(decisive[row, batch.first_counted : length])
             self._packed.append(np.packbits(active.cpu().numpy(), axis=1, bitorder="little"))
 
     def result(self) -> pl.DataFrame:

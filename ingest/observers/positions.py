@@ -27,8 +27,14 @@ class PositionsObserver:
         self._counts: dict[int, Tensor] = {}
         self._n_sequences: dict[int, int] = {}
 
-    def observe(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
-        """Take in [batch time d_ffn] coefficients m."""
+    def observe(
+        self,
+        batch: Batch,
+        coefficients: Float[Tensor, "batch time d_ffn"],
+        gates: Float[Tensor, "batch time d_ffn"] | None = None,
+    ) -> None:
+        """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
+        decisive = self._rule.decisive(coefficients, gates)
         full = [
             (row, domain)
             for row, (length, domain) in enumerate(zip(batch.lengths, batch.domains, strict=True))
@@ -44,7 +50,7 @@ class PositionsObserver:
             stop = min(start + rows, self._sequence_length)
             for row, domain in full:
                 active = scratch[: stop - start]
-                self._rule.mark_(active, coefficients[row, start:stop].float())
+                self._rule.mark_(active, decisive[row, start:stop].float())
                 self._of(domain, coefficients.device, first)[start - first : stop - first] += active
 
     def result(self) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ingest.activation import ActivationRule
+from ingest.observers.sequences import CountedSequence
 
 ABOVE = (0.1, 0.5, 1.0, 2.0)
 """Thresholds of |m| in `n_above`."""
@@ -74,41 +75,35 @@ class Tallier:
     rule: ActivationRule
     is_non_negative: bool
 
-    def sequence(
-        self,
-        counted: Float[Tensor, "time d_ffn"],
-        bos: Float[Tensor, " d_ffn"] | None,
-        *,
-        ignored: Bool[Tensor, " d_ffn"],
-    ) -> Tally:
-        """Count one sequence.
-
-        Args:
-            counted: coefficients m at its counted positions.
-            bos: m at its prepended BOS, if it has one.
-            ignored: neurons whose first activation nobody asks for any more.
-        """
-        tally = Tally.empty(counted.shape[1], counted.device)
+    def sequence(self, counted: CountedSequence, *, ignored: Bool[Tensor, " d_ffn"]) -> Tally:
+        """Count one sequence; `ignored` are neurons whose first activation nobody asks for any more."""
+        coefficients, gates = counted.coefficients, counted.gates
+        length, d_ffn = coefficients.shape
+        tally = Tally.empty(d_ffn, coefficients.device)
         tally.n_sequences = 1
-        if bos is not None:
-            values = bos.float()
+        if counted.bos is not None:
+            values = counted.bos.float()
+            decisive = values if counted.bos_gates is None else counted.bos_gates.float()
             tally.totals[BOS] += values
-            tally.totals[BOS_ACTIVE] += self.rule.mark_(torch.empty_like(values), values)
-        rows = min(_MAX_BLOCK_ROWS, max(8, _BLOCK_BYTES // (4 * counted.shape[1])))
-        scratch = torch.empty(min(rows, len(counted)), counted.shape[1], device=counted.device)
-        for block in torch.split(counted, rows) if len(counted) else ():
-            self._add(tally, block.float(), scratch[: len(block)], ignored)
+            tally.totals[BOS_ACTIVE] += self.rule.mark_(torch.empty_like(values), decisive)
+        rows = min(_MAX_BLOCK_ROWS, max(8, _BLOCK_BYTES // (4 * d_ffn)))
+        scratch = torch.empty(min(rows, length), d_ffn, device=coefficients.device)
+        for start in range(0, length, rows):
+            block = coefficients[start : start + rows].float()
+            decisive = block if gates is None else gates[start : start + rows].float()
+            self._add(tally, block, decisive, scratch[: len(block)], ignored)
         return tally
 
     def _add(
         self,
         tally: Tally,
         block: Float[Tensor, "rows d_ffn"],
+        decisive: Float[Tensor, "rows d_ffn"],
         scratch: Float[Tensor, "rows d_ffn"],
         ignored: Bool[Tensor, " d_ffn"],
     ) -> None:
         ones = torch.ones(len(block), device=block.device)
-        self._add_active(tally, self.rule.mark_(scratch, block), ones, ignored)
+        self._add_active(tally, self.rule.mark_(scratch, decisive), ones, ignored)
         # A product with ones adds up rows four times faster than a sum over them, and a comparison written to floats
         # is four times faster than one written to booleans (torch 2.13, AVX-512).
         tally.totals[SUM] += ones @ block

@@ -17,10 +17,12 @@
 --   context_length: Longest sequence the model takes, in ids.
 --   architecture: Architecture as the library of models names it.
 --   activation: Non-linearity of the feed-forward layers.
---   activation_rule: When a coefficient m counts as active, unless a run says otherwise.
---   has_exact_zeros: Whether the non-linearity yields exact zeros, so that a neuron can be dead.
+--   activation_rule: When a neuron counts as active, unless a run says otherwise: m != 0, m > 0 or gate > 0.
+--   has_exact_zeros: Whether a neuron that is off has coefficient 0 exactly, so that a neuron can be dead.
 --   norm_position: pre: blocks normalise before each sub-layer; post: after it.
 --   position_encoding: learned, none or rotary.
+--   has_parallel_residual: Whether attention and FFN of a block both read what enters it (GPT-NeoX).
+--   settings: What else config.json decides beside weights and sizes, as JSON; empty for families without any.
 --   training_tokens: Tokens seen in training, where the checkpoint says so.
 --   tokens_per_parameter: Training tokens over all parameters.
 --   tokenizer: Name of the model's tokenizer.
@@ -64,6 +66,8 @@ select
     models.has_exact_zeros,
     models.norm_position,
     models.position_encoding,
+    models.has_parallel_residual,
+    models.settings,
     models.training_tokens,
     cast(models.training_tokens as double) / nullif(models.n_parameters, 0) as tokens_per_parameter,
     tokenizers.name as tokenizer,

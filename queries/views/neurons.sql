@@ -54,7 +54,7 @@
 --   coherence: Mean pairwise cosine of the centred embeddings of its top tokens that the corpus has often enough.
 --   coherence_z: The same in standard deviations above random vectors of the layer; see coherence_separation first.
 --   coherence_percentile: Share of these random vectors that are less coherent, in percent.
---   times_dominant: Examples in which it was active and among the ten dominant neurons of its layer; null before events were measured.
+--   times_dominant: Examples in which its coefficient was not 0 and it was among the ten dominant neurons of its layer; null before events were measured.
 --   times_saturating: Examples whose saturation its FFN brought about while it was dominant and raised the final token.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
 with thresholds as (

@@ -1,6 +1,5 @@
 """The view of a model against transformers' own full model of the same folder, loaded and hooked independently."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -9,19 +8,14 @@ import torch
 from jaxtyping import TypeCheckError
 from torch import Tensor
 from transformers import AutoModelForCausalLM, OPTConfig, OPTForCausalLM, PreTrainedModel
+from transformers.activations import ACT2FN
 
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
 from ingest.model_errors import SequenceTooLong
 from ingest.training_errors import DeviceMissing
-from tests.support.models import KINDS, Kind, build
-
-# Where the test's own model keeps the FFN's second linear map, whose input are the coefficients.
-VALUES = {
-    "opt": "model.decoder.layers.{}.fc2",
-    "opt350": "model.decoder.layers.{}.fc2",
-    "gpt2": "transformer.h.{}.mlp.c_proj",
-}
+from tests.support.anatomy import Anatomy, Floats
+from tests.support.models import KINDS, UNTIED, Kind, build
 
 # Float32 sums of some 100 products in another order (eager attention, no fused kernels) differ by a few 1e-6 at
 # streams of size 1 to 10.
@@ -55,19 +49,17 @@ def run(transformer: Transformer, ids: Tensor) -> tuple[list[Tensor], list[Tenso
 
 
 @torch.no_grad()
-def oracle(
-    folder: Path, kind: Kind, ids: Tensor, mask: Tensor | None = None
-) -> tuple[list[Tensor], list[Tensor], Tensor]:
+def oracle(folder: Path, ids: Tensor, mask: Tensor | None = None) -> tuple[list[Tensor], list[Tensor], Tensor]:
     """Hidden states (the last after the final norm), coefficients and logits of the full model."""
-    model, seen = full_model(folder), []
-    for layer in range(model.config.num_hidden_layers):
-        module = model.get_submodule(VALUES[kind].format(layer))
-        module.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0].reshape(*ids.shape, -1)))
+    model = full_model(folder)
+    body, seen = Anatomy(model), []
+    for layer in range(len(body.blocks)):
+        body.values(layer).register_forward_pre_hook(lambda _, given: seen.append(given[0].reshape(*ids.shape, -1)))
     result = model(ids, attention_mask=mask, output_hidden_states=True)
     return list(result.hidden_states), seen, result.logits
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=(*KINDS, "neox_sequential"))
 def kind(request: pytest.FixtureRequest) -> Kind:
     found: Kind = request.param
     return found
@@ -78,12 +70,16 @@ def transformer(kind: Kind, tiny_models: dict[str, Path]) -> Transformer:
     return open_transformer(find(str(tiny_models[kind])))
 
 
+def tensor(array: Floats) -> Tensor:
+    return torch.from_numpy(array).float()
+
+
 def test_states_coefficients_and_logits_are_the_full_models(
     kind: Kind, tiny_models: dict[str, Path], transformer: Transformer
 ) -> None:
     ids = random_ids()
     states, coefficients, _ = run(transformer, ids)
-    expected_states, expected_coefficients, expected_logits = oracle(tiny_models[kind], kind, ids)
+    expected_states, expected_coefficients, expected_logits = oracle(tiny_models[kind], ids)
     for state, expected in zip(states[:-1], expected_states[:-1], strict=True):
         close(state, expected)
     for seen, expected in zip(coefficients, expected_coefficients, strict=True):
@@ -97,7 +93,7 @@ def test_right_padding_changes_nothing_at_real_positions(
     ids, lengths = random_ids(), (11, 4, 1)
     mask = torch.tensor([[position < length for position in range(11)] for length in lengths]).long()
     states, coefficients, _ = run(transformer, ids * mask)
-    _, expected_coefficients, expected_logits = oracle(tiny_models[kind], kind, ids * mask, mask)
+    _, expected_coefficients, expected_logits = oracle(tiny_models[kind], ids * mask, mask)
     logits = transformer.logits(states[-1])
     for row, length in enumerate(lengths):
         close(logits[row, :length], expected_logits[row, :length])
@@ -115,30 +111,76 @@ def test_ffn_output_is_the_sum_of_the_neurons_and_the_bias(
     kind: Kind, tiny_models: dict[str, Path], transformer: Transformer
 ) -> None:
     states, coefficients, pre = run(transformer, random_ids())
-    model = full_model(tiny_models[kind])
+    body = Anatomy(full_model(tiny_models[kind]))
     for layer in range(transformer.shape.n_layers):
         values = transformer.value_vectors(layer)
         update = sum(coefficients[layer][..., i, None] * values[i] for i in range(transformer.shape.d_ffn))
-        bias = model.get_parameter(VALUES[kind].format(layer) + ".bias")
-        after = pre[layer] + update + bias.detach()
+        after = pre[layer] + update + tensor(body.value_bias(layer))
         if kind == "opt350":
-            norm = model.get_submodule(f"model.decoder.layers.{layer}.final_layer_norm")
+            norm = body.blocks[layer].get_submodule("final_layer_norm")
             after = norm(after).detach()
         close(states[layer + 1], after)
 
 
-def test_keys_bias_and_norm_give_the_coefficients(kind: Kind, transformer: Transformer) -> None:
-    _, coefficients, pre = run(transformer, random_ids())
-    non_linearity: Callable[[Tensor], Tensor] = torch.relu
-    if kind == "gpt2":
-        non_linearity = partial(torch.nn.functional.gelu, approximate="tanh")
+def test_what_stands_before_the_ffn_is_what_the_definitions_call_so(
+    kind: Kind, tiny_models: dict[str, Path], transformer: Transformer
+) -> None:
+    ids = random_ids()
+    body = Anatomy(full_model(tiny_models[kind]))
+    for found, seen in zip(run(transformer, ids)[2], body.watch(ids), strict=True):
+        close(found, body.pre_ffn(seen).reshape(found.shape))
+
+
+def test_keys_bias_and_norm_give_the_coefficients(
+    kind: Kind, tiny_models: dict[str, Path], transformer: Transformer
+) -> None:
+    body = Anatomy(full_model(tiny_models[kind]))
+    states, coefficients, pre = run(transformer, random_ids())
     for layer in range(transformer.shape.n_layers):
-        read, norm = pre[layer], transformer.ffn_norm(layer)
+        norm = transformer.ffn_norm(layer)
         assert (norm is None) == (kind == "opt350")
+        # Beside attention, the FFN of a parallel block reads what enters the block.
+        read = states[layer] if kind == "neox" else pre[layer]
         if norm is not None:
-            read = torch.nn.functional.layer_norm(read, (32,), norm[0], norm[1], 1e-5)
-        expected = non_linearity(read @ transformer.key_vectors(layer).T + transformer.key_bias(layer))
+            read = norm(read.flatten(0, 1)).view(read.shape)
+        expected = ACT2FN[transformer.shape.activation](
+            read @ transformer.key_vectors(layer).T + transformer.key_bias(layer)
+        )
+        if kind == "llama":
+            expected = expected * (read @ body.blocks[layer].get_parameter("mlp.up_proj.weight").detach().T)
         close(coefficients[layer], expected)
+
+
+def test_gates_are_shown_where_they_decide(kind: Kind, tiny_models: dict[str, Path], transformer: Transformer) -> None:
+    """Half of the gates are open, and the sign of the product tells them apart no better than a coin."""
+    ids = random_ids()
+    watched = Anatomy(full_model(tiny_models[kind])).watch(ids)
+    for layer, seen in enumerate(watched):
+        with transformer.block(layer) as block:
+            output = block(run(transformer, ids)[0][layer])
+        assert (output.gates is not None) == transformer.shape.is_gated == (kind == "llama")
+        if output.gates is not None:
+            close(output.gates, seen["keys out"])
+            agree = ((output.gates > 0) == (output.coefficients > 0)).float().mean()
+            assert 0.4 < float(agree) < 0.6
+
+
+def test_norms_are_those_of_the_model(kind: Kind, tiny_models: dict[str, Path], transformer: Transformer) -> None:
+    body = Anatomy(full_model(tiny_models[kind]))
+    vectors = torch.randn(7, 32, generator=torch.Generator().manual_seed(0)) + 1
+    rows = torch.randn(5, 32, generator=torch.Generator().manual_seed(1))
+    norms = [(transformer.ffn_norm(layer), body.ffn_norm(layer)) for layer in range(2)]
+    for norm, plain in [*norms, (transformer.final_norm(), body.final_norm())]:
+        assert (norm is None) == (plain is None)
+        if norm is None or plain is None:
+            continue
+        expected = tensor(plain(vectors.double().numpy()))
+        close(norm(vectors), expected)
+        close(norm(vectors, bias=False), expected - tensor(plain.beta))
+        divisors = torch.tensor([plain.divisor(vector) for vector in vectors.double().numpy()])
+        close(norm.divisors(vectors), divisors.float())
+        scores = norm.readers_(rows.clone()) @ vectors.T / divisors + (rows @ tensor(plain.beta))[:, None]
+        close(scores.float(), rows @ expected.T)
 
 
 def test_unembedding_after_the_final_norm_gives_the_logits(
@@ -147,10 +189,9 @@ def test_unembedding_after_the_final_norm_gives_the_logits(
     ids = random_ids()
     last, norm = run(transformer, ids)[0][-1], transformer.final_norm()
     if norm is not None:
-        deviation = last - last.mean(-1, keepdim=True)
-        last = norm.gamma * deviation / (deviation.square().mean(-1, keepdim=True) + norm.eps).sqrt() + norm.beta
+        last = norm(last.flatten(0, 1)).view(last.shape)
     assert (norm is None) == (kind == "opt350")
-    close(last @ transformer.unembedding().T, oracle(tiny_models[kind], kind, ids)[2])
+    close(last @ transformer.unembedding().T, oracle(tiny_models[kind], ids)[2])
 
 
 def test_returned_weights_are_float32_rows(kind: Kind, transformer: Transformer) -> None:
@@ -173,7 +214,7 @@ def test_half_precision_files_run_in_float32(kind: Kind, tmp_path: Path) -> None
     folder = build(tmp_path / kind, kind, dtype=torch.float16)
     transformer = open_transformer(find(str(folder)))
     states, coefficients, _ = run(transformer, random_ids())
-    _, expected_coefficients, expected_logits = oracle(folder, kind, random_ids())
+    _, expected_coefficients, expected_logits = oracle(folder, random_ids())
     close(transformer.logits(states[-1]), expected_logits)
     for seen, expected in zip(coefficients, expected_coefficients, strict=True):
         close(seen, expected)
@@ -192,11 +233,12 @@ def test_a_run_in_half_precision_gives_half_precision(kind: Kind, tiny_models: d
 def test_other_layouts_of_the_same_weights_are_the_same_model(
     kind: Kind, variant: dict[str, object], tmp_path: Path, transformer: Transformer
 ) -> None:
-    folder = build(tmp_path / kind, kind, **variant)  # type: ignore[arg-type] # one variant, one parameter
+    # A bare model has no unembedding but its token embedding.
+    folder = build(tmp_path / kind, kind, tie=True, **variant)  # type: ignore[arg-type] # one variant, one parameter
     checkpoint = find(str(folder))
     assert len(checkpoint.files) > 1 or "bare_keys" in variant
     other = open_transformer(checkpoint)
-    assert other.shape == transformer.shape
+    assert (other.shape == transformer.shape) or kind in UNTIED
     for one, same in zip(run(transformer, random_ids())[0], run(other, random_ids())[0], strict=True):
         # Kernels may sum in another order where a tensor begins at another offset of its file.
         close(one, same)
@@ -205,8 +247,8 @@ def test_other_layouts_of_the_same_weights_are_the_same_model(
 def test_an_untied_unembedding_is_its_own(kind: Kind, tmp_path: Path) -> None:
     folder = build(tmp_path / kind, kind, tie=False)
     transformer = open_transformer(find(str(folder)))
-    close(transformer.logits(run(transformer, random_ids())[0][-1]), oracle(folder, kind, random_ids())[2])
-    tied = open_transformer(find(str(build(tmp_path / "tied", kind))))
+    close(transformer.logits(run(transformer, random_ids())[0][-1]), oracle(folder, random_ids())[2])
+    tied = open_transformer(find(str(build(tmp_path / "tied", kind, tie=True))))
     width = 16 if kind == "opt350" else 32
     assert transformer.shape.n_parameters_embedding - tied.shape.n_parameters_embedding == 400 * width
     assert transformer.shape.n_parameters - tied.shape.n_parameters == 400 * width
@@ -218,20 +260,50 @@ def test_shape_says_what_the_model_is(kind: Kind, tiny_models: dict[str, Path], 
     assert (shape.vocab_size, shape.context_length) == (400, 64)
     assert shape.n_parameters == sum(parameter.numel() for parameter in full_model(tiny_models[kind]).parameters())
     rows = {"opt": 400 * 32 + 66 * 32, "opt350": 400 * 16 + 66 * 32, "gpt2": 400 * 32 + 64 * 32}
-    assert shape.n_parameters_embedding == rows[kind]
+    assert shape.n_parameters_embedding == rows.get(kind, 2 * 400 * 32)
     assert shape.norm_position == ("post" if kind == "opt350" else "pre")
-    assert (shape.architecture, shape.activation) == (("gpt2", "gelu_new") if kind == "gpt2" else ("opt", "relu"))
-    assert shape.activation_rule == ("m > 0" if kind == "gpt2" else "m != 0")
-    assert shape.position_encoding == "learned"
+    assert shape.has_parallel_residual == (kind == "neox")
+    is_rotary = kind in UNTIED
+    assert shape.position_encoding == ("rotary" if is_rotary else "learned")
+    assert (shape.settings != "") == is_rotary
+
+
+FUNCTIONS = {
+    "opt": ("opt", "relu", "m != 0"),
+    "opt350": ("opt", "relu", "m != 0"),
+    "gpt2": ("gpt2", "gelu_new", "m > 0"),
+    "neox": ("gpt_neox", "gelu", "m > 0"),
+    "neox_sequential": ("gpt_neox", "gelu", "m > 0"),
+    "llama": ("llama", "silu", "gate > 0"),
+}
+
+
+def test_shape_says_when_a_neuron_is_active(kind: Kind, transformer: Transformer) -> None:
+    shape = transformer.shape
+    assert (shape.architecture, shape.activation, shape.activation_rule) == FUNCTIONS[kind]
+    assert shape.has_exact_zeros == shape.is_non_negative == (shape.activation == "relu")
+
+
+def test_a_gate_with_exact_zeros_makes_products_of_either_sign(tmp_path: Path) -> None:
+    folder = build(tmp_path / "relu", "llama", activation="relu")
+    transformer = open_transformer(find(str(folder)))
+    shape = transformer.shape
+    assert (shape.has_exact_zeros, shape.is_non_negative, shape.activation_rule) == (True, False, "gate > 0")
+    with transformer.block(0) as block:
+        output = block(transformer.embed(random_ids()))
+    assert output.gates is not None
+    assert torch.equal(output.coefficients == 0, output.gates <= 0)
+    assert float(output.coefficients.min()) < 0 < float(output.coefficients.max())
 
 
 def test_sizes_in_memory(kind: Kind, tiny_models: dict[str, Path], transformer: Transformer) -> None:
-    path = "transformer.h.1" if kind == "gpt2" else "model.decoder.layers.1"
-    numbers = sum(parameter.numel() for parameter in full_model(tiny_models[kind]).get_submodule(path).parameters())
+    block = Anatomy(full_model(tiny_models[kind])).blocks[1]
+    numbers = sum(parameter.numel() for parameter in block.parameters())
     assert transformer.block_bytes(1) == 4 * numbers
     assert transformer.embedding_bytes == 4 * transformer.shape.n_parameters_embedding
 
 
+@pytest.mark.parametrize("kind", ["opt", "opt350", "gpt2"])
 def test_a_position_table_of_zeros_is_no_position_encoding(kind: Kind, tmp_path: Path) -> None:
     transformer = open_transformer(find(str(build(tmp_path / kind, kind, positions=False))))
     assert transformer.shape.position_encoding == "none"
@@ -243,7 +315,7 @@ def test_another_activation_has_its_own_rule(tmp_path: Path) -> None:
     folder = build(tmp_path / "gelu", "opt", activation="gelu")
     transformer = open_transformer(find(str(folder)))
     assert (transformer.shape.activation, transformer.shape.activation_rule) == ("gelu", "m > 0")
-    close(run(transformer, random_ids())[1][1], oracle(folder, "opt", random_ids())[1][1])
+    close(run(transformer, random_ids())[1][1], oracle(folder, random_ids())[1][1])
 
 
 def test_layers_without_biases_and_norm_weights(tmp_path: Path) -> None:
@@ -259,11 +331,11 @@ def test_layers_without_biases_and_norm_weights(tmp_path: Path) -> None:
     )
     OPTForCausalLM(config).save_pretrained(tmp_path)
     transformer = open_transformer(find(str(tmp_path), name="bare"))
-    close(transformer.logits(run(transformer, random_ids())[0][-1]), oracle(tmp_path, "opt", random_ids())[2])
+    close(transformer.logits(run(transformer, random_ids())[0][-1]), oracle(tmp_path, random_ids())[2])
     norm, final = transformer.ffn_norm(0), transformer.final_norm()
     assert norm is not None
     assert final is not None
-    assert torch.equal(norm[0], torch.ones(32))
+    assert torch.equal(norm.gamma, torch.ones(32))
     assert torch.equal(final.beta, torch.zeros(32))
     assert torch.equal(transformer.key_bias(1), torch.zeros(64))
 

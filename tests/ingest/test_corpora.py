@@ -21,7 +21,8 @@ from ingest.packing import cut
 from ingest.sources import Source, parse_sources
 from ingest.text_errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty
 from ingest.tokenization import Tokenizer, wrap
-from tests.support.models import Kind, make_tokenizer
+from tests.support.models import Kind
+from tests.support.tokenizers import make_tokenizer
 
 DOCUMENTS = st.lists(
     st.text(alphabet=st.sampled_from("abcdest .,\n1"), min_size=1, max_size=120), min_size=1, max_size=12

@@ -29,7 +29,8 @@ from ingest.sources import Source, parse_sources
 from ingest.tokenization import load
 from tests.support import ingests
 from tests.support.hub import COMMIT, Hub
-from tests.support.models import build, make_tokenizer
+from tests.support.models import build
+from tests.support.tokenizers import make_tokenizer
 
 CARD = """---
 configs:

@@ -15,7 +15,7 @@ from ingest.errors import TokenizerTooLarge
 from ingest.records import corpus_record, model_record
 from ingest.sources import Source
 from ingest.tokenization import load
-from tests.support.models import KINDS, Kind, build, edit_config
+from tests.support.models import KINDS, UNTIED, Kind, build, edit_config
 
 
 def record_of(folder: Path, **options: Any) -> dict[str, Any]:
@@ -38,8 +38,11 @@ def test_a_models_row_says_what_its_config_says(tiny_models: dict[str, Path], ki
     assert (row["vocab_size"], row["context_length"], row["n_heads"]) == (400, 64, 4)
     assert row["architecture"] == config["model_type"]
     assert row["norm_position"] == ("post" if kind == "opt350" else "pre")
-    assert row["has_exact_zeros"] is (kind != "gpt2")
-    assert row["activation_rule"] == ("m > 0" if kind == "gpt2" else "m != 0")
+    rules = {"gpt2": "m > 0", "neox": "m > 0", "llama": "gate > 0"}
+    assert row["has_exact_zeros"] is (kind not in rules)
+    assert row["activation_rule"] == rules.get(kind, "m != 0")
+    assert row["has_parallel_residual"] is (kind == "neox")
+    assert ("rope_theta" in row["settings"]) is (kind in UNTIED)
     assert 0 < row["n_parameters_embedding"] < row["n_parameters"]
 
 

@@ -22,7 +22,8 @@ from ingest.request import IngestRequest
 from ingest.runs import RunIdentity
 from ingest.tokenization import Tokenizer
 from tests.support import ingests
-from tests.support.models import build, edit_config, edit_tensors, make_tokenizer
+from tests.support.models import build, edit_config, edit_tensors
+from tests.support.tokenizers import make_tokenizer
 
 # One worker measures the model once; every test works on a copy.
 pytestmark = pytest.mark.xdist_group("runs")
@@ -203,6 +204,18 @@ def test_another_config_beside_known_weights_is_refused(
     with pytest.raises(ModelChanged, match="n_heads: 4 there, 2 asked for"):
         ingests.measure(warehouse, changed, asked)
     assert digest(warehouse) == before
+
+
+def test_settings_beside_the_sizes_are_part_of_a_model(tmp_path: Path, asked: IngestRequest) -> None:
+    """Other rotations turn the same weights into another model; OPT has no such settings and keeps its run keys."""
+    folder = build(tmp_path / "turned", "llama", d_ffn=8)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    only_weights = dataclasses.replace(asked, jobs=("projections",))
+    ingests.measure(warehouse, folder, only_weights)
+    assert ingests.measure(warehouse, folder, only_weights).jobs == ()
+    edit_config(folder, rope_parameters={"rope_type": "default", "rope_theta": 500.0})
+    with pytest.raises(ModelChanged, match=r"rope_parameters: \{.*10000.* there, \{.*500.* asked for"):
+        ingests.measure(warehouse, folder, only_weights)
 
 
 def test_another_text_or_length_is_another_run(warehouse: Warehouse, tmp_path: Path, model: Path) -> None:

@@ -22,10 +22,11 @@ from ingest.jobs.protocols import Partials, TextJob
 from ingest.sweep import Order, sweep
 from ingest.sweep_plan import plan
 from tests.support.coefficients import corpus
-from tests.support.models import KINDS, build
+from tests.support.models import Kind, build
 
 LENGTHS = [("code" if number % 4 else "prose", 3 + number * 11 % 60) for number in range(40)]
 N_LAYERS = 3
+KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "llama")
 
 Shown = dict[tuple[int, int], dict[int, np.ndarray]]
 """(layer, chunk) -> number of a sequence -> its coefficients, [length d_ffn]."""
@@ -37,7 +38,7 @@ class Recorder:
     def __init__(self) -> None:
         self.seen: dict[int, np.ndarray] = {}
 
-    def observe(self, batch: Batch, coefficients: Tensor) -> None:
+    def observe(self, batch: Batch, coefficients: Tensor, gates: Tensor | None = None) -> None:
         for row, length in enumerate(batch.lengths):
             number = batch.first_sequence + row
             assert not self.seen or number == max(self.seen) + 1
@@ -64,7 +65,7 @@ def transformer(folder: Path) -> Transformer:
 
 @pytest.fixture
 def text(transformer: Transformer) -> Corpus:
-    return corpus(LENGTHS, has_bos=transformer.shape.architecture == "opt")
+    return corpus(LENGTHS, has_bos=transformer.shape.architecture != "gpt2")
 
 
 def record(
@@ -234,7 +235,7 @@ def test_one_pass_feeds_both_jobs_alike_in_both_orders(transformer: Transformer,
 
 def test_bfloat16_streams_survive_the_file(folder: Path, tmp_path: Path) -> None:
     halved = open_transformer(find(str(folder)), dtype=torch.bfloat16)
-    text = corpus(LENGTHS, has_bos=halved.shape.architecture == "opt")
+    text = corpus(LENGTHS, has_bos=halved.shape.architecture != "gpt2")
     chunks, layers = (folded(halved, text, order=order, folder=tmp_path) for order in ("chunks", "layers"))
     for one, other in zip(chunks, layers, strict=True):
         assert one.equals(other)

@@ -17,7 +17,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from ingest import tokenization
 from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 from ingest.tokenization import Tokenizer, load, wrap
-from tests.support.models import TEXT, Kind, make_tokenizer
+from tests.support.models import Kind
+from tests.support.tokenizers import TEXT, make_tokenizer
 
 KINDS: tuple[Kind, ...] = ("opt", "gpt2")
 WRITTEN = st.text(alphabet=st.sampled_from("abth esco12.,\n\t'\u00e9\u20ac\U0001f600"), max_size=200)

@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from transformers import AutoModelForCausalLM
 
+from tests.support.anatomy import Floats, float64
 from tests.support.plain import PlainModel
-
-Floats = NDArray[np.float64]
 
 VOCABULARY = 392
 """Ids of the tiny models' tokenizers; the unembedding has eight rows more."""
@@ -33,65 +29,49 @@ class PlainStreams:
     """A checkpoint as transformers loads it, asked for its streams."""
 
     def __init__(self, folder: Path) -> None:
-        loading: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
-        self.model = AutoModelForCausalLM.from_pretrained(folder, **loading).eval()
         self.plain = PlainModel(folder)
-        self.is_gpt2 = self.model.config.model_type == "gpt2"
+        self.body = self.plain.anatomy
         self.unembedding = self.plain.unembedding()[:VOCABULARY]
-        body = self.model.transformer if self.is_gpt2 else self.model.model.decoder
-        norm = body.ln_f if self.is_gpt2 else body.final_layer_norm
-        self.norm = None if norm is None else (_float64(norm.weight), _float64(norm.bias), norm.eps)
-        self.blocks = body.h if self.is_gpt2 else body.layers
+        self.norm = self.body.final_norm()
 
     def layers(self, ids: Sequence[int]) -> list[PlainLayer]:
         """Every layer at the last position."""
-        seen: list[dict[str, torch.Tensor]] = [{} for _ in self.blocks]
-        handles = []
-        for place, block in zip(seen, self.blocks, strict=True):
-            first, second = (block.mlp.c_fc, block.mlp.c_proj) if self.is_gpt2 else (block.fc1, block.fc2)
-            is_post_norm = not self.is_gpt2 and not self.model.config.do_layer_norm_before
-            reader = first if is_post_norm else (block.ln_2 if self.is_gpt2 else block.final_layer_norm)
-            handles += [
-                reader.register_forward_pre_hook(lambda _, args, place=place: place.update(pre=args[0])),
-                second.register_forward_pre_hook(lambda _, args, place=place: place.update(m=args[0])),
-                second.register_forward_hook(lambda _, args, out, place=place: place.update(ffn=out)),
-                block.register_forward_hook(lambda _, args, out, place=place: place.update(post=_first(out))),
-            ]
-        with torch.inference_mode():
-            self.model(torch.tensor([list(ids)]))
-        for handle in handles:
-            handle.remove()
-        return [self._layer(number, place, len(ids)) for number, place in enumerate(seen)]
+        watched = self.body.watch(torch.tensor([list(ids)]))
+        return [self._layer(number, seen, len(ids)) for number, seen in enumerate(watched)]
 
-    def _layer(self, number: int, place: dict[str, torch.Tensor], length: int) -> PlainLayer:
-        rows = {name: _float64(tensor).reshape(length, -1)[-1] for name, tensor in place.items()}
-        values = self.plain.neurons(number).values
-        return PlainLayer(rows["pre"], rows["post"], rows["m"], values, rows["ffn"])
+    def _layer(self, number: int, seen: dict[str, torch.Tensor], length: int) -> PlainLayer:
+        def last(tensor: torch.Tensor) -> Floats:
+            rows: Floats = float64(tensor).reshape(length, -1)
+            return rows[length - 1 :].ravel()
+
+        return PlainLayer(
+            pre=last(self.body.pre_ffn(seen)),
+            post=last(seen["block out"]),
+            coefficients=last(seen["values in"]),
+            values=self.body.value_rows(number),
+            ffn_output=last(seen["values out"]),
+        )
 
     def ffn_bias(self, layer: int) -> Floats:
-        """The bias of the second map."""
-        block = self.blocks[layer]
-        return _float64(block.mlp.c_proj.bias if self.is_gpt2 else block.fc2.bias)
+        """The bias of the last map."""
+        return self.body.value_bias(layer)
 
     def logits(self, stream: Floats) -> Floats:
         """Of the unmasked tokens."""
-        if self.norm is not None:
-            gamma, beta, eps = self.norm
-            stream = (stream - stream.mean()) / np.sqrt(stream.var() + eps) * gamma + beta
-        return self.unembedding @ stream
+        logits: Floats = self.unembedding @ (stream if self.norm is None else self.norm(stream))
+        return logits
 
     def own_logits(self, ids: Sequence[int]) -> Floats:
         """Those that the whole model returns."""
         with torch.inference_mode():
-            return _float64(self.model(torch.tensor([list(ids)])).logits)[0, -1, :VOCABULARY]
+            return float64(self.body.model(torch.tensor([list(ids)])).logits)[0, -1, :VOCABULARY]
 
     def logit_score(self, token: int, value: Floats, m: float, pre: Floats) -> float:
-        """m e . (gamma (v - mean v)) / sd(pre); the raw score where there is no final norm."""
+        """m e . (gamma (v - mean v)) / sd(pre), or m e . (gamma v) / rms(pre); raw where there is no final norm."""
         if self.norm is None:
             return m * float(self.unembedding[token] @ value)
-        gamma, _, eps = self.norm
-        scaled = gamma * (value - value.mean())
-        return m * float(self.unembedding[token] @ scaled) / float(np.sqrt(pre.var() + eps))
+        scaled = self.norm.gamma * (value if self.norm.is_rms else value - value.mean())
+        return m * float(self.unembedding[token] @ scaled) / self.norm.divisor(pre)
 
 
 def rank(logits: Floats, token: int) -> int:
@@ -123,11 +103,3 @@ def dominant(layer: PlainLayer, k: int = 10) -> list[int]:
     """Neurons of the largest |m| |v|, ties by neuron."""
     size = [abs(m) * np.linalg.norm(v) for m, v in zip(layer.coefficients, layer.values, strict=True)]
     return sorted(range(len(size)), key=lambda neuron: (-size[neuron], neuron))[:k]
-
-
-def _first(out: Any) -> torch.Tensor:  # noqa: ANN401 - a block returns a stream, alone or first
-    return out if isinstance(out, torch.Tensor) else out[0]
-
-
-def _float64(tensor: torch.Tensor) -> Floats:
-    return tensor.detach().double().numpy()

@@ -2,37 +2,33 @@
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
     OPTConfig,
     OPTForCausalLM,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
 )
 from transformers.utils import logging
 
-SYLLABLES = [consonant + vowel for consonant in "bdfglmnprstv" for vowel in "aeiou"]
+from tests.support.tokenizers import make_tokenizer
 
-Kind = Literal["opt", "opt350", "gpt2"]
+Kind = Literal["opt", "opt350", "gpt2", "neox", "neox_sequential", "llama"]
 
-KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2")
+KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama")
+"""A model of each family, and of OPT both shapes."""
 
-# Words that a test may search for come often enough to be single tokens, in three spellings.
-TEXT = (
-    "the school is near the river and the old school has a new roof . ",
-    "School begins on monday ; SCHOOL ends on friday ! ",
-    "one two three four five six seven eight nine ten , and again one two three . ",
-    "def total ( values ) : return sum ( values ) + 1\n",
-    "what is 12 + 30 ? it is 42 . what is 7 * 6 ? it is 42 too . ",
-)
+UNTIED: tuple[Kind, ...] = ("neox", "neox_sequential", "llama")
+"""Families whose unembedding usually is no copy of the token embedding."""
 
 
 def build(
@@ -48,7 +44,8 @@ def build(
     context_length: int = 64,
     activation: str | None = None,
     positions: bool = True,
-    tie: bool = True,
+    tie: bool | None = None,
+    gate_bias: bool = False,
     dtype: torch.dtype = torch.float32,
     shard_size: str | None = None,
     bare_keys: bool = False,
@@ -59,7 +56,8 @@ def build(
 
     Args:
         folder: where to save; made if missing.
-        kind: "opt" (pre-norm, ReLU), "opt350" (post-norm, narrower embedding, no final norm) or "gpt2".
+        kind: "opt" (pre-norm, ReLU), "opt350" (post-norm, narrower embedding, no final norm), "gpt2", "neox" (parallel
+            residual), "neox_sequential", or "llama" (gated, two heads to a key).
         n_layers: blocks.
         d_model: width of the residual stream.
         d_ffn: neurons a layer, 4 * d_model by default.
@@ -69,7 +67,8 @@ def build(
         context_length: positions.
         activation: the non-linearity, the family's own by default.
         positions: False leaves the position table zero.
-        tie: whether the unembedding is the token embedding.
+        tie: whether the unembedding is the token embedding; as the family usually has it by default.
+        gate_bias: whether the maps of a gated FFN have biases, which Llama's own have not.
         dtype: the number format of the file.
         shard_size: such as "20KB" for safetensors in shards with an index.
         bare_keys: save the model without its head, so that names lack their prefix.
@@ -85,7 +84,8 @@ def build(
         vocab_size=vocab_size,
         context_length=context_length,
         activation=activation,
-        tie=tie,
+        tie=kind not in UNTIED if tie is None else tie,
+        gate_bias=gate_bias,
     )
     _randomize_(model, seed)
     if not positions:
@@ -112,7 +112,36 @@ def _model(
     context_length: int,
     activation: str | None,
     tie: bool,
+    gate_bias: bool,
 ) -> PreTrainedModel:
+    if kind in ("neox", "neox_sequential"):
+        neox = GPTNeoXConfig(
+            vocab_size=vocab_size,
+            hidden_size=d_model,
+            intermediate_size=d_ffn,
+            num_hidden_layers=n_layers,
+            num_attention_heads=n_heads,
+            max_position_embeddings=context_length,
+            hidden_act=activation or "gelu",
+            rope_parameters={"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5},
+            use_parallel_residual=kind == "neox",
+            tie_word_embeddings=tie,
+        )
+        return GPTNeoXForCausalLM(neox)
+    if kind == "llama":
+        llama = LlamaConfig(
+            vocab_size=vocab_size,
+            hidden_size=d_model,
+            intermediate_size=d_ffn,
+            num_hidden_layers=n_layers,
+            num_attention_heads=n_heads,
+            num_key_value_heads=n_heads // 2,
+            max_position_embeddings=context_length,
+            hidden_act=activation or "silu",
+            mlp_bias=gate_bias,
+            tie_word_embeddings=tie,
+        )
+        return LlamaForCausalLM(llama)
     if kind == "gpt2":
         gpt2 = GPT2Config(
             vocab_size=vocab_size,
@@ -147,7 +176,7 @@ def _randomize_(model: PreTrainedModel, seed: int) -> None:
     """Weights that leave nothing at its neutral value: biases, scales and offsets are random like the rest."""
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
-        is_scale = ("norm" in name or "ln_" in name) and name.endswith("weight")
+        is_scale = ("norm" in name.lower() or "ln_" in name) and name.endswith("weight")
         noise = torch.randn(parameter.shape, generator=generator)
         parameter.copy_(1 + 0.2 * noise if is_scale else 0.2 * noise)
 
@@ -157,30 +186,6 @@ def _position_table(model: PreTrainedModel) -> torch.Tensor:
     found = [parameter for name, parameter in model.named_parameters() if name in names]
     assert len(found) == 1
     return found[0]
-
-
-@lru_cache
-def make_tokenizer(kind: Kind, size: int) -> PreTrainedTokenizerFast:
-    """A byte-level BPE of exactly `size` tokens; OPT's puts </s> in front of every text, GPT-2's nothing."""
-    special = ["<|endoftext|>"] if kind == "gpt2" else ["<s>", "<pad>", "</s>", "<unk>"]
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-    )
-    # Made-up words of two syllables supply as many further tokens as a test may want.
-    filler = (" ".join(first + second for second in SYLLABLES) for first in SYLLABLES)
-    bpe.train_from_iterator([*TEXT * 200, *filler], trainer=trainer)
-    assert bpe.get_vocab_size() == size, f"the text supports {bpe.get_vocab_size()} tokens, {size} were asked for"
-    if kind == "gpt2":
-        end = special[0]
-        return PreTrainedTokenizerFast(tokenizer_object=bpe, bos_token=end, eos_token=end, unk_token=end)
-    bpe.post_processor = processors.TemplateProcessing(single="</s> $A", special_tokens=[("</s>", 2)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=bpe, bos_token="</s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
-    )
 
 
 def edit_config(folder: Path, **fields: object) -> Path:

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-Floats = NDArray[np.float64]
+from tests.support.anatomy import Anatomy, Floats, NormWeights, float64
+
 Bools = NDArray[np.bool_]
 
 # A sign may honestly differ where |pre-activation| is below this share of |key| * |input|: float32 keeps 24 bits, and
@@ -24,15 +25,15 @@ class Neurons:
 
     Attributes:
         values: [d_ffn d_model] what each adds to the stream.
-        keys: [d_ffn d_model] what each compares its input with.
+        keys: [d_ffn d_model] what each, or its gate, compares its input with.
         bias: [d_ffn] of the pre-activation.
-        norm: (gamma, beta) of the norm before the FFN, None in a post-norm block.
+        norm: the norm before the FFN, None in a post-norm block.
     """
 
     values: Floats
     keys: Floats
     bias: Floats
-    norm: tuple[Floats, Floats] | None
+    norm: NormWeights | None
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,14 @@ class Seen:
     """What one layer did with one sequence.
 
     Attributes:
-        coefficients: [time d_ffn] m, after the non-linearity.
-        errors: [time d_ffn] how far a pre-activation may be off.
+        coefficients: [time d_ffn] m, after the non-linearity; of a gated FFN act(gate) * up.
+        active: [time d_ffn] m != 0 for ReLU, m > 0 for GELU, gate > 0 for a gated FFN.
+        errors: [time d_ffn] how far a coefficient may be off where the non-linearity has a slope of 1.
         unsure: [time d_ffn] where the pre-activation is so near 0 that its sign may differ.
     """
 
     coefficients: Floats
+    active: Bools
     errors: Floats
     unsure: Bools
 
@@ -55,14 +58,8 @@ class PlainModel:
 
     def __init__(self, folder: Path) -> None:
         loading: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
-        self._model = AutoModelForCausalLM.from_pretrained(folder, **loading).eval()
+        self.anatomy = Anatomy(AutoModelForCausalLM.from_pretrained(folder, **loading).eval())
         self.tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        self._is_gpt2 = self._model.config.model_type == "gpt2"
-
-    @property
-    def n_layers(self) -> int:
-        """Blocks."""
-        return int(self._model.config.num_hidden_layers)
 
     @property
     def bos(self) -> list[int]:
@@ -86,71 +83,48 @@ class PlainModel:
         return [self.bos + ids[start : start + room] for ids in pieces for start in range(0, len(ids), room)]
 
     def unembedding(self) -> Floats:
-        """[vocab d_model] rows that a stream is compared with, the output projection of OPT-350m folded in."""
-        table = _float64(self._model.lm_head.weight)
-        project_out = None if self._is_gpt2 else self._model.model.decoder.project_out
-        return table if project_out is None else table @ _float64(project_out.weight)
+        """[vocab d_model] rows that a stream is compared with."""
+        return self.anatomy.unembedding()
 
     def neurons(self, layer: int) -> Neurons:
         """The weights of one layer's FFN."""
-        block = self._block(layer)
-        if self._is_gpt2:
-            keys, bias, values = block.mlp.c_fc.weight.T, block.mlp.c_fc.bias, block.mlp.c_proj.weight
-            norm = block.ln_2
-        else:
-            keys, bias, values = block.fc1.weight, block.fc1.bias, block.fc2.weight.T
-            norm = block.final_layer_norm if self._model.config.do_layer_norm_before else None
-        scale = None if norm is None else (_float64(norm.weight), _float64(norm.bias))
-        return Neurons(_float64(values), _float64(keys), _float64(bias), scale)
+        body = self.anatomy
+        return Neurons(body.value_rows(layer), body.key_rows(layer), body.key_bias(layer), body.ffn_norm(layer))
 
     def seen(self, sequences: Sequence[Sequence[int]]) -> list[list[Seen]]:
         """[sequence][layer] what every layer did, one sequence at a time and never padded."""
         return [list(self._seen(ids)) for ids in sequences]
 
     def _seen(self, ids: Sequence[int]) -> Iterator[Seen]:
-        inputs: dict[int, torch.Tensor] = {}
-        outputs: dict[int, torch.Tensor] = {}
-        handles = []
-        for layer in range(self.n_layers):
-            into, out_of = self._maps(layer)
-            handles += [
-                into.register_forward_pre_hook(lambda _, args, layer=layer: inputs.update({layer: args[0]})),
-                out_of.register_forward_pre_hook(lambda _, args, layer=layer: outputs.update({layer: args[0]})),
-            ]
-        with torch.inference_mode():
-            self._model(torch.tensor([list(ids)]))
-        for handle in handles:
-            handle.remove()
-        for layer in range(self.n_layers):
+        body = self.anatomy
+        for layer, seen in enumerate(body.watch(torch.tensor([list(ids)]))):
             neurons = self.neurons(layer)
-            entered = _float64(inputs[layer]).reshape(len(ids), -1)
-            sizes = np.linalg.norm(entered, axis=1)[:, None] * np.linalg.norm(neurons.keys, axis=1)[None]
+            # OPT flattens batch and time.
+            entered = float64(seen["keys in"]).reshape(len(ids), -1)
+            coefficients = float64(seen["values in"]).reshape(len(ids), -1)
+            lengths = np.linalg.norm(entered, axis=1)[:, None]
+            sizes = lengths * np.linalg.norm(neurons.keys, axis=1)[None]
             pre_activation = entered @ neurons.keys.T + neurons.bias
-            yield Seen(
-                coefficients=_float64(outputs[layer]).reshape(len(ids), -1),
-                errors=RELATIVE_ERROR * sizes,
-                unsure=np.abs(pre_activation) <= RELATIVE_ERROR * sizes,
-            )
-
-    def _maps(self, layer: int) -> tuple[torch.nn.Module, torch.nn.Module]:
-        block = self._block(layer)
-        return (block.mlp.c_fc, block.mlp.c_proj) if self._is_gpt2 else (block.fc1, block.fc2)
-
-    def _block(self, layer: int) -> Any:  # noqa: ANN401 - transformers' own classes, one a family
-        blocks = self._model.transformer.h if self._is_gpt2 else self._model.model.decoder.layers
-        return blocks[layer]
+            is_zero_off = body.has_exact_zeros and not body.is_gated
+            active = pre_activation > 0 if body.is_gated else coefficients != 0 if is_zero_off else coefficients > 0
+            errors = RELATIVE_ERROR * sizes
+            if body.is_gated:
+                ups = body.blocks[layer].get_submodule("mlp.up_proj")
+                bias = 0.0 if ups.bias is None else float64(ups.bias)  # type: ignore[arg-type]
+                weight = float64(ups.weight)  # type: ignore[arg-type]
+                up_errors = RELATIVE_ERROR * lengths * np.linalg.norm(weight, axis=1)[None]
+                # Of a product: each factor's error times the other; SiLU is nowhere longer than its input.
+                errors = errors * np.abs(entered @ weight.T + bias) + np.abs(pre_activation) * up_errors
+            yield Seen(coefficients, active, errors, unsure=np.abs(pre_activation) <= RELATIVE_ERROR * sizes)
 
 
 def preactivation_bound(neurons: Neurons, neuron: int) -> float | None:
-    """|gamma*k - mean(gamma*k)| * sqrt(d) + beta.k + bias, for a norm before the FFN."""
+    """|gamma*k - mean(gamma*k)| * sqrt(d) + beta.k + bias for a layer norm before the FFN; no mean for an RMS norm."""
     if neurons.norm is None:
         return None
-    gamma, beta = neurons.norm
     key = neurons.keys[neuron]
-    scaled = gamma * key
-    length = float(np.sqrt(((scaled - scaled.mean()) ** 2).sum() * len(key)))
-    return length + float(beta @ key) + float(neurons.bias[neuron])
-
-
-def _float64(tensor: torch.Tensor) -> Floats:
-    return tensor.detach().double().numpy()
+    scaled = neurons.norm.gamma * key
+    if not neurons.norm.is_rms:
+        scaled = scaled - scaled.mean()
+    length = float(np.sqrt((scaled**2).sum() * len(key)))
+    return length + float(neurons.norm.beta @ key) + float(neurons.bias[neuron])

@@ -1,6 +1,5 @@
 """Models in which four neurons are known: what each does is written into the weights by hand."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +15,11 @@ PROMOTES, SILENT, PROVABLY_DEAD, ALWAYS = 5, 17, 40, 77
 WORD = " school"
 
 
-@dataclass(frozen=True)
-class _Names:
-    keys: str
-    bias: str
-    values: str
-    transposed: bool
-
-
 def build_planted(folder: Path, kind: Kind, *, seed: int = 0) -> Path:
-    """A tiny model of `kind` with the four neurons in its second layer."""
-    build(folder, kind, seed=seed)
+    """A tiny model of `kind` with the four neurons in its second layer; a gated one has biases, to plant in them."""
+    build(folder, kind, seed=seed, gate_bias=True)
     plain = PlainModel(folder)
+    places = plain.anatomy.places
     neurons = plain.neurons(LAYER)
     (token,) = plain.tokenizer(WORD, add_special_tokens=False).input_ids
     row = torch.from_numpy(_value_for(plain, token)).float()
@@ -38,14 +30,15 @@ def build_planted(folder: Path, kind: Kind, *, seed: int = 0) -> Path:
     assert offset.shape[0] > ALWAYS
 
     def edit(tensors: dict[str, torch.Tensor]) -> None:
-        names = _names(kind, tensors)
-        keys, values = tensors[names.keys], tensors[names.values]
-        # GPT-2 stores keys as columns and values as rows, OPT the other way round.
-        (values[PROMOTES] if names.transposed else values[:, PROMOTES]).copy_(row)
-        (keys[:, ALWAYS] if names.transposed else keys[ALWAYS]).zero_()
-        tensors[names.bias][ALWAYS] = 1.5
-        tensors[names.bias][SILENT] = silent
-        tensors[names.bias][PROVABLY_DEAD] = dead
+        block = f"{places.blocks}.{LAYER}"
+        keys, values = tensors[f"{block}.{places.keys}.weight"], tensors[f"{block}.{places.values}.weight"]
+        biases = tensors[f"{block}.{places.keys}.bias"]
+        # GPT-2 stores keys as columns and values as rows, others the other way round.
+        (values[PROMOTES] if places.is_transposed else values[:, PROMOTES]).copy_(row)
+        (keys[:, ALWAYS] if places.is_transposed else keys[ALWAYS]).zero_()
+        biases[ALWAYS] = 1.5
+        biases[SILENT] = silent
+        biases[PROVABLY_DEAD] = dead
 
     return edit_tensors(folder, edit)
 
@@ -63,11 +56,3 @@ def _reach(plain: PlainModel, neuron: int) -> float:
     if bound is None:
         return float(np.linalg.norm(neurons.keys[neuron])) * 100
     return bound - float(neurons.bias[neuron])
-
-
-def _names(kind: Kind, tensors: dict[str, torch.Tensor]) -> _Names:
-    if kind == "gpt2":
-        stem = next(name for name in tensors if name.endswith("h.1.mlp.c_fc.weight")).removesuffix("c_fc.weight")
-        return _Names(f"{stem}c_fc.weight", f"{stem}c_fc.bias", f"{stem}c_proj.weight", transposed=True)
-    stem = next(name for name in tensors if name.endswith("layers.1.fc1.weight")).removesuffix("fc1.weight")
-    return _Names(f"{stem}fc1.weight", f"{stem}fc1.bias", f"{stem}fc2.weight", transposed=False)

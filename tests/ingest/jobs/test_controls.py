@@ -1,14 +1,13 @@
 """The job `controls` against loops over every vector and token, written from the definitions."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
 
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
@@ -23,6 +22,7 @@ from ingest.request import IngestRequest, TextRequest
 from ingest.tokenization import Tokenizer, load
 from tests.support import ingests, models
 from tests.support.models import Kind
+from tests.support.plain import PlainModel
 
 N_LAYERS, D_FFN, D_MODEL, N_RANDOM, N_UPDATES = 2, 12, 16, 40, 6
 FLAT = 5
@@ -42,7 +42,7 @@ class Measured:
 
 def flatten(tensors: dict[str, torch.Tensor]) -> None:
     for name, tensor in tensors.items():
-        if name.endswith("layers.0.fc2.weight"):
+        if name.endswith(("layers.0.fc2.weight", "layers.0.mlp.dense_4h_to_h.weight", "layers.0.mlp.down_proj.weight")):
             tensor[:, FLAT] *= 1e-9
         if name.endswith("h.0.mlp.c_proj.weight"):
             tensor[FLAT] *= 1e-9
@@ -112,16 +112,11 @@ def plain_coherence(measured: Measured, vector: np.ndarray) -> float:
 
 def plain_updates(measured: Measured, layer: int) -> list[np.ndarray]:
     """Outputs of the layer's FFN as transformers' own model has them, one example at a time and unpadded."""
-    model = AutoModelForCausalLM.from_pretrained(measured.folder, dtype=torch.float32).eval()
-    blocks = model.transformer.h if measured.kind == "gpt2" else model.model.decoder.layers
-    last = blocks[layer].mlp.c_proj if measured.kind == "gpt2" else blocks[layer].fc2
-    seen: list[torch.Tensor] = []
-    last.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+    body = PlainModel(measured.folder).anatomy
     context = measured.transformer.shape.context_length
     drawn = examples(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_examples=2_000).rows
-    with torch.inference_mode():
-        for place in places(len(drawn), layer=layer, n=N_UPDATES, seed=0):
-            model(torch.from_numpy(drawn[place].tokens).long()[None])
+    chosen = [drawn[place].tokens for place in places(len(drawn), layer=layer, n=N_UPDATES, seed=0)]
+    seen = [body.watch(torch.from_numpy(tokens).long()[None])[layer]["values out"] for tokens in chosen]
     return [output.reshape(-1, output.shape[-1])[-1].double().numpy() for output in seen]
 
 
@@ -157,7 +152,7 @@ def test_coherence_equals_a_plain_loop(measured: Measured) -> None:
 
 def test_norm_overlap_equals_a_plain_loop(measured: Measured) -> None:
     E = measured.transformer.unembedding().double().numpy()[measured.tokenizer.ids]
-    norm = measured.transformer.final_norm()
+    norm = PlainModel(measured.folder).anatomy.final_norm()
 
     def top(vector: np.ndarray) -> set[int]:
         return set(np.argsort(-(E @ vector), kind="stable")[:30].tolist())
@@ -173,11 +168,10 @@ def test_norm_overlap_equals_a_plain_loop(measured: Measured) -> None:
             assert (row["norm_overlap"] is None) == (norm is None) == (measured.kind == "opt350")
             if norm is None:
                 continue
-            for name, beta in (("norm_overlap", norm.beta.double().numpy()), ("norm_overlap_without_bias", 0.0)):
+            for name, beta in (("norm_overlap", norm.beta), ("norm_overlap_without_bias", 0 * norm.beta)):
                 found = []
                 for vector in vectors.double().numpy():
-                    scaled = (vector - vector.mean()) / math.sqrt(vector.var() + norm.eps)
-                    raw, normed = top(vector), top(scaled * norm.gamma.double().numpy() + beta)
+                    raw, normed = top(vector), top(replace(norm, beta=beta)(vector))
                     found.append(len(raw & normed) / len(raw | normed))
                 # Float32 scores may swap a 30th and a 31st token of one vector.
                 assert row[name] == pytest.approx(math.fsum(found) / len(found), abs=0.07 / len(found) + 1e-9)

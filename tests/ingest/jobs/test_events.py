@@ -24,9 +24,8 @@ from ingest.text_errors import SentencesMissing
 from ingest.tokenization import Tokenizer
 from tests.support import events as plain
 from tests.support.events import PlainStreams
-from tests.support.models import build
+from tests.support.models import KINDS, build
 
-KINDS = ("opt", "opt350", "gpt2")
 N_LAYERS = 3
 N_EXAMPLES, N_EVENTS, SHARD = 40, 24, 16
 BATCH_TOKENS = 120

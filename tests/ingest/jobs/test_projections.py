@@ -21,14 +21,26 @@ LAYER = 1
 ZERO, PLANTED, SCALED = 3, 4, 5
 """Neurons: a zero value vector; one that promotes token 50; one like neuron 4 but a millionth as long."""
 
-# Where the file keeps things: (unembedding, value, key, key bias, norm before the FFN).
-OPT_NAMES = ("fc2.weight", "fc1.weight", "fc1.bias", "final_layer_norm")
-GPT2_NAMES = ("mlp.c_proj.weight", "mlp.c_fc.weight", "mlp.c_fc.bias", "ln_2")
-PREFIX = {"opt": "model.decoder.layers.", "opt350": "model.decoder.layers.", "gpt2": "transformer.h."}
-EMBEDDING = {
-    "opt": "model.decoder.embed_tokens.weight",
-    "opt350": "model.decoder.embed_tokens.weight",
-    "gpt2": "transformer.wte.weight",
+
+@dataclass(frozen=True)
+class Names:
+    """Where a file keeps things: the unembedding, and in a block values, keys, and the norm before the FFN."""
+
+    unembedding: str
+    blocks: str
+    values: str
+    keys: str
+    norm: str | None
+
+
+NAMES = {
+    "opt": Names("model.decoder.embed_tokens.weight", "model.decoder.layers", "fc2", "fc1", "final_layer_norm"),
+    "opt350": Names("model.decoder.embed_tokens.weight", "model.decoder.layers", "fc2", "fc1", None),
+    "gpt2": Names("transformer.wte.weight", "transformer.h", "mlp.c_proj", "mlp.c_fc", "ln_2"),
+    "neox": Names(
+        "embed_out.weight", "gpt_neox.layers", "mlp.dense_4h_to_h", "mlp.dense_h_to_4h", "post_attention_layernorm"
+    ),
+    "llama": Names("lm_head.weight", "model.layers", "mlp.down_proj", "mlp.gate_proj", "post_attention_layernorm"),
 }
 
 
@@ -51,14 +63,15 @@ def integers_(tensors: dict[str, torch.Tensor], kind: Kind) -> None:
         shape = tensors[name].shape
         tensors[name] = torch.randint(-span, span + 1, shape, generator=generator).float()
 
-    fill_(EMBEDDING[kind], 3)
-    table = tensors[EMBEDDING[kind]]
+    names = NAMES[kind]
+    fill_(names.unembedding, 3)
+    table = tensors[names.unembedding]
     table[20:30] = table[10]
     table[50] = 5 * table[50].sign() + 1
     table[-8:] = 1000 * torch.sign(torch.randn(8, table.shape[1], generator=generator))
     if kind == "opt350":
         fill_("model.decoder.project_out.weight", 2)
-    value = PREFIX[kind] + f"{LAYER}." + (GPT2_NAMES if kind == "gpt2" else OPT_NAMES)[0]
+    value = f"{names.blocks}.{LAYER}.{names.values}.weight"
     fill_(value, 2)
     values = tensors[value] if kind == "gpt2" else tensors[value].T
     values[ZERO] = 0
@@ -67,23 +80,24 @@ def integers_(tensors: dict[str, torch.Tensor], kind: Kind) -> None:
 
 
 def _unembedding(tensors: dict[str, torch.Tensor], kind: Kind) -> torch.Tensor:
-    table = tensors[EMBEDDING[kind]]
+    table = tensors[NAMES[kind].unembedding]
     return table @ tensors["model.decoder.project_out.weight"] if kind == "opt350" else table
 
 
 def read(folder: Path, kind: Kind) -> Weights:
     tensors = {name: tensor.double() for name, tensor in load_file(folder / "model.safetensors").items()}
-    names = GPT2_NAMES if kind == "gpt2" else OPT_NAMES
-    value, key, bias, norm = (f"{PREFIX[kind]}{LAYER}.{name}" for name in names)
-    columns_are_neurons = kind != "gpt2"
-    scale = None if kind == "opt350" else (tensors[f"{norm}.weight"].numpy(), tensors[f"{norm}.bias"].numpy())
-    return Weights(
-        unembedding=_unembedding(tensors, kind).numpy(),
-        values=(tensors[value].T if columns_are_neurons else tensors[value]).numpy(),
-        keys=(tensors[key] if columns_are_neurons else tensors[key].T).numpy(),
-        bias=tensors[bias].numpy(),
-        norm=scale,
-    )
+    names = NAMES[kind]
+    block = f"{names.blocks}.{LAYER}"
+    values, keys = tensors[f"{block}.{names.values}.weight"], tensors[f"{block}.{names.keys}.weight"]
+    if kind != "gpt2":
+        values, keys = values.T, keys.T
+    # Llama has neither biases nor offsets.
+    bias = tensors.get(f"{block}.{names.keys}.bias", torch.zeros(len(values)))
+    scale = None
+    if names.norm is not None:
+        gamma = tensors[f"{block}.{names.norm}.weight"]
+        scale = (gamma.numpy(), tensors.get(f"{block}.{names.norm}.bias", torch.zeros_like(gamma)).numpy())
+    return Weights(_unembedding(tensors, kind).numpy(), values.numpy(), keys.T.numpy(), bias.numpy(), scale)
 
 
 @dataclass(frozen=True)
@@ -135,17 +149,19 @@ def expected(case: Case, neuron: int, ids: np.ndarray, k: int) -> dict[str, Any]
         "top_scores": [score for score, _ in top],
         "bottom_token_ids": [token for _, token in bottom],
         "bottom_scores": [score for score, _ in bottom],
-        "preactivation_bound": bound(case.weights, neuron),
+        "preactivation_bound": bound(case, neuron),
     }
 
 
-def bound(weights: Weights, neuron: int) -> float | None:
+def bound(case: Case, neuron: int) -> float | None:
+    weights = case.weights
     if weights.norm is None:
         return None
     gamma, beta = weights.norm
     key = weights.keys[neuron]
     product = gamma * key
-    length = sum((product - product.mean()) ** 2) ** 0.5
+    # An RMS norm takes off no mean.
+    length = sum((product - (0 if case.kind == "llama" else product.mean())) ** 2) ** 0.5
     return float(length * len(key) ** 0.5 + beta @ key + weights.bias[neuron])
 
 
@@ -244,9 +260,11 @@ def test_the_bound_holds_for_every_input_and_is_reached(case: Case) -> None:
     assert weights.norm is not None
     gamma, beta = weights.norm
     streams = np.random.default_rng(0).normal(size=(200, len(gamma)))
-    worst = (gamma * weights.keys)[:20] - (gamma * weights.keys)[:20].mean(1, keepdims=True)
-    streams = np.concatenate([streams, worst])
-    normalized = (streams - streams.mean(1, keepdims=True)) / streams.std(1, keepdims=True)
+    streams = np.concatenate([streams, (gamma * weights.keys)[:20]])
+    # A layer norm takes off the mean; both divide by the root of what is left in the mean square.
+    if case.kind != "llama":
+        streams = streams - streams.mean(1, keepdims=True)
+    normalized = streams / np.sqrt((streams**2).mean(1, keepdims=True))
     reached = (normalized * gamma + beta) @ weights.keys.T + weights.bias
     bounds = frame["preactivation_bound"].to_numpy()
     assert (reached <= bounds + 1e-9).all()

@@ -1,0 +1,84 @@
+"""What is to be known of a family of language models: where transformers keeps what the measurements need."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from transformers import PreTrainedConfig, PreTrainedModel
+
+Architecture = Literal["opt", "gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3"]
+
+
+def _never(config: PreTrainedConfig) -> bool:
+    return False
+
+
+def _no_window(config: PreTrainedConfig, layer: int) -> int | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One family; every path names a module of its model, those of the second group a module of one block.
+
+    Attributes:
+        architecture: the `model_type` of config.json.
+        config_class: its configuration in transformers.
+        model_class: its language model in transformers.
+        base: what the names of all tensors but those of `outside` begin with; checkpoints of the bare model leave it
+            out.
+        outside: what the names of the others begin with, on disk.
+        renamed: (what a name on disk ends with, what transformers calls it) for names of other releases.
+        ignorable: tensors of old checkpoints that hold no weights, such as masks.
+        layers: the list of blocks.
+        tokens: the token embedding.
+        positions: the position embedding, where the model has one.
+        position_offset: the row of the first position.
+        rotary: what makes the angles by which queries and keys are rotated, where positions are told so.
+        project_in: the projection after the token embedding, where the model has one.
+        project_out: the projection before the unembedding, where the model has one.
+        final_norm: the norm before the unembedding, where the model has one.
+        head: the unembedding.
+
+        attention: the attention.
+        keys: the first linear map of the feed-forward network; of a gated one the gate's.
+        values: the last one, whose input are the neurons' coefficients.
+        ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
+
+        activation: the field of a configuration that names the non-linearity.
+        settings: further fields that change numbers and that neither weights nor sizes tell.
+        is_gated: whether a coefficient is act(gate) * up.
+        is_post_norm: whether a configuration normalizes after adding to the stream.
+        is_parallel: whether attention and feed-forward network of a block both read what enters it.
+        window: (configuration, layer) -> how many positions the layer's attention sees, None for all before.
+    """
+
+    architecture: Architecture
+    config_class: type[PreTrainedConfig]
+    model_class: type[PreTrainedModel]
+    base: str
+    outside: tuple[str, ...] = ("lm_head.",)
+    renamed: tuple[tuple[str, str], ...] = ()
+    ignorable: re.Pattern[str]
+    layers: str
+    tokens: str
+    positions: str | None = None
+    position_offset: int = 0
+    rotary: str | None = None
+    project_in: str | None = None
+    project_out: str | None = None
+    final_norm: str
+    head: str = "lm_head"
+
+    attention: str
+    keys: str
+    values: str
+    ffn_norm: str
+
+    activation: str = "hidden_act"
+    settings: tuple[str, ...] = ()
+    is_gated: bool = False
+    is_post_norm: Callable[[PreTrainedConfig], bool] = _never
+    is_parallel: Callable[[PreTrainedConfig], bool] = _never
+    window: Callable[[PreTrainedConfig, int], int | None] = _no_window

@@ -1,0 +1,14 @@
+"""Which positions attention sees, where it is not simply all that come before."""
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+
+def window_mask(time: int, window: int, device: torch.device) -> Bool[Tensor, "1 1 time time"] | None:
+    """[1 1 time time] whether a position (a row) sees another: itself and the `window` - 1 before; None if all do."""
+    if time <= window:
+        return None
+    positions = torch.arange(time, device=device)
+    back = positions[:, None] - positions[None]
+    return ((back >= 0) & (back < window))[None, None]

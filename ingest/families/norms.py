@@ -1,0 +1,49 @@
+"""Layer norms and RMS norms as numbers: what they do to a vector, and how a row of weights reads through them."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """x -> gamma * (x - mean) / sqrt(variance + eps) + beta; an RMS norm: gamma * x / sqrt(mean of x^2 + eps).
+
+    Attributes:
+        gamma: float32.
+        beta: float32; 0 in an RMS norm.
+        eps: what keeps the divisor from 0.
+        is_centred: whether the mean is taken off, as layer norms do and RMS norms do not.
+    """
+
+    gamma: Float[Tensor, " d_model"]
+    beta: Float[Tensor, " d_model"]
+    eps: float
+    is_centred: bool = True
+
+    @torch.inference_mode()
+    def __call__(self, vectors: Float[Tensor, "n d_model"], *, bias: bool = True) -> Float[Tensor, "n d_model"]:
+        """[n d_model] the vectors normalized; without beta if `bias` is off."""
+        width = vectors.shape[1:]
+        if self.is_centred:
+            return functional.layer_norm(vectors, width, self.gamma, self.beta if bias else None, self.eps)
+        return functional.rms_norm(vectors, width, self.gamma, self.eps)
+
+    def divisors(self, vectors: Float[Tensor, "n d_model"]) -> Float[Tensor, " n"]:
+        """[n] what each vector is divided by: sqrt(variance + eps), in an RMS norm sqrt(mean square + eps)."""
+        vectors = vectors.float()
+        spread = vectors.var(1, correction=0) if self.is_centred else vectors.square().mean(1)
+        return (spread + self.eps).sqrt()
+
+    def readers_(self, rows: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
+        """[n d_model] the rows r such that r . x over its divisor, plus row . beta, is row . norm(x); changes `rows`.
+
+        row . (gamma * (x - mean x)) = x . (gamma * row - mean(gamma * row)): centring the row centres every vector.
+        """
+        rows *= self.gamma
+        if self.is_centred:
+            rows -= rows.mean(1, keepdim=True)
+        return rows

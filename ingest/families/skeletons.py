@@ -1,0 +1,105 @@
+"""A model without its weights: what config.json describes, or why it describes nothing that is known here."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging
+
+from ingest.families.family import Family
+from ingest.families.rotary import FIXED_ANGLES
+from ingest.families.table import FAMILIES
+from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid, ConfigUnsupported, MaskedModel
+from ingest.weights import Checkpoint
+
+_MASKED = ("albert", "bert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
+"""Families of encoders: what their configurations are called."""
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A model without weights: the modules of transformers on the meta device, where tensors have only shapes."""
+
+    family: Family
+    config: PreTrainedConfig
+    model: PreTrainedModel
+
+    def module(self, path: str) -> torch.nn.Module | None:
+        """The module at `path`, None where this model has none there."""
+        found: Any = self.model
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        return found if isinstance(found, torch.nn.Module) else None
+
+
+def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
+    """The family that a config.json names.
+
+    Raises:
+        MaskedModel: its models fill in masked tokens.
+        ArchitectureUnsupported: it is not one of `FAMILIES`, or none is named.
+    """
+    named = checkpoint_config.get("model_type")
+    if not isinstance(named, str) or named not in FAMILIES:
+        found = repr(named) if named is not None else "of an unnamed model_type"
+        if _is_masked(checkpoint_config):
+            raise MaskedModel(where, found, sorted(FAMILIES))
+        raise ArchitectureUnsupported(where, found, sorted(FAMILIES))
+    return FAMILIES[named]
+
+
+def _is_masked(checkpoint_config: Mapping[str, Any]) -> bool:
+    """Whether a config.json names a masked model, by its class or, where that is of no task, by its family."""
+    classes = checkpoint_config.get("architectures")
+    if isinstance(classes, list) and any(str(name).endswith("ForMaskedLM") for name in classes):
+        return True
+    return checkpoint_config.get("model_type") in _MASKED and not checkpoint_config.get("is_decoder", False)
+
+
+def skeleton(checkpoint: Checkpoint) -> Skeleton:
+    """The model that config.json describes, without weights; takes milliseconds at any size.
+
+    Raises:
+        ArchitectureUnsupported: its family is not known here.
+        ConfigInvalid: a field is missing, of a wrong type, or contradicts another.
+        ConfigUnsupported: its family is known, and this shape of it is not.
+    """
+    family = family_of(checkpoint.config, where=str(checkpoint.folder))
+    # The number format that config.json names plays no part: the weights say theirs, the caller says the run's.
+    fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
+    try:
+        with _quiet(), torch.device("meta"):
+            config = family.config_class.from_dict(fields)
+            # Attention that needs no mask tensor: right padding lies in the future of every real position.
+            config._attn_implementation = "sdpa"
+            model = family.model_class(config).eval().requires_grad_(False)
+    except StrictDataclassError as error:
+        raise ConfigInvalid(checkpoint.folder, str(error).splitlines()[-1].strip()) from error
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
+        raise ConfigInvalid(checkpoint.folder, f"{type(error).__name__}: {error}".splitlines()[0]) from error
+    if not config.num_hidden_layers > 0:
+        raise ConfigInvalid(checkpoint.folder, "it has no layers")
+    _refuse_moving_angles(checkpoint, family, config)
+    return Skeleton(family, config, model)
+
+
+def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
+    """Refuse rotations that hang on the length of the longest sequence of a batch: no number would be a text's own."""
+    if family.rotary is not None and config.rope_parameters["rope_type"] not in FIXED_ANGLES:
+        said = f"rope_type {config.rope_parameters['rope_type']!r}"
+        raise ConfigUnsupported(checkpoint.folder, family.architecture, said, sorted(FIXED_ANGLES))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps transformers from logging remarks about a configuration on stderr."""
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)

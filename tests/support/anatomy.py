@@ -1,0 +1,176 @@
+"""Where transformers' own models keep what the definitions speak of, for references that do without our view."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedModel
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Paths of one family: the blocks and the final norm in the model, the others in a block."""
+
+    blocks: str
+    final_norm: str
+    attention: str
+    keys: str
+    values: str
+    ffn_norm: str
+    is_transposed: bool = False
+    is_gated: bool = False
+
+
+PLACES = {
+    "opt": Places(
+        "model.decoder.layers", "model.decoder.final_layer_norm", "self_attn", "fc1", "fc2", "final_layer_norm"
+    ),
+    "gpt2": Places("transformer.h", "transformer.ln_f", "attn", "mlp.c_fc", "mlp.c_proj", "ln_2", is_transposed=True),
+    "gpt_neox": Places(
+        "gpt_neox.layers",
+        "gpt_neox.final_layer_norm",
+        "attention",
+        "mlp.dense_h_to_4h",
+        "mlp.dense_4h_to_h",
+        "post_attention_layernorm",
+    ),
+    "llama": Places(
+        "model.layers",
+        "model.norm",
+        "self_attn",
+        "mlp.gate_proj",
+        "mlp.down_proj",
+        "post_attention_layernorm",
+        is_gated=True,
+    ),
+}
+PLACES |= dict.fromkeys(("mistral", "qwen2", "qwen3"), PLACES["llama"])
+
+
+@dataclass(frozen=True)
+class NormWeights:
+    """A norm in float64: x -> gamma (x - mean) / sqrt(variance + eps) + beta, or gamma x / sqrt(mean square + eps)."""
+
+    gamma: Floats
+    beta: Floats
+    eps: float
+    is_rms: bool
+
+    def __call__(self, x: Floats) -> Floats:
+        """Of the last axis."""
+        read = x if self.is_rms else x - x.mean(-1, keepdims=True)
+        scaled: Floats = self.gamma * read / np.sqrt((read**2).mean(-1, keepdims=True) + self.eps)
+        return scaled + self.beta
+
+    def divisor(self, x: Floats) -> float:
+        """What one vector is divided by."""
+        return float(np.sqrt(((x**2).mean() if self.is_rms else x.var()) + self.eps))
+
+
+class Anatomy:
+    """A model taken apart; layers are counted from 0."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model, self.config = model, model.config
+        self.places = PLACES[model.config.model_type]
+        self.is_gated = self.places.is_gated
+        self.is_parallel = bool(getattr(model.config, "use_parallel_residual", False))
+        self.is_post_norm = not getattr(model.config, "do_layer_norm_before", True)
+        activation = getattr(model.config, "activation_function", None) or model.config.hidden_act
+        self.has_exact_zeros = activation == "relu"
+        self.blocks: list[torch.nn.Module] = list(model.get_submodule(self.places.blocks).children())
+
+    def keys(self, layer: int) -> Any:  # noqa: ANN401 - a linear map of torch or of transformers
+        """The map whose output is the pre-activation, of a gated FFN the gate's."""
+        return self.blocks[layer].get_submodule(self.places.keys)
+
+    def values(self, layer: int) -> Any:  # noqa: ANN401 - likewise
+        """The map whose input are the coefficients."""
+        return self.blocks[layer].get_submodule(self.places.values)
+
+    def key_rows(self, layer: int) -> Floats:
+        """[d_ffn d_model]."""
+        weight = float64(self.keys(layer).weight)
+        return weight.T if self.places.is_transposed else weight
+
+    def key_bias(self, layer: int) -> Floats:
+        """[d_ffn]."""
+        return self._bias(self.keys(layer), len(self.key_rows(layer)))
+
+    def value_rows(self, layer: int) -> Floats:
+        """[d_ffn d_model]."""
+        weight = float64(self.values(layer).weight)
+        return weight if self.places.is_transposed else weight.T
+
+    def value_bias(self, layer: int) -> Floats:
+        """[d_model]."""
+        return self._bias(self.values(layer), self.value_rows(layer).shape[1])
+
+    def ffn_norm(self, layer: int) -> NormWeights | None:
+        """The norm before the FFN; None in post-norm blocks."""
+        return None if self.is_post_norm else _norm(self.blocks[layer].get_submodule(self.places.ffn_norm))
+
+    def final_norm(self) -> NormWeights | None:
+        """The norm before the unembedding; None where there is none."""
+        path, _, name = self.places.final_norm.rpartition(".")
+        module = getattr(self.model.get_submodule(path), name)
+        return None if module is None else _norm(module)
+
+    def unembedding(self) -> Floats:
+        """[vocab d_model] rows that a stream is compared with, the output projection of OPT-350m folded in."""
+        table = float64(self.model.get_output_embeddings().weight)
+        decoder = getattr(getattr(self.model, "model", None), "decoder", None)
+        project_out = getattr(decoder, "project_out", None)
+        return table if project_out is None else table @ float64(project_out.weight)
+
+    def watch(self, ids: torch.Tensor) -> list[dict[str, torch.Tensor]]:
+        """[layer] -> what enters the maps, the block and the FFN's norm, and what they return, for [batch time] ids."""
+        seen: list[dict[str, torch.Tensor]] = [{} for _ in self.blocks]
+        handles = []
+        for layer, block in enumerate(self.blocks):
+            watched = {
+                "block": block,
+                "keys": self.keys(layer),
+                "values": self.values(layer),
+                "attention": block.get_submodule(self.places.attention),
+                "norm": block.get_submodule(self.places.ffn_norm),
+            }
+            for name, module in watched.items():
+
+                def note(_: object, given: tuple[Any, ...], out: Any, name: str = name, layer: int = layer) -> None:  # noqa: ANN401 - a tensor, alone or first of several
+                    seen[layer][f"{name} out"] = out if isinstance(out, torch.Tensor) else out[0]
+                    if given:
+                        seen[layer][f"{name} in"] = given[0]
+
+                handles.append(module.register_forward_hook(note))
+        with torch.inference_mode():
+            self.model(ids)
+        for handle in handles:
+            handle.remove()
+        return seen
+
+    def pre_ffn(self, seen: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The stream before the FFN: what it adds to, what it reads in post-norm blocks, x + attention in parallel."""
+        if self.is_parallel:
+            return seen["block in"] + seen["attention out"]
+        return seen["keys in"] if self.is_post_norm else seen["norm in"]
+
+    @staticmethod
+    def _bias(module: Any, width: int) -> Floats:  # noqa: ANN401 - a linear map of torch or of transformers
+        return np.zeros(width) if module.bias is None else float64(module.bias)
+
+
+def _norm(module: Any) -> NormWeights:  # noqa: ANN401 - each family has an RMS norm of its own
+    gamma = float64(module.weight)
+    if isinstance(module, torch.nn.LayerNorm):
+        return NormWeights(gamma, float64(module.bias), module.eps, is_rms=False)
+    return NormWeights(gamma, np.zeros_like(gamma), module.variance_epsilon, is_rms=True)
+
+
+def float64(tensor: torch.Tensor) -> Floats:
+    """As an array."""
+    return tensor.detach().double().numpy()
