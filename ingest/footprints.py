@@ -70,6 +70,14 @@ class Footprint:
     shared_rows: int = 0
 
 
+def numbers_at_work(shape: Shape) -> int:
+    """How many numbers exist at once for every id of a batch while a block runs."""
+    # Pre-activation, activation, and what observers copy of it; the gate before and after its non-linearity.
+    activations = 3 + 2 * shape.is_gated
+    # Streams, attention's inputs and outputs, and the norms' results.
+    return 10 * shape.d_model + activations * shape.d_ffn
+
+
 def footprint(job: str, shape: Shape, extent: Extent | None) -> Footprint:
     """What a job takes; `extent` is None for jobs that read only weights.
 

@@ -8,15 +8,9 @@ from ingest import corpora
 from ingest.architectures import Shape, Transformer
 from ingest.corpora import Corpus
 from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
-from ingest.footprints import Extent, Footprint, footprint
+from ingest.footprints import Extent, Footprint, footprint, numbers_at_work
 from ingest.sweep import Order
 
-# Streams, attention's inputs and outputs and the norms' results that exist at once, in units of batch x d_model.
-_STREAMS = 10
-# Pre-activation, activation, and what observers copy of it, in units of batch x d_ffn.
-_ACTIVATIONS = 3
-# In a gated FFN, the gate before and after its non-linearity beside the other map.
-_GATES = 2
 # Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
 _PROCESS_BYTES = 128 << 20
 # Beyond so many times what is needed, freed memory need not go back to the system at once.
@@ -242,9 +236,7 @@ class _Asked:
         )
 
     def _block_at_work(self) -> int:
-        shape = self.model.shape
-        activations = _ACTIVATIONS + _GATES * shape.is_gated
-        return self.batch_tokens * (_STREAMS * shape.d_model + activations * shape.d_ffn) * max(self.model.itemsize, 4)
+        return self.batch_tokens * numbers_at_work(self.model.shape) * max(self.model.itemsize, 4)
 
     def _chunk_stream_bytes(self) -> int:
         tokens = max(corpora.CHUNK_TOKENS, self.extent.sequence_length)

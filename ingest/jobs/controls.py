@@ -16,6 +16,7 @@ from ingest.coherence import Coherence, Judged, judged
 from ingest.corpora import Corpus
 from ingest.examples import N_EVENT_EXAMPLES, examples
 from ingest.ffn_updates import N_UPDATES, ffn_updates
+from ingest.footprints import numbers_at_work
 from ingest.jobs import control_frames
 from ingest.jobs.control_frames import ControlKind, control_coherences_frame, controls_frame
 from ingest.norm_overlap import NormOverlap
@@ -116,7 +117,7 @@ class ControlsJob:
         scoring = 4 * (rows + 4 * (shape.d_ffn + self.n_random) * shape.d_model) + scorers
         # Blocks run before anything is scored, over a few sentences each; resident weights stay.
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
-        working = max(batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
+        working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
         return scoring + weights + working
 
     def _open(self, transformer: Transformer, corpus: Corpus, *, batch_tokens: int) -> "_Opened":

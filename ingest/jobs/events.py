@@ -18,6 +18,7 @@ from ingest.example_layers import watch
 from ingest.example_readings import events, read
 from ingest.example_scores import score
 from ingest.examples import N_EVENT_EXAMPLES, N_EXAMPLES, Examples, examples
+from ingest.footprints import numbers_at_work
 from ingest.jobs import event_frames as frames
 from ingest.lens import Lens
 from ingest.sentences import splitter
@@ -107,7 +108,7 @@ class EventsJob:
         logits = 3 * 128 * shape.vocab_size * 4
         # Streams of a whole shard wait between two layers; a block works on one batch.
         waiting = self.shard_examples * min(shape.context_length, 64) * shape.d_model * transformer.dtype.itemsize
-        working = max(batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
+        working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
         return weights + unembedding + kept + logits + waiting + working
 
     def measure_examples(

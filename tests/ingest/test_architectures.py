@@ -284,6 +284,14 @@ def test_shape_says_when_a_neuron_is_active(kind: Kind, transformer: Transformer
     assert shape.has_exact_zeros == shape.is_non_negative == (shape.activation == "relu")
 
 
+def test_what_says_nothing_is_no_part_of_an_identity(kind: Kind, transformer: Transformer) -> None:
+    """Runs of families that have no further settings keep the key they had before there were any."""
+    known = set(transformer.shape.identity())
+    assert {"architecture", "n_heads", "has_exact_zeros"} < known
+    assert ("settings" in known) == (kind in UNTIED)
+    assert ("has_parallel_residual" in known) == (kind == "neox")
+
+
 def test_a_gate_with_exact_zeros_makes_products_of_either_sign(tmp_path: Path) -> None:
     folder = build(tmp_path / "relu", "llama", activation="relu")
     transformer = open_transformer(find(str(folder)))
