@@ -26,6 +26,7 @@ from queries.trace_commands import trace
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
     import polars as pl
 
     from catalog.export_manifest import Manifest
@@ -273,6 +274,24 @@ class Neurothek:
         traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id)
         with self.reader() as connection:
             return trace_page(connection, known, traced, token=text)
+
+    def shortcut(self, model: str, *, state: int, target: int | None = None, corpus: str | None = None) -> np.ndarray:
+        """The least-squares matrix A from a state of a model to its last one, or to `target`: h becomes A h.
+
+        States count from 0, the embeddings; state s leaves block s - 1, and the last one precedes the final norm.
+
+        Returns:
+            float32 [d_model d_model]; of states in rows, `states @ A.T`.
+
+        Raises:
+            NeurothekError: there is no such model or state, its shortcuts were not measured, or the file is not there.
+        """
+        from catalog.map_files import matrix_of
+        from queries.kept_shortcut import kept_shortcut
+
+        with self.reader() as connection:
+            kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
+        return matrix_of(kept, self.warehouse.maps)
 
     def verify(
         self, model: str, *, sample: int = 1, weights: str | None = None, progress: bool = False

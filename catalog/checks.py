@@ -7,11 +7,17 @@ from pathlib import Path
 
 import duckdb
 
+from catalog.kept_maps import is_kept, kept_maps
 from catalog.progress import Progress, Silent
 from catalog.tables import BY_NAME, FACTS, JOB_TABLES, Table
 from catalog.warehouse import Warehouse, first_row
 
 _LAWS = Path(__file__).parent / "laws"
+
+FILES = "kept matrices are there"
+"""The one check of what lies beside the warehouse."""
+
+_FILES_LAW = "Every matrix of shortcut_maps lies beside the warehouse as it was kept; what is missing is made anew by"
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,12 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
         WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
     """
     with warehouse.current_reader() as connection:
-        return broken(connection, progress=progress or Silent())
+        findings = broken(connection, progress=progress or Silent())
+        changed = [one for one in kept_maps(connection) if not is_kept(one, warehouse.maps)]
+    if changed:
+        example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
+        findings.append(Finding(FILES, f"{_FILES_LAW} `{changed[0].again()}`", len(changed), example))
+    return findings
 
 
 def broken(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from catalog.commands import common_options, console_progress, note
+
+if TYPE_CHECKING:
+    from catalog.export_manifest import Manifest
 
 
 @click.command()
@@ -24,7 +28,7 @@ def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
     """Write the warehouse to a new FOLDER: its tables as Parquet, its views as SQL for Spark and other engines."""
     with console_progress() as progress:
         manifest = ctx.obj.export(folder, dialects=dialects, progress=progress)
-    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables are in {folder}")
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {folder}")
 
 
 @click.command("import")
@@ -37,7 +41,7 @@ def import_(ctx: click.Context, folder: Path) -> None:
 
     with console_progress() as progress:
         manifest = import_folder(ctx.obj.warehouse, folder, progress=progress)
-    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables are in {ctx.obj.path}")
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {ctx.obj.path}")
 
 
 @click.command()
@@ -54,3 +58,14 @@ def merge(ctx: click.Context, other: Path) -> None:
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
     note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
+    if merged.missing_maps:
+        again = merged.missing_maps[0].again()
+        note(f"{len(merged.missing_maps):,} kept matrices are beside neither warehouse; `{again}` makes them anew")
+
+
+def _maps(manifest: Manifest) -> str:
+    """How many matrices went with the rows, and how many could not."""
+    if not manifest.maps and not manifest.missing_maps:
+        return ""
+    lost = f" ({len(manifest.missing_maps):,} more were not beside the warehouse)" if manifest.missing_maps else ""
+    return f" and {len(manifest.maps):,} kept matrices{lost}"

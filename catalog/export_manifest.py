@@ -76,10 +76,14 @@ class Manifest:
     Attributes:
         schema_version: version of the schema that the tables follow.
         tables: table name -> what was exported of it.
+        maps: where kept matrices lie below the export's folder, with slashes.
+        missing_maps: those that the warehouse knows of and that were not beside it.
     """
 
     schema_version: int
     tables: Mapping[str, ExportedTable]
+    maps: tuple[str, ...] = ()
+    missing_maps: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -116,6 +120,9 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = Manifest(
             schema_version=int(content["schema_version"]),
             tables={str(name): _table(table) for name, table in content["tables"].items()},
+            # Exports of earlier releases have none.
+            maps=tuple(map(str, content.get("maps", ()))),
+            missing_maps=tuple(map(str, content.get("missing_maps", ()))),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ExportInvalid(folder, f"its {MANIFEST} is damaged") from error

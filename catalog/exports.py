@@ -2,9 +2,10 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 import duckdb
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from catalog.export_manifest import (
     Manifest,
     sha256_of,
 )
+from catalog.kept_maps import KeptMap, kept_maps, take
 from catalog.migrations import version_of
 from catalog.progress import Progress, Silent
 from catalog.tables import DIMENSIONS
@@ -25,6 +27,9 @@ from catalog.warehouse import Warehouse
 
 ROW_GROUP = 122_880
 """Rows that are in memory at a time; as many as DuckDB keeps together."""
+
+MAPS = "shortcuts"
+"""Folder of kept matrices within an export."""
 
 INTERNAL = frozenset({"schema_versions", "installed_views"})
 """Tables that say how the file was made, and nothing of models."""
@@ -73,6 +78,7 @@ def export(
         raise FolderInUse(folder)
     with warehouse.current_reader() as connection, _appearing(folder) as unfinished:
         manifest = _write_store(connection, unfinished, progress or Silent())
+        manifest = _with_maps(manifest, kept_maps(connection), warehouse.maps, unfinished)
         files = {MANIFEST: manifest.text(), "README.md": _card(manifest), **(texts or {})}
         for path, text in files.items():
             (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +113,17 @@ def _write_store(connection: duckdb.DuckDBPyConnection, folder: Path, progress: 
         progress.advance(note=name)
     progress.finish()
     return Manifest(version_of(connection), written)
+
+
+def _with_maps(manifest: Manifest, maps: Sequence[KeptMap], folder: Path, unfinished: Path) -> Manifest:
+    """Copy the kept matrices; one that is not there, or not as it was kept, is named as missing."""
+    missing = take(maps, folder, unfinished / MAPS)
+    names = {one: one.path(PurePosixPath(MAPS)).as_posix() for one in maps}
+    return replace(
+        manifest,
+        maps=tuple(name for one, name in names.items() if one not in missing),
+        missing_maps=tuple(names[one] for one in missing),
+    )
 
 
 def _write_table(

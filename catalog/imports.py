@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import duckdb
 
@@ -16,7 +16,8 @@ from catalog.export_manifest import (
     read_manifest,
     sha256_of,
 )
-from catalog.exports import store_tables
+from catalog.exports import MAPS, store_tables
+from catalog.kept_maps import kept_maps, take
 from catalog.migrations import LATEST, migrate
 from catalog.progress import Progress, Silent
 from catalog.publish import rebuild_facts
@@ -54,6 +55,7 @@ def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | No
     with warehouse.transaction() as connection:
         _require_empty(warehouse.path, connection)
         _fill(connection, folder, manifest, progress)
+        _take_maps(connection, folder, manifest, warehouse.maps)
     return manifest
 
 
@@ -122,6 +124,15 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
         for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
             rebuild_facts(connection, model_id)
     progress.finish()
+
+
+def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, target: Path) -> None:
+    """Copy the kept matrices that the export has; those it was made without are missing here as well."""
+    maps = kept_maps(connection)
+    for one in take(maps, folder / MAPS, target):
+        name = one.path(PurePosixPath(MAPS)).as_posix()
+        if name in manifest.maps:
+            raise ExportInvalid(folder, f"{name} is missing, was changed or is damaged")
 
 
 def _literally(path: Path) -> str:

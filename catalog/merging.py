@@ -1,7 +1,7 @@
 """Two people's warehouses become one: the other's models, texts and runs with numbers of this file, or nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -10,6 +10,7 @@ import polars as pl
 from catalog.checks import broken, checks
 from catalog.errors import NeurothekError
 from catalog.exports import ROW_GROUP
+from catalog.kept_maps import KeptMap, kept_maps, take
 from catalog.migrations import LATEST, version_of
 from catalog.numbering import Numbering
 from catalog.progress import Progress, Silent
@@ -80,6 +81,7 @@ class Merged:
         n_runs: runs taken.
         n_rows: rows of measurements taken.
         n_annotations: annotations taken.
+        missing_maps: kept matrices of this warehouse that are beside neither.
     """
 
     models: tuple[str, ...]
@@ -87,6 +89,7 @@ class Merged:
     n_runs: int
     n_rows: int
     n_annotations: int
+    missing_maps: tuple[KeptMap, ...] = ()
 
 
 def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
@@ -108,7 +111,9 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
             with warehouse.current_reader() as ours:
                 _plan(source.path, theirs, ours)
         with warehouse.transaction() as ours:
-            return _merge(source.path, theirs, ours, progress or Silent())
+            merged = _merge(source.path, theirs, ours, progress or Silent())
+            # Also those of runs that both hold: one of the two may have lost them.
+            return replace(merged, missing_maps=tuple(take(kept_maps(ours), source.maps, warehouse.maps)))
 
 
 def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from catalog.errors import NeurothekError
+from catalog.kept_maps import bring
 from catalog.staging import duckdb_bytes
 from catalog.tables import BY_NAME, CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS, Table
 from catalog.warehouse import Warehouse, first_row
@@ -77,11 +78,13 @@ class FinishedRun:
         row: one row of RUNS; `n_rows` is counted while publishing.
         files: table name -> Parquet files, in the order in which their rows are to lie.
         needs_corpus: whether its rows belong to the corpus of the publication.
+        maps: folder of the matrices that are to be kept beside the warehouse; None where there are none.
     """
 
     row: pl.DataFrame
     files: Mapping[str, Sequence[Path]]
     needs_corpus: bool
+    maps: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Publication:
 
 
 def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int | None = None) -> dict[str, int]:
-    """Publish in one transaction; earlier rows of the same model, corpus and job are replaced.
+    """Publish in one transaction; earlier rows of the same model, corpus and job are replaced, and their matrices.
 
     Args:
         warehouse: where to.
@@ -112,7 +115,11 @@ def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int
     with warehouse.transaction() as connection:
         if memory_bytes is not None:
             connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
-        return _publish(connection, publication)
+        written = _publish(connection, publication)
+        for run in publication.runs:
+            if run.maps is not None:
+                bring(run.maps, warehouse.maps, run.row.item(0, "run_key"))
+        return written
 
 
 def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:

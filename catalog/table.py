@@ -10,6 +10,8 @@ from catalog.errors import NeurothekError
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "none"]
 
+_PLACES = ("layer", "example_id", "sentence_id", "source_state")
+
 SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "tokenizer": ("tokenizer_id",),
     "corpus": ("corpus_id",),
@@ -50,6 +52,7 @@ class Table:
         nullable: the columns in which null is a value ("never happened", "not defined here").
         serial: the column that a run counts from 0, and publishing from the first number that the warehouse has free.
         part: where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings.
+        is_repeatable: whether measuring again gives the same rows but for rounding.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Table:
     nullable: frozenset[str] = frozenset()
     serial: str | None = None
     part: str | None = None
+    is_repeatable: bool = True
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -70,7 +74,7 @@ class Table:
     @property
     def place(self) -> str | None:
         """The column that says which part of a model a row is of, so that parts can be measured alone."""
-        return next((name for name in ("layer", "example_id") if name in self.columns), None)
+        return next((name for name in _PLACES if name in self.columns), None)
 
     def empty(self) -> pl.DataFrame:
         """A frame without rows and with exactly the declared columns."""

@@ -6,6 +6,14 @@ from difflib import get_close_matches
 from catalog.annotation_tables import ANNOTATIONS
 from catalog.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.errors import NeurothekError
+from catalog.shortcut_tables import (
+    SHORTCUT_MAPS,
+    SHORTCUT_PREDICTIONS,
+    SHORTCUT_READINGS,
+    SHORTCUT_SENTENCES,
+    SHORTCUT_TOPS,
+    SHORTCUTS,
+)
 from catalog.table import SCOPE_IDS, NotFinite, Scope, Table, TableMismatch
 from catalog.text_tables import (
     ACTIVITY,
@@ -61,6 +69,12 @@ __all__ = [
     "RUNS",
     "SCOPE_IDS",
     "SEQUENCES",
+    "SHORTCUTS",
+    "SHORTCUT_MAPS",
+    "SHORTCUT_PREDICTIONS",
+    "SHORTCUT_READINGS",
+    "SHORTCUT_SENTENCES",
+    "SHORTCUT_TOPS",
     "STREAMS",
     "SUB_UPDATES",
     "TOKENIZERS",
@@ -100,6 +114,12 @@ FACTS: tuple[Table, ...] = (
     SUB_UPDATES,
     EVENTS,
     EVENT_SAMPLES,
+    SHORTCUT_SENTENCES,
+    SHORTCUTS,
+    SHORTCUT_MAPS,
+    SHORTCUT_READINGS,
+    SHORTCUT_TOPS,
+    SHORTCUT_PREDICTIONS,
     CLUSTERINGS,
     CLUSTERS,
     NEIGHBOURS,
@@ -116,6 +136,14 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "positions": (POSITIONS,),
     "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),
     "clusters": (CLUSTERINGS, CLUSTERS, NEIGHBOURS),
+    "shortcuts": (
+        SHORTCUT_SENTENCES,
+        SHORTCUTS,
+        SHORTCUT_MAPS,
+        SHORTCUT_READINGS,
+        SHORTCUT_TOPS,
+        SHORTCUT_PREDICTIONS,
+    ),
     "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
 }
 """The tables that each job fills."""

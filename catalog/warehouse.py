@@ -17,6 +17,7 @@ from catalog.errors import NeurothekError
 from catalog.gate import Gate
 from catalog.instances import shared_reader, sole_writer
 from catalog.interrupts import keyboard_interrupts
+from catalog.kept_maps import tidy
 from catalog.migrations import LATEST, migrate, version_of
 
 WAIT_SECONDS = 60.0
@@ -102,6 +103,11 @@ class Warehouse:
         """Folder in which unpublished measurements lie."""
         return self.path.with_name(self.path.name + ".staging")
 
+    @property
+    def maps(self) -> Path:
+        """Folder in which matrices are kept."""
+        return self.path.with_name(self.path.name + ".shortcuts")
+
     def exists(self) -> bool:
         """Whether there is a file at the path."""
         return self.path.exists()
@@ -173,6 +179,8 @@ class Warehouse:
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lease the writer for one transaction: all of it happens, or nothing.
 
+        Kept matrices of runs that are no longer there are deleted with the lease still held.
+
         Raises:
             WarehouseUnwritable: the disk is full; the warehouse is left as it was. Else as `writer`.
         """
@@ -180,6 +188,7 @@ class Warehouse:
             connection.execute("begin")
             yield connection
             connection.execute("commit")
+            tidy(connection, self.maps)
 
     def settle(self) -> None:
         """Fold the log that a process left beside the file when it was killed after a commit.

@@ -30,6 +30,27 @@ DEMO_EXAMPLES = 2_000
     "--examples", type=click.IntRange(1), default=10_000, show_default=True, help="Examples of the job events."
 )
 @click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME",
+    help="Shortcut that the job shortcuts tries (repeatable).  [default: all]",
+)
+@click.option(
+    "--keep",
+    type=click.Choice(["last", "all"]),
+    default="last",
+    show_default=True,
+    help="Matrices that the job shortcuts keeps: those to the last state, or all.",
+)
+@click.option(
+    "--domain",
+    "domains",
+    multiple=True,
+    metavar="NAME",
+    help="Domain whose sentences the job shortcuts takes (repeatable).  [default: prose, else all]",
+)
+@click.option(
     "--clusters",
     type=click.IntRange(1),
     multiple=True,
@@ -77,7 +98,7 @@ def _ingest(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] 
     from ingest.reports import ingest_all, print_report
 
     with console_progress() as progress:
-        outcomes = ingest_all(ctx.obj.warehouse, request, models, progress=progress)
+        outcomes = ingest_all(ctx.obj.warehouse, request, models, progress=progress, announce=note)
     return print_report(
         outcomes, ctx.obj.path, say=note, complain=lambda text: click.echo(text, err=True), detail=detail
     )
@@ -119,6 +140,9 @@ def _request(options: dict[str, Any]) -> IngestRequest:
         "batch_tokens",
         "staging",
         "examples",
+        "methods",
+        "keep",
+        "domains",
         "clusters",
         "force",
     )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from catalog.errors import NeurothekError
@@ -78,6 +79,15 @@ class CorpusChanged(NeurothekError):
             f"the corpus {name} has to be read again for this model, but the text of its domain {domain}"
             f" at {location} has changed since: restore it, or give the new text as NAME=PATH"
         )
+
+
+class MethodUnknown(NeurothekError):
+    """A shortcut that there is not."""
+
+    def __init__(self, method: str, known: Sequence[str]) -> None:
+        near = get_close_matches(method, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        super().__init__(f"there is no shortcut {method}; {hint}")
 
 
 class ThresholdInvalid(NeurothekError):

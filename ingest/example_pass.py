@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -26,6 +28,15 @@ class LastPositions:
     pre: Float[Tensor, "positions d_model"]
     post: Float[Tensor, "positions d_model"]
     coefficients: Float[Tensor, "positions d_ffn"]
+
+
+@runtime_checkable
+class Tokenized(Protocol):
+    """What a model reads at once."""
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """int32 [length], its ids."""
 
 
 def run(
@@ -58,7 +69,7 @@ def run(
                 )
 
 
-def batches(examples: Sequence[Example], *, batch_tokens: int) -> list[list[int]]:
+def batches(examples: Sequence[Tokenized], *, batch_tokens: int) -> list[list[int]]:
     """Places of the examples, shortest first, as many a batch as fit `batch_tokens` when padded, at least one."""
     order = sorted(range(len(examples)), key=lambda place: (len(examples[place].tokens), place))
     found: list[list[int]] = []
@@ -70,7 +81,7 @@ def batches(examples: Sequence[Example], *, batch_tokens: int) -> list[list[int]
     return found
 
 
-def padded(examples: Sequence[Example]) -> Int[Tensor, "batch time"]:
+def padded(examples: Sequence[Tokenized]) -> Int[Tensor, "batch time"]:
     """[batch time] the examples' ids, right-padded with 0."""
     tokens = torch.zeros(len(examples), max(len(example.tokens) for example in examples), dtype=torch.int64)
     for row, example in zip(tokens, examples, strict=True):

@@ -23,9 +23,9 @@ from ingest.activation import ActivationRule
 from ingest.architectures import Transformer, open_transformer
 from ingest.corpora import Corpus
 from ingest.jobs import registry
-from ingest.jobs.protocols import Job, Partials, PassJob, TextJob
+from ingest.jobs.protocols import FilingJob, Job, Partials, PassJob, TextJob
 from ingest.live import Measured, find_measured
-from ingest.request import DEFAULT_BATCH_TOKENS, Dtype, IngestRequest, default_memory
+from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
 from ingest.sweep import sweep
 from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
@@ -157,8 +157,7 @@ def _of_corpus(
 ) -> Iterator[Remeasured | Skipped]:
     watching: list[tuple[TextJob, _Run]] = []
     for run in runs:
-        examples = int(run.parameters.get("n_examples", 0))
-        passes = registry.pass_jobs(transformer, model.tokenizer, n_examples=examples)
+        passes = registry.pass_jobs(transformer, model.tokenizer, _request(run))
         if run.job in passes:
             yield from _of_pass(model, transformer, corpus, passes[run.job], run)
             continue
@@ -170,6 +169,18 @@ def _of_corpus(
             watching.append((job, run))
     if watching:
         yield from _of_sweep(model, transformer, corpus, watching)
+
+
+def _request(run: _Run) -> IngestRequest:
+    """What was asked for when a run was measured that reads text in a pass of its own."""
+    said = run.parameters
+    return IngestRequest(
+        jobs=(run.job,),
+        examples=int(said.get("n_examples", DEFAULT_EXAMPLES)),
+        methods=tuple(said.get("methods", ())),
+        keep=said.get("keep", "last"),
+        domains=tuple(said.get("domains", ())),
+    )
 
 
 def _of_sweep(
@@ -210,11 +221,13 @@ def _of_pass(
             rows: pl.DataFrame = connection.sql(query, params={"run_id": run.run_id}).pl()
         return rows.lazy()
 
-    for shard in _sampled(model, job.shards(corpus)):
-        model.progress.start(f"{run.job}: {shard}", 1)
-        frames = job.measure(shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back)
-        model.progress.finish()
-        yield from _frames(run, frames)
+    with TemporaryDirectory(prefix="neurothek-verify-") as folder:
+        placed = job.within(Path(folder)) if isinstance(job, FilingJob) else job
+        for shard in _sampled(model, job.shards(corpus)):
+            model.progress.start(f"{run.job}: {shard}", 1)
+            frames = placed.measure(shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back)
+            model.progress.finish()
+            yield from _frames(run, frames)
 
 
 def _sampled(model: _Model, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -227,7 +240,7 @@ def _frames(run: _Run, frames: Mapping[str, pl.DataFrame]) -> Iterator[Remeasure
     for name, frame in frames.items():
         table = BY_NAME[name]
         # What belongs to no layer is in one shard, and empty in the others.
-        if frame.height or table.place is not None:
+        if table.is_repeatable and (frame.height or table.place is not None):
             yield Remeasured(run.run_id, run.job, run.dtype, table, frame)
 
 

@@ -1,9 +1,9 @@
 """The measuring itself: shards of one model are staged one by one, then published together."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +16,7 @@ from catalog.tables import RUNS, NotFinite, Table
 from catalog.warehouse import Warehouse
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
-from ingest.jobs.protocols import Partials, PassJob, TextJob, WeightsJob
+from ingest.jobs.protocols import FilingJob, Partials, PassJob, TextJob, WeightsJob
 from ingest.model_errors import MeasurementOverflow
 from ingest.records import corpus_record
 from ingest.request import IngestRequest
@@ -90,11 +90,19 @@ def measure_text(
     return written
 
 
-def measure_passes(work: Work, corpus: Corpus, jobs: Sequence[tuple[PassJob, RunIdentity]]) -> dict[str, int]:
-    """Measure jobs that read text in a pass of their own, and publish each when it is whole; rows by table."""
+def measure_passes(
+    work: Work, corpus: Corpus, jobs: Sequence[tuple[PassJob, RunIdentity]]
+) -> tuple[dict[str, int], list[str]]:
+    """Measure jobs that read text in a pass of their own, and publish each when it is whole.
+
+    Returns:
+        Rows by table, and what a person should know of them.
+    """
     written: dict[str, int] = {}
-    for job, identity in jobs:
+    remarks: list[str] = []
+    for asked, identity in jobs:
         with _staged(work, identity, corpus=corpus.name) as run:
+            job = asked.within(run.folder) if isinstance(asked, FilingJob) else asked
             shards = job.shards(corpus)
             work.progress.start(f"{work.model.name}: {job.name}", len(shards))
             for shard, tables in shards.items():
@@ -104,19 +112,27 @@ def measure_passes(work: Work, corpus: Corpus, jobs: Sequence[tuple[PassJob, Run
             work.progress.finish()
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
             finished = _finished(run, identity, files, needs_corpus=True)
+            if isinstance(job, FilingJob):
+                finished = replace(finished, maps=job.maps())
+                remarks += job.remarks(corpus, _reader(run, shards))
             written |= publish(work.warehouse, Publication(work.model, corpus_record(corpus), [finished]))
             run.discard()
-    return written
+    return written, remarks
 
 
 def _pass_shard(work: Work, corpus: Corpus, job: PassJob, run: StagedRun, *, shard: str) -> dict[str, pl.DataFrame]:
-    shards = job.shards(corpus)
+    read_back = _reader(run, job.shards(corpus))
+    return job.measure(shard, work.transformer, corpus, batch_tokens=work.request.batch_tokens, read_back=read_back)
+
+
+def _reader(run: StagedRun, shards: Mapping[str, tuple[str, ...]]) -> Callable[[str], pl.LazyFrame]:
+    """Name of a table -> its rows in the shards that are done."""
 
     def read_back(table: str) -> pl.LazyFrame:
         names = [name for name in _filling(table, shards) if run.has(name, [table])]
         return pl.concat([run.scan(name, table) for name in names])
 
-    return job.measure(shard, work.transformer, corpus, batch_tokens=work.request.batch_tokens, read_back=read_back)
+    return read_back
 
 
 def _filling(table: str, shards: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,9 +16,9 @@ from ingest.activation import ActivationRule
 from ingest.allocation import give_back_at_once
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
-from ingest.errors import MemoryTooSmall, ThresholdInvalid
+from ingest.errors import DiskTooSmall, MemoryTooSmall, ThresholdInvalid
 from ingest.jobs import registry
-from ingest.jobs.protocols import Job, PassJob, TextJob, WeightsJob
+from ingest.jobs.protocols import FilingJob, Job, PassJob, TextJob, WeightsJob
 from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
@@ -43,6 +43,7 @@ class ModelReport:
         seconds: wall time.
         sweep: how the text was read; None if it was not.
         n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
+        remarks: what jobs have to say of what they measured.
     """
 
     model: str
@@ -54,6 +55,7 @@ class ModelReport:
     seconds: float
     sweep: SweepPlan | None = None
     n_full_length: int | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,23 @@ class Allotted:
 
 
 def ingest_model(
-    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress | None = None
+    warehouse: Warehouse,
+    request: IngestRequest,
+    asked: ModelSource,
+    *,
+    progress: Progress | None = None,
+    announce: Callable[[str], None] = lambda text: None,
 ) -> ModelReport:
     """Measure one model and publish the rows; what is finished is not measured again.
 
     Everything that can be refused is refused before anything is written.
+
+    Args:
+        warehouse: where to.
+        request: what.
+        asked: which model.
+        progress: shows how far it is.
+        announce: takes what a person should know before it begins.
 
     Raises:
         JobUnknown: a name is no job.
@@ -127,13 +141,18 @@ def ingest_model(
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
     work, corpus, agenda = allotted.work, prepared.corpus, prepared.agenda
+    for job in filing(agenda):
+        if text := job.announcement():
+            announce(f"{work.model.name}: {text}")
     if allotted.is_tight:
         give_back_at_once()
     rows = measure_weights(work, agenda.weights)
     if corpus is not None and allotted.sweep is not None:
         rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
+    remarks: list[str] = []
     if corpus is not None:
-        rows |= measure_passes(allotted.passes, corpus, agenda.passes)
+        passed, remarks = measure_passes(allotted.passes, corpus, agenda.passes)
+        rows |= passed
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()
@@ -147,7 +166,13 @@ def ingest_model(
         seconds=time.monotonic() - started,
         sweep=allotted.sweep,
         n_full_length=corpus.n_full_length if corpus else None,
+        remarks=tuple(remarks),
     )
+
+
+def filing(agenda: Agenda) -> list[FilingJob]:
+    """The jobs of an agenda that leave files beside the warehouse."""
+    return [job for job, _ in agenda.passes if isinstance(job, FilingJob)]
 
 
 def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
@@ -201,7 +226,7 @@ def _text_jobs(work: Work) -> Mapping[str, TextJob]:
 
 
 def _pass_jobs(work: Work) -> Mapping[str, PassJob]:
-    return registry.pass_jobs(work.transformer, work.tokenizer, n_examples=work.request.examples)
+    return registry.pass_jobs(work.transformer, work.tokenizer, work.request)
 
 
 def _agenda(work: Work, corpus: Corpus | None) -> Agenda:
@@ -283,12 +308,18 @@ def _for_passes(work: Work, checkpoint: Checkpoint, corpus: Corpus | None, jobs:
 
     Raises:
         MemoryTooSmall: not even one layer at a time fits; says how much is needed.
-        SentencesMissing: the corpus has nothing for such a job.
+        DiskTooSmall: their files do not fit on the disk.
+        SentencesMissing, SentencesTooFew, DomainUnknown: the corpus has nothing for such a job.
     """
     request = work.request
+    needed_disk = 0
     for job in jobs:
         assert corpus is not None
         job.shards(corpus)
+        if isinstance(job, FilingJob):
+            needed_disk = max(needed_disk, job.disk_bytes(corpus))
+    if needed_disk > free_bytes(work.staging):
+        raise DiskTooSmall(work.staging, needed_disk, free_bytes(work.staging))
 
     def needed(*, is_resident: bool) -> int:
         sizes = [

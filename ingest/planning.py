@@ -1,5 +1,6 @@
 """What measuring a model would take, without measuring it: order of sweep, memory, disk, operations, hours."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from catalog.warehouse import Warehouse
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.measuring import free_bytes
-from ingest.pipeline import Allotted, Prepared, allot, check_request, prepare
+from ingest.pipeline import Allotted, Prepared, allot, check_request, filing, prepare
 from ingest.request import IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan, WeightsPlan
 from ingest.trial import Trial, product_rate, run_trial
@@ -32,6 +33,7 @@ class ModelPlan:
         trial: what the estimate of hours rests on; None likewise.
         hours: how long the sweep and the projections would take; None where neither is to be done.
         not_timed: jobs that the estimate leaves out.
+        files: jobs that keep files -> what these take while they measure, and what stays.
         memory_bytes: the budget.
         staging: where unpublished rows would lie.
         free_bytes: free space there.
@@ -47,6 +49,7 @@ class ModelPlan:
     trial: Trial | None
     hours: float | None
     not_timed: tuple[str, ...]
+    files: Mapping[str, tuple[int, int]]
     memory_bytes: int
     staging: Path
     free_bytes: int
@@ -57,7 +60,13 @@ class ModelPlan:
             return [f"{self.model}: everything is up to date"]
         text = f" on {self.corpus} ({self.extent.n_tokens:,} tokens)" if self.extent else ""
         lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
-        return lines + [f"  {name:<14}{value}" for name, value in self._entries()]
+        return lines + [f"  {name:<14}{value}" for name, value in (*self._entries(), *self._files())]
+
+    def _files(self) -> list[tuple[str, str]]:
+        return [
+            ("files", f"{job}: up to {_gb(most)} under {self.staging} while it measures; {_gb(kept)} stay")
+            for job, (most, kept) in self.files.items()
+        ]
 
     def _entries(self) -> list[tuple[str, str]]:
         takes = self.sweep or self.weights
@@ -115,10 +124,18 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> M
         trial=trial,
         hours=_estimated_hours(prepared, extent, trial),
         not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
+        files=_files(prepared),
         memory_bytes=work.request.memory_bytes,
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
     )
+
+
+def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:
+    corpus = prepared.corpus
+    if corpus is None:
+        return {}
+    return {job.name: (job.disk_bytes(corpus), job.kept_bytes()) for job in filing(prepared.agenda)}
 
 
 def _estimated_hours(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:

@@ -35,9 +35,16 @@ class Outcome:
 
 
 def ingest_all(
-    warehouse: Warehouse, request: IngestRequest, models: Sequence[str], *, progress: Progress
+    warehouse: Warehouse,
+    request: IngestRequest,
+    models: Sequence[str],
+    *,
+    progress: Progress,
+    announce: Callable[[str], None] = lambda text: None,
 ) -> list[Outcome]:
     """Measure every model; one that fails does not stop the others.
+
+    `announce` takes what a person should know before a model is measured.
 
     Raises:
         JobUnknown, ThresholdInvalid: the request makes no sense, whatever the model.
@@ -47,7 +54,7 @@ def ingest_all(
     check_request(request)
     _refuse_one_name(request, models)
     warehouse.require_writable()
-    return [_outcome(warehouse, request, asked, progress) for asked in models]
+    return [_outcome(warehouse, request, asked, progress, announce) for asked in models]
 
 
 def plan_all(
@@ -121,9 +128,11 @@ def _refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
         sources[name] = model.source
 
 
-def _outcome(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> Outcome:
+def _outcome(
+    warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress, announce: Callable[[str], None]
+) -> Outcome:
     try:
-        report = ingest_model(warehouse, request, ModelSource.parse(asked), progress=progress)
+        report = ingest_model(warehouse, request, ModelSource.parse(asked), progress=progress, announce=announce)
         return Outcome(asked, report, None)
     except NeurothekError as error:
         return Outcome(asked, None, str(error))
@@ -141,13 +150,15 @@ def _line(report: ModelReport) -> str:
 
 
 def _remarks(report: ModelReport) -> list[str]:
-    """What the text was too short for."""
+    """What the text was too short for, and what else jobs have to say."""
+    remarks = [f"{report.model}: {remark}" for remark in report.remarks]
     full = report.n_full_length
     if "positions" not in report.jobs or full is None or full >= LEAST_SEQUENCES:
-        return []
+        return remarks
     return [
+        *remarks,
         f"{report.model}: {report.corpus} has {full} full-length sequences, and positional neurons cannot be labelled"
-        f" on fewer than {LEAST_SEQUENCES}; for labels give more --tokens or a shorter --sequence-length"
+        f" on fewer than {LEAST_SEQUENCES}; for labels give more --tokens or a shorter --sequence-length",
     ]
 
 

@@ -15,6 +15,7 @@ LONGEST_SEQUENCE = 2_048
 
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "float16", "bfloat16"]
+Keep = Literal["last", "all"]
 
 
 def default_memory() -> int:
@@ -91,6 +92,9 @@ class IngestRequest:
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
         examples: examples that the job events cuts from the text, if it has so many sentences.
+        methods: shortcuts that the job shortcuts tries; none: all that there are for the model.
+        keep: matrices that it keeps: those to the last state, or all.
+        domains: domains of the text that it takes sentences from; none: prose where there is any, else all.
         clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.default_sizes` says.
         force: whether to replace what was measured with other parameters.
     """
@@ -106,5 +110,8 @@ class IngestRequest:
     batch_tokens: int = DEFAULT_BATCH_TOKENS
     staging: Path | None = None
     examples: int = DEFAULT_EXAMPLES
+    methods: tuple[str, ...] = ()
+    keep: Keep = "last"
+    domains: tuple[str, ...] = ()
     clusters: tuple[int, ...] = ()
     force: bool = False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+from catalog.kept_maps import kept_maps, missing_maps
 from catalog.publish import ModelRecord, NameTaken, TokenizerChanged
 from catalog.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
@@ -67,7 +68,8 @@ class RunIdentity:
 def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force: bool) -> list[RunIdentity]:
     """The runs that are not finished.
 
-    A finished run of an older version of its job is measured anew without being asked.
+    A finished run of an older version of its job is measured anew without being asked, and so is one whose matrices
+    are no longer beside the warehouse.
 
     Raises:
         ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
@@ -80,6 +82,8 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
         elif earlier["run_key"] != identity.key:
             if not force:
                 raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
+            missing.append(identity)
+        elif not _has_its_files(warehouse, identity.key):
             missing.append(identity)
     return missing
 
@@ -124,6 +128,11 @@ def _configured(model: Mapping[str, Any]) -> dict[str, Any]:
 def versions() -> str:
     """Versions of this package and of the libraries that numbers may depend on, as JSON."""
     return json.dumps({name: metadata.version(name) for name in _LIBRARIES})
+
+
+def _has_its_files(warehouse: Warehouse, run_key: str) -> bool:
+    with warehouse.reader() as connection:
+        return not missing_maps(kept_maps(connection, run_key), warehouse.maps)
 
 
 def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | None:

@@ -75,6 +75,23 @@ class SentencesMissing(NeurothekError):
         )
 
 
+class SentencesTooFew(NeurothekError):
+    """A corpus with too few sentences to fit linear maps on some and to judge them by others."""
+
+    def __init__(self, corpus: str, domains: Sequence[str], found: int, least: int) -> None:
+        super().__init__(
+            f"shortcuts are fitted on three of four sentences and judged by the fourth, which takes {least} at least,"
+            f" but {', '.join(domains)} of the corpus {corpus} has {found}; choose another --domain or --corpus"
+        )
+
+
+class DomainUnknown(NeurothekError):
+    """A domain that a corpus does not have."""
+
+    def __init__(self, corpus: str, domain: str, known: Sequence[str]) -> None:
+        super().__init__(f"the corpus {corpus} has no domain {domain}; it has {', '.join(known)}")
+
+
 class SequenceLengthInvalid(NeurothekError):
     """Sequences that cannot hold an id, or a token limit below one."""
 

@@ -30,6 +30,37 @@ class UnknownCorpus(NeurothekError):
         super().__init__(f"no model asked about was measured on a corpus {name}; {hint(name, known)}")
 
 
+class NoShortcuts(NeurothekError):
+    """A model's linear shortcuts were not measured, or not on the corpus."""
+
+    def __init__(self, model: str, corpus: str | None, measured: Sequence[str]) -> None:
+        where = f" on {corpus}" if corpus and measured else ""
+        found = f"they were on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
+        super().__init__(
+            f"no shortcut of {model} is kept{where}; {found} them with `neurothek ingest {model} --job shortcuts`"
+        )
+
+
+class StateUnknown(NeurothekError):
+    """A state that a model does not have, or two in the wrong order."""
+
+    def __init__(self, model: str, state: int, target: int, n_layers: int) -> None:
+        super().__init__(
+            f"there is no shortcut of {model} from state {state} to state {target}; states are 0 to {n_layers}, and a"
+            " shortcut leads to a higher one"
+        )
+
+
+class MatrixNotKept(NeurothekError):
+    """A matrix between two states of which only those to the last one are kept."""
+
+    def __init__(self, model: str, state: int, target: int, again: str) -> None:
+        super().__init__(
+            f"the matrix of {model} from state {state} to state {target} was not kept, only those to the last state;"
+            f" keep all with `{again} --keep all --force`"
+        )
+
+
 class UnknownView(NeurothekError):
     """No view has the name."""
 

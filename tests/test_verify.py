@@ -36,6 +36,11 @@ TAMPERING = {
     "sub_updates": "coefficient = coefficient + 0.1",
     "events": "layer = layer + 1",
     "event_samples": "extreme_score = extreme_score * 1.1",
+    "shortcut_sentences": "position = position + 1",
+    "shortcuts": "r2 = r2 - 0.01",
+    "shortcut_readings": "surprisal = surprisal + 0.01",
+    "shortcut_tops": "probability = probability + 0.01",
+    "shortcut_predictions": "precision_1 = precision_1 - 0.1",
     "clusterings": "n_clusters = n_clusters + 50",
     "clusters": "cluster_id = cluster_id + 1",
     "neighbours": "other_neuron = other_neuron + 1",
@@ -44,7 +49,7 @@ TAMPERING = {
     "coherences": "coherence = coherence + 0.01",
     "control_coherences": "coherence = coherence + 0.01",
 }
-FILLED = [table.name for job in NAMES for table in JOB_TABLES[job]]
+FILLED = [table.name for job in NAMES for table in JOB_TABLES[job] if table.is_repeatable]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ def door(folder: Path, tmp_path: Path) -> Neurothek:
 
 
 def test_there_is_tampering_for_every_table() -> None:
-    assert TAMPERING.keys() == {table.name for table in FACTS}
+    assert TAMPERING.keys() == {table.name for table in FACTS if table.is_repeatable}
 
 
 def test_what_was_measured_agrees_in_every_bit(door: Neurothek) -> None:

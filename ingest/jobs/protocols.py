@@ -1,7 +1,8 @@
 """What a job is: its name and version, the tables it fills, and how it measures shard by shard."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
@@ -95,6 +96,29 @@ class PassJob(Job, Protocol):
 
     def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
+
+
+@runtime_checkable
+class FilingJob(PassJob, Protocol):
+    """A pass job that keeps files of its own in its run's folder, and leaves some of them beside the warehouse."""
+
+    def within(self, folder: Path) -> "FilingJob":
+        """The job with the folder for its files."""
+
+    def disk_bytes(self, corpus: Corpus) -> int:
+        """What its files take at once while it measures, estimated from above."""
+
+    def kept_bytes(self) -> int:
+        """What stays beside the warehouse of them."""
+
+    def maps(self) -> Path | None:
+        """Folder of the matrices that stay; None where there are none."""
+
+    def announcement(self) -> str | None:
+        """What a person should know before it begins, if anything."""
+
+    def remarks(self, corpus: Corpus, read_back: Callable[[str], pl.LazyFrame]) -> Sequence[str]:
+        """What a person should know of what was measured."""
 
 
 @runtime_checkable

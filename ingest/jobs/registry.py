@@ -13,10 +13,11 @@ from ingest.jobs.ngrams import NgramsJob
 from ingest.jobs.positions import PositionsJob
 from ingest.jobs.projections import ProjectionsJob
 from ingest.jobs.protocols import PassJob, TextJob, WeightsJob
+from ingest.jobs.shortcuts import ShortcutsJob
 from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 
-NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events")
+NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events", "shortcuts")
 """The names of all jobs."""
 
 
@@ -45,10 +46,15 @@ def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokeniz
     return {job.name: job for job in jobs}
 
 
-def pass_jobs(transformer: Transformer, tokenizer: Tokenizer, *, n_examples: int) -> Mapping[str, PassJob]:
-    """Jobs that read a text in a pass of their own, or only how often it has each token."""
+def pass_jobs(transformer: Transformer, tokenizer: Tokenizer, request: IngestRequest) -> Mapping[str, PassJob]:
+    """Jobs that read a text in a pass of their own, or only how often it has each token.
+
+    Raises:
+        MethodUnknown: there is no such shortcut, or not for this model.
+    """
     jobs: tuple[PassJob, ...] = (
         ControlsJob(transformer, tokenizer),
-        EventsJob(transformer, tokenizer, n_examples=n_examples),
+        EventsJob(transformer, tokenizer, n_examples=request.examples),
+        ShortcutsJob.of(transformer, tokenizer, methods=request.methods, keep=request.keep, domains=request.domains),
     )
     return {job.name: job for job in jobs}

@@ -45,6 +45,9 @@ DAMAGE = {
     "predictions are possible": "update store.examples set saturation_layer = saturation_layer + 1 where rowid = 0",
     "profiles are counts": "update store.positions set mutual_information = 1 where rowid = 0",
     "scores are possible": "update store.projections set score_mean = top_scores[1] + 1 where rowid = 0",
+    "shortcut predictions are their readings": "update store.shortcut_predictions set surprisal = surprisal + 1",
+    "shortcut readings are possible": "update store.shortcut_readings set second_probability = 2 where rowid = 0",
+    "shortcuts join all states": "delete from store.shortcut_maps where rowid = 0",
     "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }

@@ -1,5 +1,6 @@
 """Merging: the catalogs of two people become one, everything once, or nothing at all."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def theirs(folder: Path, tmp_path: Path) -> Warehouse:
 
 def copied(path: Path, to: Path) -> Warehouse:
     to.write_bytes(path.read_bytes())
-    return Warehouse(to, views=views)
+    found = Warehouse(to, views=views)
+    shutil.copytree(Warehouse(path).maps, found.maps)
+    return found
 
 
 def rows(warehouse: Warehouse, table: str) -> list[tuple[Any, ...]]:

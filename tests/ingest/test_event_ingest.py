@@ -26,7 +26,10 @@ N_SHARDS = 4
 SENTENCES = "The school is near the river. It has a new roof! Is it old? One two three four five six."
 
 
-def small_job(transformer: Transformer, tokenizer: Tokenizer, *, n_examples: int = 22) -> dict[str, EventsJob]:
+def small_job(
+    transformer: Transformer, tokenizer: Tokenizer, request: IngestRequest | None = None
+) -> dict[str, EventsJob]:
+    n_examples = 22 if request is None else request.examples
     return {"events": EventsJob(transformer, tokenizer, n_examples=n_examples, n_event_examples=9, shard_examples=8)}
 
 
@@ -132,7 +135,7 @@ def test_another_seed_is_another_run(
     monkeypatch.setattr(
         registry,
         "pass_jobs",
-        lambda *opened, n_examples: {"events": dataclasses.replace(small_job(*opened)["events"], seed=1)},
+        lambda *opened: {"events": dataclasses.replace(small_job(*opened)["events"], seed=1)},
     )
     with pytest.raises(ParametersDiffer, match="seed: 0 there, 1 asked for"):
         ingests.measure(warehouse, model, asked)

@@ -1,0 +1,45 @@
+"""Which kept matrix leads from one state of a model to another ([D] 3)."""
+
+import duckdb
+
+from catalog.kept_maps import KeptMap, kept_maps
+from queries.corpora import choose_corpora
+from queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
+from queries.models import choose_models
+
+
+def kept_shortcut(
+    connection: duckdb.DuckDBPyConnection,
+    model: str,
+    *,
+    state: int,
+    target: int | None = None,
+    corpus: str | None = None,
+) -> KeptMap:
+    """The matrix from a state to another, the last one unless `target` says which, fitted on the shown corpus.
+
+    Args:
+        connection: a lease.
+        model: name of the model.
+        state: the state it is applied to: 0 the embeddings, s what leaves block s - 1.
+        target: the state it leads to.
+        corpus: name of another corpus that the model was measured on.
+
+    Raises:
+        NoModels, UnknownModel, UnknownCorpus: there is no such model or corpus.
+        NoShortcuts: its shortcuts were not measured there.
+        StateUnknown: there are no such states, or one is not above the other.
+        MatrixNotKept: only matrices to the last state were kept.
+    """
+    (known,) = choose_models(connection, [model])
+    chosen = choose_corpora(connection, [model], corpus).get(model)
+    maps = [one for one in kept_maps(connection) if one.model == model]
+    mine = {(one.source_state, one.target_state): one for one in maps if chosen and one.corpus_id == chosen.corpus_id}
+    if not mine:
+        raise NoShortcuts(model, chosen.corpus if chosen else None, sorted({one.corpus for one in maps}))
+    wanted = known.n_layers if target is None else target
+    if not 0 <= state < wanted <= known.n_layers:
+        raise StateUnknown(model, state, wanted, known.n_layers)
+    if (state, wanted) not in mine:
+        raise MatrixNotKept(model, state, wanted, mine[0, known.n_layers].again())
+    return mine[state, wanted]
