@@ -15,7 +15,7 @@ def check(ctx: click.Context, output_format: Format) -> None:
     """Prove that keys are unique, rows have their runs, and tables agree; exit 1 with what does not."""
     import polars as pl
 
-    from catalog import checks
+    from catalog import checks, kept_maps
 
     with console_progress() as progress:
         findings = checks.check(ctx.obj.warehouse, progress=progress)
@@ -25,6 +25,10 @@ def check(ctx: click.Context, output_format: Format) -> None:
     rows = [(found.name, found.n_rows, found.example, found.law) for found in findings]
     if rows or output_format != "table":
         show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
+    with ctx.obj.reader() as connection:
+        lost = kept_maps.missing_maps(kept_maps.kept_maps(connection), ctx.obj.warehouse.maps)
+    if lost:
+        note(f"{len(lost):,} kept matrices are not beside the warehouse; `{lost[0].again()}` makes them anew")
     if not findings:
         note(f"{ctx.obj.path}: all {n_checks} checks hold")
         return

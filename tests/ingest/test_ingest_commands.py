@@ -1,6 +1,6 @@
 """The commands that measure, from the command line: options, reports, exit codes, interruptions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, IngestRequest, Se
     found: list[tuple[Path, IngestRequest, Sequence[str]]] = []
 
     def note(
-        warehouse: Warehouse, request: IngestRequest, models: Sequence[str], *, progress: Progress
+        warehouse: Warehouse,
+        request: IngestRequest,
+        models: Sequence[str],
+        *,
+        progress: Progress,
+        announce: Callable[[str], None],
     ) -> list[Outcome]:
         found.append((warehouse.path, request, models))
         return []
@@ -80,6 +85,9 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         "--active-above": "0.25",
         "--memory": "2GB",
         "--batch-tokens": "512",
+        "--method": "mat",
+        "--keep": "all",
+        "--domain": "code",
         "--staging": str(tmp_path),
         "--warehouse": "w.duckdb",
     }
@@ -98,6 +106,9 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         active_above=0.25,
         memory_bytes=2 * 10**9,
         batch_tokens=512,
+        methods=("mat",),
+        keep="all",
+        domains=("code",),
         staging=tmp_path,
         force=True,
     )
