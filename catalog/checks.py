@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from catalog.kept import stale
 from catalog.kept_maps import is_kept, kept_maps, missing_maps
 from catalog.progress import Progress, Silent
 from catalog.tables import BY_NAME, FACTS, JOB_TABLES, Table
@@ -74,7 +75,7 @@ def broken(
     connection: duckdb.DuckDBPyConnection, *, among: Sequence[Check] | None = None, progress: Progress
 ) -> list[Finding]:
     """The same on a lease that is open already; of all checks unless some are given."""
-    chosen = checks() if among is None else among
+    chosen = (*checks(), *_kept_checks(connection)) if among is None else among
     progress.start("checking", len(chosen))
     findings = []
     for each in chosen:
@@ -88,7 +89,7 @@ def broken(
 
 @cache
 def checks() -> tuple[Check, ...]:
-    """All checks: keys of every table, rows and their runs, then the laws in `laws/*.sql`."""
+    """All checks of the store: keys of every table, rows and their runs, then the laws in `laws/*.sql`."""
     return (*map(_key_check, BY_NAME.values()), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
 
 
@@ -137,6 +138,11 @@ def _count_checks() -> Iterator[Check]:
                 where runs.job = '{job}' and coalesce(found.n_rows, 0) <> runs.n_rows
             """,
         )
+
+
+def _kept_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
+    for name, query in stale(connection):
+        yield Check(f"kept {name}", f"The kept rows of the view {name} are those that it computes.", query)
 
 
 def _law_checks() -> Iterator[Check]:

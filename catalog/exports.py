@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import duckdb
 import pyarrow.parquet as pq
 
+from catalog import kept
 from catalog.errors import NeurothekError
 from catalog.export_manifest import (
     MANIFEST,
@@ -45,7 +46,10 @@ class FolderInUse(NeurothekError):
 
 
 def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:
-    """The tables of the schema `store` in the order of their making: table -> column -> what it is."""
+    """The tables of the schema `store` in the order of their making: table -> column -> what it is.
+
+    What is kept of views is left out: it follows from the rest.
+    """
     query = """
         select table_name, column_name, data_type, coalesce(comment, ''), is_nullable from duckdb_columns()
         where schema_name = 'store' and database_name = current_database()
@@ -53,7 +57,7 @@ def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, E
     """
     found: dict[str, dict[str, ExportedColumn]] = {}
     for table, column, kind, description, is_nullable in connection.execute(query).fetchall():
-        if table not in INTERNAL:
+        if table not in INTERNAL and not table.startswith(kept.PREFIX):
             found.setdefault(table, {})[column] = ExportedColumn(kind, description, is_nullable)
     return found
 

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import duckdb
 
+from catalog import kept
 from catalog.errors import NeurothekError
 from catalog.export_manifest import (
     MANIFEST,
@@ -120,9 +121,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
         except duckdb.ConstraintException as error:
             raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error
         progress.advance(note=name)
-    if manifest.schema_version < LATEST:
-        for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
-            rebuild_facts(connection, model_id)
+    renew = rebuild_facts if manifest.schema_version < LATEST else kept.refresh
+    for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
+        renew(connection, model_id)
     progress.finish()
 
 

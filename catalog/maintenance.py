@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 import duckdb
 
+from catalog import kept
 from catalog.errors import NeurothekError
 from catalog.publish import rebuild_facts
 from catalog.staging import discard_model
@@ -141,6 +142,7 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
             deleted["annotations"] = int(row[0]) if row else 0
             for table in ("neuron_facts", "pins", "cluster_pins", "models"):
                 connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
+            kept.refresh(connection, model_id)
         _delete_unused(connection)
         if job is not None or corpus is not None:
             rebuild_facts(connection, model_id)

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from catalog import kept
 from catalog.errors import NeurothekError
 from catalog.kept_maps import bring
 from catalog.staging import duckdb_bytes
@@ -123,10 +124,11 @@ def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int
 
 
 def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
-    """Rebuild the flat rows of one model: after a publish, a pin, a rename or a removal."""
+    """Rebuild the flat rows of one model and what is kept of it: after a publish, a pin, a rename or a removal."""
     connection.execute("delete from store.neuron_facts where model_id = ?", [model_id])
     script = resources.files("catalog").joinpath("neuron_facts.sql").read_text("utf-8")
     connection.execute(script, {"model_id": model_id})
+    kept.refresh(connection, model_id)
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) -> dict[str, int]:

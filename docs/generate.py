@@ -26,7 +26,8 @@ def data_dictionary() -> str:
         parts += ["## Views: what people query (schema `main`)\n\n"]
         parts += [_relation(connection, "main", name) for name in sorted(views.all_views())]
         tables = connection.execute(
-            "select table_name from duckdb_tables() where schema_name = 'store' order by table_name"
+            "select table_name from duckdb_tables()"
+            " where schema_name = 'store' and not starts_with(table_name, 'kept_') order by table_name"
         ).fetchall()
         parts += ["## Tables: measurements as published (schema `store`)\n\n"]
         parts += [_relation(connection, "store", str(name)) for (name,) in tables]

@@ -10,9 +10,11 @@ from importlib import resources
 
 import duckdb
 
+from catalog import kept
 from queries.errors import UnknownView
+from queries.narrowing import narrowed
 
-_SECTION = re.compile(r"^(key|columns):\s*(.*)$")
+_SECTION = re.compile(r"^(key|kept|columns):\s*(.*)$")
 _COLUMN = re.compile(r"^  (\w+): (.+)$")
 _MENTION = re.compile(r"\b(?:from|join)\s+([a-z_]+)\b(?!\.)")
 
@@ -27,6 +29,8 @@ class View:
         purpose: the header's prose: what one row is, why, from what, and the sources.
         key: the columns that identify a row.
         columns: column name -> description, in order.
+        kept: where its rows lie in a table, computed anew for a model when its measurements change, a table of the
+            store without whose rows a model has none in the view.
     """
 
     name: str
@@ -34,6 +38,12 @@ class View:
     purpose: str
     key: tuple[str, ...]
     columns: Mapping[str, str]
+    kept: str | None = None
+
+    @property
+    def query(self) -> str:
+        """The query alone, without header and comments."""
+        return "\n".join(line for line in self.text.splitlines() if not line.lstrip().startswith("--"))
 
     @property
     def sha256(self) -> str:
@@ -47,10 +57,11 @@ class View:
 
 
 def parse_view(name: str, text: str) -> View:
-    """Read a view's file: a header of comment lines with prose, `key:` and `columns:`, then one query."""
+    """Read a view's file: a header of comment lines with prose, `key:`, `kept:` and `columns:`, then one query."""
     prose: list[str] = []
     key: tuple[str, ...] = ()
     columns: dict[str, str] = {}
+    kept_from: str | None = None
     in_columns = False
     for line in text.splitlines():
         if not line.startswith("--"):
@@ -61,11 +72,12 @@ def parse_view(name: str, text: str) -> View:
         if section:
             in_columns = section[1] == "columns"
             key = tuple(section[2].split(", ")) if section[1] == "key" else key
+            kept_from = section[2] if section[1] == "kept" else kept_from
         elif column:
             columns[column[1]] = column[2]
         else:
             prose.append(content.strip())
-    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns)
+    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns, kept=kept_from)
 
 
 @cache
@@ -101,6 +113,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("begin")
     for name in sorted(_installed(connection).keys() - views.keys()):
         connection.execute(f"drop view if exists main.{name}")
+    kept.clear(connection)
     for one in views.values():
         _install_one(connection, one)
     connection.execute("delete from store.installed_views")
@@ -111,10 +124,29 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _install_one(connection: duckdb.DuckDBPyConnection, one: View) -> None:
-    connection.execute(f"create or replace view main.{one.name} as\n{one.text}")
+    text = one.text
+    if one.kept is not None:
+        view = _kept(connection, one, one.kept)
+        kept.keep(connection, view)
+        text = f"select {', '.join(one.columns)} from store.{view.table}"
+    connection.execute(f"create or replace view main.{one.name} as\n{text}")
     connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
     for column, description in one.columns.items():
         connection.execute(f"comment on column main.{one.name}.{column} is {_literal(description)}")
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, one: View, source: str) -> kept.KeptView:
+    views = all_views()
+    tables = connection.execute(
+        "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
+    ).fetchall()
+    of_one_model = narrowed(
+        one.name,
+        {name: view.query for name, view in views.items()},
+        kept={name for name, view in views.items() if view.kept},
+        of_models={name for (name,) in tables},
+    )
+    return kept.KeptView(one.name, one.key, source, one.query, of_one_model)
 
 
 def outdated(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -3,6 +3,7 @@
 -- store.clusterings, store.clusters and neuron_facts. Source: Geva et al. 2022, section 5.2; cohesion and shared tokens
 -- are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.
 -- key: model, clustering_id, cluster_id
+-- kept: clusters
 -- columns:
 --   model: Name of the model.
 --   clustering_id: Number of the clustering in this file.

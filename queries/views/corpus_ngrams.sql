@@ -4,6 +4,7 @@
 -- that is enough, and that a length cannot be labelled where fewer than half of the positions carry such n-grams, are
 -- ours.
 -- key: model, n
+-- kept: ngram_spectrum
 -- columns:
 --   model: Name of the model.
 --   model_id: Number of the model in this file.

@@ -4,6 +4,7 @@
 -- store.ngrams and corpus_ngrams. Sources: Voita et al. 2023, section 4 and appendix; that neurons with few activations
 -- are set apart is ours: five random activations are covered by five tokens.
 -- key: model, n, region, layer, bin
+-- kept: ngrams
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.
@@ -58,16 +59,49 @@ alive as (
     cross join thresholds
     where ngrams.n_active > 0
 ),
+coverages as (
+    -- Each number is compared with the bins once, however many neurons have it.
+    select
+        known.coverage,
+        bins.bin_order,
+    from (select distinct coverage from alive) as known
+    inner join bins on known.coverage between bins.low and bins.high
+),
+binned as (
+    select
+        alive.model_id,
+        alive.corpus_id,
+        alive.n,
+        alive.layer,
+        alive.in_first_half,
+        coverages.bin_order,
+        count(*) as n_neurons,
+    from alive
+    inner join coverages on coverages.coverage = alive.coverage
+    group by alive.model_id, alive.corpus_id, alive.n, alive.layer, alive.in_first_half, coverages.bin_order
+),
 placed as (
-    select model_id, corpus_id, n, 'model' as region, cast(null as smallint) as layer, coverage,
-    from alive
+    select model_id, corpus_id, n, 'model' as region, cast(null as smallint) as layer, bin_order, n_neurons,
+    from binned
     union all
-    select model_id, corpus_id, n, 'first half' as region, cast(null as smallint) as layer, coverage,
-    from alive
+    select model_id, corpus_id, n, 'first half' as region, cast(null as smallint) as layer, bin_order, n_neurons,
+    from binned
     where in_first_half
     union all
-    select model_id, corpus_id, n, 'layer' as region, layer, coverage,
-    from alive
+    select model_id, corpus_id, n, 'layer' as region, layer, bin_order, n_neurons,
+    from binned
+),
+counts as (
+    select
+        model_id,
+        corpus_id,
+        n,
+        region,
+        layer,
+        bin_order,
+        cast(sum(n_neurons) as bigint) as n_neurons,
+    from placed
+    group by model_id, corpus_id, n, region, layer, bin_order
 ),
 regions as (
     select
@@ -76,22 +110,9 @@ regions as (
         n,
         region,
         layer,
-        count(*) as n_alive,
-    from placed
+        cast(sum(n_neurons) as bigint) as n_alive,
+    from counts
     group by model_id, corpus_id, n, region, layer
-),
-counts as (
-    select
-        placed.model_id,
-        placed.corpus_id,
-        placed.n,
-        placed.region,
-        placed.layer,
-        bins.bin_order,
-        count(*) as n_neurons,
-    from placed
-    inner join bins on placed.coverage between bins.low and bins.high
-    group by placed.model_id, placed.corpus_id, placed.n, placed.region, placed.layer, bins.bin_order
 )
 select
     models.name as model,

@@ -3,6 +3,7 @@
 -- From: detected_ngrams, store.ngrams and corpus_ngrams. Source: Voita et al. 2023, section 4 and appendix. Shares are
 -- of the n-grams that come often enough to be detected. All numbers are null where the length cannot be labelled.
 -- key: model, n, layer
+-- kept: ngrams
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.

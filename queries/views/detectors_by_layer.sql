@@ -2,6 +2,7 @@
 -- Why: Figures 3a and 14 of Voita et al. 2023: detectors sit in the lower layers, and larger models have more.
 -- From: store.ngrams, detected_ngrams and corpus_ngrams. Source: Voita et al. 2023, section 4 and appendix.
 -- key: model, n, layer
+-- kept: ngrams
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.

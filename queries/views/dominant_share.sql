@@ -4,6 +4,7 @@
 -- |coefficient| x value norm. The share of the same fraction of neurons, which compares widths, and the effective number
 -- are ours.
 -- key: model, layer
+-- kept: streams
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.

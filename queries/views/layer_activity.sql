@@ -2,6 +2,7 @@
 -- Why: Figure 1 of Voita et al. 2023, dead neurons and activation frequency by layer, for models of several sizes.
 -- From: store.neuron_facts. Source: Voita et al. 2023, section 3. Frequencies are those of the neurons that fired.
 -- key: model, layer
+-- kept: activity
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.

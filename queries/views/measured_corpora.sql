@@ -2,6 +2,7 @@
 -- Why: the other views show one corpus for each model, and this says which and why: the pinned one, else of those that
 -- activity was measured on the one with most tokens, else the newest. From: store.runs, store.pins and store.corpora. Source: ours.
 -- key: model, corpus_id
+-- kept: runs
 -- columns:
 --   model: Name of the model.
 --   corpus: Name of the corpus.

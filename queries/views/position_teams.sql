@@ -3,6 +3,7 @@
 -- the labels and their thresholds, and the counts at every position in store.positions. Source: Voita et al. 2023, section
 -- 5; that a neuron covers the positions at which it fires more often than not is ours.
 -- key: model, layer, team
+-- kept: positions
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.
@@ -22,120 +23,137 @@
 with thresholds as (
     select cast(0.5 as double) as covering_frequency,
 ),
-members as (
+labelled as (
     select
-        model,
-        layer,
-        neuron,
-        'oscillatory' as team,
+        models.model_id,
+        neurons.layer,
+        neurons.neuron,
+        neurons.position_kind,
     from neurons
-    where position_kind = 'oscillatory' and position_strength = 'strong'
-    union all
-    select
-        model,
-        layer,
-        neuron,
-        'both' as team,
-    from neurons
-    where position_kind in ('oscillatory', 'both extremes') and position_strength = 'strong'
+    inner join store.models as models on models.name = neurons.model
+    where neurons.position_kind in ('oscillatory', 'both extremes') and neurons.position_strength = 'strong'
 ),
-places as (
+counted as (
     select
-        members.model,
-        members.layer,
-        members.neuron,
-        members.team,
+        labelled.model_id,
+        labelled.layer,
+        labelled.neuron,
+        labelled.position_kind,
         positions.n_sequences,
         positions.counts,
-        unnest(generate_series(1, array_length(positions.counts))) as place,
-    from members
-    inner join store.models as models on models.name = members.model
+        array_length(positions.counts) as n_positions,
+    from labelled
     inner join store.neuron_facts as facts
-        on facts.model_id = models.model_id and facts.layer = members.layer and facts.neuron = members.neuron
+        on facts.model_id = labelled.model_id and facts.layer = labelled.layer and facts.neuron = labelled.neuron
     inner join store.positions as positions
         on positions.model_id = facts.model_id
         and positions.corpus_id = facts.corpus_id
         and positions.layer = facts.layer
         and positions.neuron = facts.neuron
         and positions.domain = 'all'
+    where array_length(positions.counts) > 0
 ),
-cells as (
+places as (
     select
-        places.model,
+        model_id,
+        layer,
+        neuron,
+        position_kind,
+        n_sequences,
+        counts,
+        unnest(generate_series(1, n_positions)) as place,
+    from counted
+),
+ranges as (
+    -- Only the positions that a neuron covers: most cover few.
+    select
+        places.model_id,
         places.layer,
         places.neuron,
-        places.team,
-        places.place,
+        places.position_kind,
+        cast(places.place as integer) as place,
         case
+            when places.place = 1 then 1
             when
-                cast(list_extract(places.counts, cast(places.place as integer)) as double)
+                cast(list_extract(places.counts, cast(greatest(places.place - 1, 1) as integer)) as double)
                 > thresholds.covering_frequency * places.n_sequences
-                then 1
-            else 0
-        end as covers,
+                then 0
+            else 1
+        end as starts_range,
     from places
     cross join thresholds
+    where
+        cast(list_extract(places.counts, cast(places.place as integer)) as double)
+        > thresholds.covering_frequency * places.n_sequences
+),
+members as (
+    select model_id, layer, neuron, 'oscillatory' as team, n_positions,
+    from counted
+    where position_kind = 'oscillatory'
+    union all
+    select model_id, layer, neuron, 'both' as team, n_positions,
+    from counted
+),
+cells as (
+    select model_id, layer, neuron, 'oscillatory' as team, place, starts_range,
+    from ranges
+    where position_kind = 'oscillatory'
+    union all
+    select model_id, layer, neuron, 'both' as team, place, starts_range,
+    from ranges
 ),
 covered as (
     select
-        model,
+        model_id,
         layer,
         team,
         place,
-        sum(covers) as n_covering,
+        count(*) as n_covering,
     from cells
-    group by model, layer, team, place
-),
-compared as (
-    select
-        cells.model,
-        cells.layer,
-        cells.neuron,
-        cells.team,
-        cells.covers,
-        case when covered.n_covering = 1 then cells.covers else 0 end as covers_alone,
-        lag(cells.covers, 1, 0) over (
-            partition by cells.model, cells.layer, cells.team, cells.neuron order by cells.place
-        ) as covers_before,
-    from cells
-    inner join covered
-        on covered.model = cells.model
-        and covered.layer = cells.layer
-        and covered.team = cells.team
-        and covered.place = cells.place
+    group by model_id, layer, team, place
 ),
 own as (
     select
-        model,
-        layer,
-        neuron,
-        team,
-        sum(case when covers = 1 and covers_before = 0 then 1 else 0 end) as n_ranges,
-        sum(covers_alone) as n_alone,
-    from compared
-    group by model, layer, neuron, team
+        cells.model_id,
+        cells.layer,
+        cells.neuron,
+        cells.team,
+        sum(cells.starts_range) as n_ranges,
+        sum(case when covered.n_covering = 1 then 1 else 0 end) as n_alone,
+    from cells
+    inner join covered
+        on covered.model_id = cells.model_id
+        and covered.layer = cells.layer
+        and covered.team = cells.team
+        and covered.place = cells.place
+    group by cells.model_id, cells.layer, cells.neuron, cells.team
 ),
 teams as (
     select
-        model,
-        layer,
-        team,
+        members.model_id,
+        members.layer,
+        members.team,
         count(*) as n_neurons,
-        sum(n_ranges) as n_ranges,
-        sum(case when n_alone = 0 then 1 else 0 end) as n_redundant,
-    from own
-    group by model, layer, team
+        max(members.n_positions) as n_positions,
+        sum(coalesce(own.n_ranges, 0)) as n_ranges,
+        sum(case when coalesce(own.n_alone, 0) = 0 then 1 else 0 end) as n_redundant,
+    from members
+    left join own
+        on own.model_id = members.model_id
+        and own.layer = members.layer
+        and own.neuron = members.neuron
+        and own.team = members.team
+    group by members.model_id, members.layer, members.team
 ),
 spans as (
     select
-        model,
+        model_id,
         layer,
         team,
-        count(*) as n_positions,
-        sum(case when n_covering > 0 then 1 else 0 end) as n_covered,
+        count(*) as n_covered,
         sum(case when n_covering = 1 then 1 else 0 end) as n_covered_once,
     from covered
-    group by model, layer, team
+    group by model_id, layer, team
 )
 select
     models.name as model,
@@ -147,13 +165,13 @@ select
     teams.team,
     teams.n_neurons,
     cast(teams.n_ranges as bigint) as n_ranges,
-    spans.n_positions,
-    cast(spans.n_covered as bigint) as n_covered,
-    cast(spans.n_covered as double) / spans.n_positions as covered_share,
-    cast(spans.n_covered_once as bigint) as n_covered_once,
+    cast(teams.n_positions as bigint) as n_positions,
+    coalesce(spans.n_covered, 0) as n_covered,
+    cast(coalesce(spans.n_covered, 0) as double) / teams.n_positions as covered_share,
+    cast(coalesce(spans.n_covered_once, 0) as bigint) as n_covered_once,
     cast(teams.n_redundant as bigint) as n_redundant,
     measured_corpora.corpus,
 from teams
-inner join spans on spans.model = teams.model and spans.layer = teams.layer and spans.team = teams.team
-inner join store.models as models on models.name = teams.model
+inner join store.models as models on models.model_id = teams.model_id
+left join spans on spans.model_id = teams.model_id and spans.layer = teams.layer and spans.team = teams.team
 inner join measured_corpora on measured_corpora.model_id = models.model_id and measured_corpora.is_shown

@@ -3,6 +3,7 @@
 -- sizes. From: neurons, which has the labels and their thresholds. Source: Voita et al. 2023, section 5; kinds and strength
 -- are ours. Numbers are null where the corpus has too few sequences to tell.
 -- key: model, layer
+-- kept: positions
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.

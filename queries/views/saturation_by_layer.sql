@@ -4,6 +4,7 @@
 -- of the trailing run of layers whose stream has the final token at the top. What the FFN brought about is ours: a
 -- saturation before the last layer whose token was not at the top before that layer's FFN.
 -- key: model, layer
+-- kept: examples
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.

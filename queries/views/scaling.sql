@@ -1,5 +1,5 @@
 -- One row per model: the headline numbers of all, and whether they may be compared.
--- Why: what changes with size. From: store.models, store.neuron_facts, measured_corpora, detectors_by_layer,
+-- Why: what changes with size. From: store.models, neurons_by_model, measured_corpora, detectors_by_layer,
 -- detected_by_layer, suppression_by_model, positions_by_layer, saturation_by_layer and dominant_share. Sources: dead
 -- neurons and frequency Voita et al. 2023, section 3, detectors section 4, positional neurons section 5; saturation and
 -- dominant neurons Geva et al. 2022, section 5; comparability ours: the reference is the text, sequence length,
@@ -59,8 +59,6 @@
 --   dtype: Number format the model computed in.
 with thresholds as (
     select
-        cast(0 as bigint) as dead_active_positions,
-        cast(0 as double) as dead_bound,
         cast(0.5 as double) as least_token_ratio,
 ),
 shown as (
@@ -154,48 +152,6 @@ reasons as (
     from shown
     cross join reference
 ),
-watched as (
-    select
-        facts.model_id,
-        facts.n_positions,
-        2 * facts.layer + 1 <= models.n_layers as in_first_half,
-        facts.n_active = thresholds.dead_active_positions as never_active,
-        facts.preactivation_bound < thresholds.dead_bound as bound_below,
-        case
-            when facts.n_active > thresholds.dead_active_positions
-                then cast(facts.n_active as double) / nullif(facts.n_positions, 0)
-        end as frequency,
-        facts.score_kurtosis,
-        facts.top_token_log_frequency,
-    from store.neuron_facts as facts
-    inner join store.models as models on models.model_id = facts.model_id
-    cross join thresholds
-),
-sums as (
-    select
-        model_id,
-        max(n_positions) as n_tokens_seen,
-        count(frequency) as n_alive,
-        cast(sum(case when never_active then 1 when not never_active then 0 end) as bigint) as n_never_active,
-        avg(case when never_active then cast(1 as double) when not never_active then cast(0 as double) end)
-            as never_active_share,
-        avg(
-            case
-                when in_first_half and never_active then cast(1 as double)
-                when in_first_half and not never_active then cast(0 as double)
-            end
-        ) as first_half_never_active_share,
-        cast(sum(case when bound_below then 1 when not bound_below then 0 end) as bigint) as n_provably_dead,
-        avg(case when bound_below then cast(1 as double) when not bound_below then cast(0 as double) end)
-            as provably_dead_share,
-        avg(frequency) as mean_frequency,
-        stddev_samp(frequency) as frequency_sd,
-        median(frequency) as median_frequency,
-        median(score_kurtosis) as median_kurtosis,
-        median(top_token_log_frequency) as median_top_token_log_frequency,
-    from watched
-    group by model_id
-),
 detectors as (
     select
         model,
@@ -261,9 +217,9 @@ select
     case when models.has_exact_zeros then sums.never_active_share end as dead_share,
     case when models.has_exact_zeros then sums.first_half_never_active_share end as first_half_dead_share,
     sums.never_active_share,
-    case when models.has_exact_zeros then sums.n_provably_dead end as n_provably_dead,
-    case when models.has_exact_zeros then sums.provably_dead_share end as provably_dead_share,
-    case when sums.n_tokens_seen is not null then sums.n_alive end as n_alive,
+    case when models.has_exact_zeros then sums.n_bound_below end as n_provably_dead,
+    case when models.has_exact_zeros then sums.bound_below_share end as provably_dead_share,
+    sums.n_alive,
     sums.mean_frequency,
     sums.frequency_sd,
     sums.median_frequency,
@@ -295,7 +251,7 @@ select
     shown.activation_rule,
     shown.dtype,
 from store.models as models
-left join sums on sums.model_id = models.model_id
+left join neurons_by_model as sums on sums.model = models.name
 left join positions on positions.model = models.name
 left join shown on shown.model_id = models.model_id
 left join reasons on reasons.model_id = models.model_id

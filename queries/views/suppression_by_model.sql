@@ -2,6 +2,7 @@
 -- Why: "over 80% suppress" means little where raw scores are negative for most tokens: the difference is what counts.
 -- From: suppression. Sources: Voita et al. 2023, section 4.4; the base rate and the Wilson 95% interval are ours.
 -- key: model
+-- kept: triggers
 -- columns:
 --   model: Name of the model.
 --   n_detectors: Token detectors.

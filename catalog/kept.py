@@ -1,0 +1,111 @@
+"""Views that sum up whole models, kept as tables: computed when measurements change, read when somebody asks."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import duckdb
+
+PREFIX = "kept_"
+"""Begins the names of tables that hold what other tables yield."""
+
+_TOLERANCE = 1e-9
+"""Sums of doubles by several threads differ in their last digits from one computation to the next."""
+
+
+@dataclass(frozen=True)
+class KeptView:
+    """A view whose rows are kept in the table `store.kept_NAME`.
+
+    Attributes:
+        name: its name.
+        key: the columns that identify a row; `model`, the model's name, is one of them.
+        source: a table of the store without whose rows a model has none in the view.
+        query: one SELECT that computes its rows, from tables of the store and views that are installed.
+        query_of_model: the same for the model `$model_id`, called `$model`.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    source: str
+    query: str
+    query_of_model: str
+
+    @property
+    def table(self) -> str:
+        """Where its rows lie, in the schema `store`."""
+        return f"{PREFIX}{self.name}"
+
+
+def clear(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep nothing any more."""
+    for view in _views(connection):
+        connection.execute(f"drop table store.{view.table}")
+    connection.execute("delete from store.kept_views")
+
+
+def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
+    """Compute the rows of a view for every model and keep them."""
+    connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) order by {', '.join(view.key)}")
+    row = [view.name, ", ".join(view.key), view.source, view.query, view.query_of_model]
+    connection.execute("insert into store.kept_views select count(*), ?, ?, ?, ?, ? from store.kept_views", row)
+
+
+def refresh(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
+    """Compute what is kept of one model anew, and drop what is kept of models that are gone."""
+    names = connection.execute("select name from store.models where model_id = ?", [model_id]).fetchall()
+    views = _views(connection)
+    filled = _filled(connection, {view.source for view in views}, model_id)
+    for view in views:
+        gone = f"delete from store.{view.table} where model = $model or model not in (select name from store.models)"
+        connection.execute(gone, {"model": names[0][0] if names else None})
+        if view.source in filled:
+            _compute(connection, view, model_id, names[0][0])
+
+
+def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
+    """Every kept view with a query for the places where its rows are not those that the view computes now."""
+    for view in _views(connection):
+        columns = connection.execute(
+            "select column_name, data_type from duckdb_columns()"
+            " where schema_name = 'store' and database_name = current_database() and table_name = ?",
+            [view.table],
+        ).fetchall()
+        differ = " or ".join(_differ(column, kind) for column, kind in columns)
+        same_row = " and ".join(f"kept.{column} is not distinct from now.{column}" for column in view.key)
+        yield (
+            view.name,
+            f"""
+            select 'model ' || coalesce(kept.model, now.model) as place
+            from store.{view.table} as kept
+            full join (\n{view.query}\n) as now on {same_row}
+            where kept.model is null or now.model is null or {differ}
+            """,
+        )
+
+
+def _compute(connection: duckdb.DuckDBPyConnection, view: KeptView, model_id: int, name: str) -> None:
+    query = f"insert into store.{view.table} from (\n{view.query_of_model}\n) order by {', '.join(view.key)}"
+    (statement,) = connection.extract_statements(query)
+    values = {"model_id": model_id, "model": name}
+    connection.execute(statement, {key: values[key] for key in statement.named_parameters})
+
+
+def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], model_id: int) -> set[str]:
+    """Those of the tables that have rows of the model."""
+    asked = " union all ".join(
+        f"select '{table}' where exists (from store.{table} where model_id = $model_id)" for table in sorted(tables)
+    )
+    rows = connection.execute(asked, {"model_id": model_id}).fetchall() if tables else []
+    return {str(table) for (table,) in rows}
+
+
+def _views(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
+    query = "select name, key, source, query, query_of_model from store.kept_views order by place"
+    return [KeptView(row[0], tuple(row[1].split(", ")), *row[2:]) for row in connection.execute(query).fetchall()]
+
+
+def _differ(column: str, kind: str) -> str:
+    if kind != "DOUBLE":
+        return f"kept.{column} is distinct from now.{column}"
+    allowed = f"{_TOLERANCE} * greatest(1, abs(kept.{column}))"
+    return f"(kept.{column} is null) <> (now.{column} is null) or abs(kept.{column} - now.{column}) > {allowed}"
