@@ -9,6 +9,7 @@ PAGES = {
     "clusters": "Clusters",
     "events": "Events",
     "trace": "Trace",
+    "annotate": "Annotate",
     "sql": "SQL",
 }
 """All pages but the first, which stands at the address of the dashboard itself."""

@@ -32,14 +32,16 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     """Look at the warehouse in a browser: compare sizes, search, single neurons, layers, SQL.
 
     It listens on this machine only, unless --host opens it wider: then anybody who reaches the port can read the
-    whole warehouse. It never writes.
+    whole warehouse and annotate. Pages never write: annotations are saved by a process of their own.
     """
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
     if ctx.obj.warehouse.exists():
         with ctx.obj.reader():
             pass
     if is_wide(hosts):
-        note(f"warning: anybody who reaches this machine as {', '.join(hosts)} can read all of {ctx.obj.path}")
+        note(
+            f"warning: anybody who reaches this machine as {', '.join(hosts)} can read all of {ctx.obj.path} and annotate"
+        )
     command = server_command(port=port, hosts=hosts, browser=not no_browser)
     environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(ctx.obj.path.absolute())}
     # The server takes this process's place: whoever stops the command stops the server, and no shell is in between.

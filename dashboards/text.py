@@ -31,6 +31,7 @@ _STYLE = """
 .nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }
 .nt-table .nt-right { text-align: right; }
 .nt-table td.nt-tokens { font-family: monospace; white-space: pre; }
+span.nt-tokens { font-family: monospace; padding-left: 0.6rem; }
 .nt-columns { margin: 0 !important; padding: 0 !important; font-size: 0.88rem; line-height: 1.35; }
 .nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
 .nt-columns dd { margin: 0; opacity: 0.7; }
@@ -108,6 +109,14 @@ def legend_html(colours: Mapping[str, str]) -> str:
         f'<span><i style="background: {colour}"></i>{html.escape(name)}</span>' for name, colour in colours.items()
     )
     return f'{_STYLE}<div class="nt-legend">{"".join(spots)}</div>'
+
+
+def concept_html(name: str, concept_class: str | None, tokens: Iterable[str]) -> str:
+    """A concept in one line: its name and class, and its tokens with their white space marked."""
+    return (
+        f'{_STYLE}<div><b>{html.escape(readable(name))}</b> <span class="nt-domain">{html.escape(concept_class or "")}'
+        f'</span> <span class="nt-tokens">{html.escape(visible_list(tokens))}</span></div>'
+    )
 
 
 def columns_html(columns: Mapping[str, str]) -> str:

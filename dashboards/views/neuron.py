@@ -30,6 +30,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     page = neuron_page(connection, address, corpus=corpus, limit=MOST_BARS)
     st.markdown(plain(page.summary))
     _tokens(page)
+    _concepts(page)
     if page.corpus is None:
         missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
     else:
@@ -85,6 +86,17 @@ def _tokens(page: NeuronPage) -> None:
     st.caption("Scores: value vector times unembedding, the first tokens of each list. Geva et al. 2022, section 3.")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     show_source(Data("neuron_tokens", filled(statement("neuron_tokens"), parameters), page.tokens))
+
+
+def _concepts(page: NeuronPage) -> None:
+    if page.annotations.is_empty():
+        return
+    st.subheader("What people see in it", anchor=False)
+    rows = page.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
+    tables.show_table(tables.shown(rows), key="annotations")
+    st.caption(
+        "Concepts in the first 30 tokens it promotes, judged blind among random vectors. Geva et al. 2022, section 4."
+    )
 
 
 def _activity(page: NeuronPage) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
+import duckdb
 import polars as pl
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -31,6 +32,7 @@ PAGES = {
     "clusters": ("clusters", {"model": LARGE, "cluster": "3"}),
     "events": ("events", {"word": "the"}),
     "trace": ("trace", {"model": SMALL, "prompt": "The capital of France is"}),
+    "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),
     "sql": ("sql", {"query": "from scaling_long limit 20"}),
 }
 TITLES = {"compare": "Compare sizes", **ADDRESSES, "neuron": NEURON}
@@ -41,7 +43,7 @@ def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two of the family that ships, measured on a little text: the demo in small."""
     path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
     text = TextRequest(tokens_per_domain=8_000)
-    jobs = (*DEFAULT_JOBS, "clusters", "events")
+    jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
     outcomes = neurothek.open(path).ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None, None]
     return path
@@ -114,6 +116,85 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
     person.page.get_by_role("button", name="Next").click()
     person.settle()
     assert person.title() != address
+
+
+@pytest.fixture
+def annotated(browser: Browser, demo_like: Path, tmp_path: Path) -> Iterator[tuple[Visitor, Path]]:
+    """A window on a warehouse of its own, which is written to."""
+    path = tmp_path / "annotated.duckdb"
+    shutil.copy(demo_like, path)
+    with served(path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
+        yield looking, path
+
+
+def write_concept(looking: Visitor, name: str, kind: str, *places: int) -> None:
+    tokens = looking.page.locator(".st-key-shown button")
+    for place in places:
+        tokens.nth(place).click()
+    looking.page.get_by_role("textbox", name="Concept").fill(name)
+    looking.page.get_by_text(kind, exact=True).click()
+
+
+def judged(looking: Visitor, number: int) -> None:
+    """Wait until so many vectors are judged."""
+    expect(looking.page.get_by_text(f"{number} of 120 vectors judged")).to_be_visible(timeout=30_000)
+    looking.settle()
+
+
+def test_concepts_are_named_by_keyboard(annotated: tuple[Visitor, Path]) -> None:
+    looking, path = annotated
+    page = looking.page
+    looking.open("annotate", model=LARGE)
+    expect(page.get_by_text("Write your name")).to_be_visible()
+    page.get_by_role("textbox", name="Your name").fill("anna <b>")
+    page.keyboard.press("Enter")
+    judged(looking, 0)
+    tokens = page.locator(".st-key-shown button")
+    expect(tokens).to_have_count(30)
+    # Too little is held back, and what was typed a moment before stays.
+    tokens.first.focus()
+    for key in ("Space", "ArrowRight", "Space", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+    page.get_by_role("textbox", name="Concept").fill("first <script>")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("3 tokens are marked, and a concept needs 4")).to_be_visible()
+    looking.settle()
+    write_concept(looking, "first <script>", "semantic", 9)
+    page.keyboard.press("Alt+a")
+    expect(page.get_by_text("first <script>")).to_be_visible()
+    looking.settle()
+    write_concept(looking, "second", "names", 1, 4, 5, 6, 7)
+    looking.shoot("flow-6-annotating")
+    page.keyboard.press("Control+s")
+    judged(looking, 1)
+    page.keyboard.press("Alt+n")
+    judged(looking, 2)
+    rows = neurothek.open(path).sql("select annotator, concept, n_tokens from annotations order by concept nulls last")
+    assert rows.rows() == [("anna <b>", "first <script>", 4), ("anna <b>", "second", 5), ("anna <b>", None, 0)]
+
+
+def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(annotated: tuple[Visitor, Path]) -> None:
+    looking, path = annotated
+    page = looking.page
+    looking.open("annotate", model=LARGE, annotator="anna")
+    write_concept(looking, "third", "syntactic", 0, 1, 2, 3)
+    with duckdb.connect(str(path)):
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("was still in use")).to_be_visible(timeout=30_000)
+        looking.shoot("flow-7-busy")
+    looking.settle()
+    expect(page.get_by_role("textbox", name="Concept")).to_have_value("third")
+    page.get_by_role("button", name="Save").click()
+    judged(looking, 1)
+    page.get_by_text("Results", exact=True).click()
+    looking.settle()
+    expect(page.get_by_text("What people name in")).to_be_visible()
+    looking.shoot("flow-8-results")
+    said = {"concept": "<script>", "class": "names", "ranks": [1, 2, 3, 4]}
+    neurothek.open(path).annotate([{"address": NEURON, **said}], annotator="ben")
+    looking.open("neuron", neuron=NEURON)
+    expect(page.get_by_text("What people see in it")).to_be_visible()
+    looking.shoot("flow-9-annotated")
 
 
 def test_a_neighbour_is_followed(person: Visitor) -> None:

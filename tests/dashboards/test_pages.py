@@ -57,7 +57,10 @@ def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weigh
     assert "--job activity" in shown
 
 
-@pytest.mark.parametrize(("name", "job"), [("position", "positions"), ("events", "events"), ("clusters", "clusters")])
+OF_ONE_JOB = {"position": "positions", "events": "events", "clusters": "clusters", "annotate": "controls"}
+
+
+@pytest.mark.parametrize(("name", "job"), OF_ONE_JOB.items())
 def test_a_page_of_one_job_names_it(page: Opener, weights_path: Path, name: str, job: str) -> None:
     shown = text(page(weights_path, name))
     assert "neurothek ingest" in shown

@@ -1,0 +1,46 @@
+"""What people write on a page goes to the warehouse through a process of its own: a page never opens a writer."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_WAIT_SECONDS = 10
+"""As long as a person watches a wheel turn; an ingest that publishes takes less."""
+
+_PATIENCE_SECONDS = 120
+"""For a process that neither ends nor complains: a machine that is very busy."""
+
+
+def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) -> str | None:
+    """Publish annotations with `neurothek annotate --stdin`.
+
+    Args:
+        warehouse: the DuckDB file.
+        annotations: the fields of each, as the command takes them.
+
+    Returns:
+        None when all is saved; else why nothing is, in a sentence.
+    """
+    options = ["annotate", "--stdin", "--wait", str(_WAIT_SECONDS), "--warehouse", str(warehouse)]
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    try:
+        child = subprocess.run(  # noqa: S603 - what a person wrote goes in as data, after the command has begun
+            [sys.executable, "-P", "-c", "import neurothek; neurothek.main()", *options],
+            input="\n".join(map(json.dumps, annotations)).encode(),
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": path},
+            timeout=_PATIENCE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"nothing was heard of the process that saves for {_PATIENCE_SECONDS} s; save again"
+    if child.returncode == 0:
+        return None
+    said = child.stderr.decode(errors="replace").strip().splitlines()
+    if not said:
+        return "the process that saves ended without a word; save again"
+    return said[-1].removeprefix("Error: ").replace("repeat the command", "save again")
