@@ -39,9 +39,8 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         with ctx.obj.reader():
             pass
     if is_wide(hosts):
-        note(
-            f"warning: anybody who reaches this machine as {', '.join(hosts)} can read all of {ctx.obj.path} and annotate"
-        )
+        reached = f"anybody who reaches this machine as {', '.join(hosts)}"
+        note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")
     command = server_command(port=port, hosts=hosts, browser=not no_browser)
     environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(ctx.obj.path.absolute())}
     # The server takes this process's place: whoever stops the command stops the server, and no shell is in between.
