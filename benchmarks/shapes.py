@@ -58,12 +58,15 @@ def tokenizer(size: int = TOKENS) -> Tokenizer:
         ids=np.arange(size, dtype=np.int32),
         bos_id=2,
         eos_id=2,
+        closing_id=None,
+        mask_id=None,
         special_ids=frozenset({0, 1, 2, 3}),
         pieces=(),
         _backend=tokenizers.Tokenizer(tokenizers.models.BPE()),
         _can_cut=False,
         _byte_level=True,
         _byte_fallback=False,
+        _part_mark="",
     )
 
 

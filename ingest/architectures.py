@@ -13,10 +13,11 @@ from typing import Any, Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from ingest.families.blocks import Block, BlockOutput, Layout
+from ingest.families.ends import Embeddings, Head
+from ingest.families.loading import Loader
 from ingest.families.norms import Norm
 from ingest.families.parameters import Parameters
 from ingest.families.rotary import Rotary
@@ -98,16 +99,13 @@ class Transformer:
         self, built: Skeleton, parameters: Parameters, *, device: torch.device, dtype: torch.dtype, resident: bool
     ) -> None:
         self.device, self.dtype = device, dtype
-        self._family, self._built, self._parameters, self._resident = built.family, built, parameters, resident
+        self._family, self._built, self._parameters = built.family, built, parameters
         self._is_post_norm = built.family.is_post_norm(built.config)
         self._is_parallel = built.family.is_parallel(built.config)
         self._layers = list(built.model.get_submodule(built.family.layers).children())
         self._loaded: set[int] = set()
-        self._project_in = self._filled(built.family.project_in)
-        self._project_out = self._filled(built.family.project_out)
-        self._final_norm = self._filled(built.family.final_norm)
-        self._tokens = self._table(built.family.tokens)
-        self._positions = None if built.family.positions is None else self._table(built.family.positions)
+        self._loader = Loader(built, parameters, device, dtype, resident)
+        self._embeddings, self._head = Embeddings(self._loader), Head(self._loader)
         self._rotary = self._angles(built.family.rotary)
         self.shape = self._described()
 
@@ -120,46 +118,37 @@ class Transformer:
         length = ids.shape[1]
         if length > self.shape.context_length:
             raise SequenceTooLong(length, self.shape.context_length)
-        with torch.inference_mode():
-            tokens = self._here(functional.embedding(ids.to(self._tokens.device), self._tokens))
-            if self._project_in is not None:
-                tokens = self._project_in(tokens)
-            if self._positions is None:
-                return tokens
-            first = self._family.position_offset
-            return tokens + self._here(self._positions[first : first + length])
+        return self._embeddings(ids)
 
     @contextmanager
     def block(self, layer: int) -> Iterator[Block]:
         """The block `layer`, its weights there for the duration of the context."""
         module = self._layers[layer]
         if layer not in self._loaded:
-            self._fill(module, f"{self._family.layers}.{layer}")
+            self._loader.fill_(module, f"{self._family.layers}.{layer}")
             self._loaded.add(layer)
         try:
             window = self._family.window(self._built.config, layer)
             layout = Layout(self._family, self._is_post_norm, self._is_parallel, window)
             yield Block(module, layout, self._rotary)
         finally:
-            if not self._resident:
+            if not self._loader.is_resident:
                 module.to("meta")
                 self._loaded.discard(layer)
 
     def logits(self, stream: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time vocab"]:
-        """[batch time vocab] the logits of a stream that left the last block."""
-        with torch.inference_mode():
-            if self._final_norm is not None:
-                stream = self._final_norm(stream)
-            if self._project_out is not None:
-                stream = self._project_out(stream)
-            return functional.linear(stream, self._here(self._parameters.read(f"{self._family.head}.weight")))
+        """[batch time vocab] the logits of a stream that left the last block, by the model's own head.
+
+        Of a masked model that transforms the stream and adds a bias a token.
+        """
+        return self._head(stream)
 
     def unembedding(self) -> Float[Tensor, "vocab d_model"]:
         """[vocab d_model] E, whose row w gives the score e_w . v; OPT-350m's output projection is folded in."""
-        table = self._float32(f"{self._family.head}.weight")
-        if self._project_out is None:
+        table = self._loader.float32(f"{self._family.head}.weight")
+        if self._head.project_out is None:
             return table
-        return table @ self._float32(f"{self._family.project_out}.weight")
+        return table @ self._loader.float32(f"{self._family.project_out}.weight")
 
     def value_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
         """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3)."""
@@ -186,9 +175,9 @@ class Transformer:
 
     def final_norm(self) -> Norm | None:
         """The norm before the unembedding; None where the model has none."""
-        if self._final_norm is None:
+        if self._head.final_norm is None:
             return None
-        return self._norm(self._final_norm, self._family.final_norm)
+        return self._norm(self._head.final_norm, str(self._family.final_norm))
 
     def block_bytes(self, layer: int) -> int:
         """How much memory the weights of block `layer` take while they are there."""
@@ -202,7 +191,8 @@ class Transformer:
     def _described(self) -> Shape:
         config, family = self._built.config, self._family
         head = None if self._parameters.is_tied else family.head
-        embeddings = [f"{path}.weight" for path in (family.tokens, family.positions, head) if path is not None]
+        tables = (family.tokens, family.positions, family.segments, head)
+        embeddings = [f"{path}.weight" for path in tables if path is not None]
         settings = {name: getattr(config, name) for name in family.settings}
         activation = getattr(config, family.activation)
         return Shape(
@@ -229,13 +219,13 @@ class Transformer:
         return values.weight.shape[0 if isinstance(values, Conv1D) else 1]
 
     def _position_encoding(self) -> Literal["learned", "none", "rotary"]:
-        if self._positions is None:
+        if self._rotary is not None:
             return "rotary"
-        return "learned" if bool(self._positions.any()) else "none"
+        return "learned" if self._embeddings.tells_positions else "none"
 
     def _rows(self, layer: int, path: str, *, of: Literal["inputs", "outputs"]) -> Float[Tensor, "d_ffn d_model"]:
         """The weight of a linear map with one row an input, or one an output, whichever way it is stored."""
-        weight = self._float32(self._name(layer, f"{path}.weight"))
+        weight = self._loader.float32(self._name(layer, f"{path}.weight"))
         # GPT-2's Conv1D stores one row an input, a linear layer one row an output.
         stored = "inputs" if isinstance(self._layers[layer].get_submodule(path), Conv1D) else "outputs"
         return (weight if stored == of else weight.T).contiguous()
@@ -244,32 +234,21 @@ class Transformer:
         module = self._layers[layer].get_submodule(path)
         if not isinstance(module.bias, Tensor):
             return torch.zeros(width, device=self.device)
-        return self._float32(self._name(layer, f"{path}.bias"))
+        return self._loader.float32(self._name(layer, f"{path}.bias"))
 
     def _norm(self, module: nn.Module, path: str) -> Norm:
         if not isinstance(module, nn.LayerNorm):
             # Each family of transformers has an RMS norm of its own.
             assert isinstance(module.variance_epsilon, float)
-            gamma = self._float32(f"{path}.weight")
+            gamma = self._loader.float32(f"{path}.weight")
             return Norm(gamma, torch.zeros_like(gamma), module.variance_epsilon, is_centred=False)
         if not module.elementwise_affine:
             width = self.shape.d_model
             return Norm(torch.ones(width, device=self.device), torch.zeros(width, device=self.device), module.eps)
-        return Norm(self._float32(f"{path}.weight"), self._float32(f"{path}.bias"), module.eps)
+        return Norm(self._loader.float32(f"{path}.weight"), self._loader.float32(f"{path}.bias"), module.eps)
 
     def _name(self, layer: int, path: str) -> str:
         return f"{self._family.layers}.{layer}.{path}"
-
-    def _float32(self, name: str) -> Tensor:
-        return self._parameters.read(name).to(self.device, torch.float32)
-
-    def _here(self, tensor: Tensor) -> Tensor:
-        return tensor.to(self.device, self.dtype)
-
-    def _table(self, path: str) -> Tensor:
-        """An embedding table: whole on the device if it may stay there, else mapped from disk and read by rows."""
-        table = self._parameters.read(f"{path}.weight")
-        return self._here(table) if self._resident and self.device.type != "cpu" else table
 
     def _angles(self, path: str | None) -> Rotary | None:
         if path is None:
@@ -277,16 +256,3 @@ class Transformer:
         # On the meta device its angles were only shapes: they are no weights, and are made anew.
         module = type(self._built.model.get_submodule(path))(self._built.config)
         return Rotary(module, self.device)
-
-    def _filled(self, path: str | None) -> nn.Module | None:
-        if path is None:
-            return None
-        module = self._built.module(path)
-        if module is not None:
-            self._fill(module, path)
-        return module
-
-    def _fill(self, module: nn.Module, path: str) -> None:
-        tensors = {name: self._here(self._parameters.read(f"{path}.{name}")) for name in module.state_dict()}
-        # Assigned, not copied: weights that are stored as they are used stay mapped pages of the file.
-        module.load_state_dict(tensors, assign=True)

@@ -103,13 +103,13 @@ class ArchitectureUnsupported(NeurothekError):
 
 
 class MaskedModel(ArchitectureUnsupported):
-    """A model that fills in masked tokens, where one that says the next token is needed."""
+    """A model of an unknown family that fills in masked tokens."""
 
-    def __init__(self, where: str, found: str, supported: Sequence[str]) -> None:
+    def __init__(self, where: str, found: str, masked: Sequence[str], causal: Sequence[str]) -> None:
         NeurothekError.__init__(
             self,
-            f"{where} holds a masked language model ({found}), which does not predict a next token; events and all "
-            f"other jobs need a causal one: supported are {', '.join(supported)}",
+            f"{where} holds a masked language model ({found}), which is not supported; of masked models "
+            f"{', '.join(masked)} is, and of causal ones {', '.join(causal)} are",
         )
 
 

@@ -39,6 +39,8 @@ class Tokenizer:
         ids: int32 [vocab_size], the ids that exist, rising.
         bos_id: the id that the tokenizer puts in front of every text by itself, None where it does not.
         eos_id: the id that ends a text, None where the tokenizer has none.
+        closing_id: the id that the tokenizer puts behind every text by itself (BERT: [SEP]), None where it does not.
+        mask_id: the id that stands for a token to be filled in, None where the tokenizer has none.
         special_ids: ids of control tokens.
         pieces: the raw pieces in the order of `ids`.
     """
@@ -48,12 +50,15 @@ class Tokenizer:
     ids: np.ndarray
     bos_id: int | None
     eos_id: int | None
+    closing_id: int | None
+    mask_id: int | None
     special_ids: frozenset[int]
     pieces: tuple[str, ...] = field(repr=False)
     _backend: tokenizers.Tokenizer = field(repr=False)
     _can_cut: bool = field(repr=False)
     _byte_level: bool = field(repr=False)
     _byte_fallback: bool = field(repr=False)
+    _part_mark: str = field(repr=False)
 
     @property
     def vocab_size(self) -> int:
@@ -83,7 +88,7 @@ class Tokenizer:
             "token_id": self.ids,
             "piece": list(self.pieces),
             "text": texts,
-            "word": [text.strip().casefold() for text in texts],
+            "word": [self._word(text) for text in texts],
             "is_special": [token_id in self.special_ids for token_id in self.ids.tolist()],
         }
         return TOKENS.check(pl.DataFrame(columns, schema=dict(TOKENS.columns)))
@@ -113,6 +118,10 @@ class Tokenizer:
             yield text[start : found.end()]
             start = found.end()
         yield text[start:]
+
+    def _word(self, text: str) -> str:
+        """What searches compare: without white space, the mark of a word's later parts, and capitals."""
+        return text.strip().casefold().removeprefix(self._part_mark)
 
     def _text(self, token_id: int, piece: str) -> str:
         if token_id in self.special_ids:
@@ -182,7 +191,11 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         raise TokenizerEmpty(name)
     backend = tokenizer.backend_tokenizer
     settings = json.loads(backend.to_str())
-    bos, eos = _prepended(tokenizer), tokenizer.eos_token_id
+    opening, closing = _added(tokenizer)
+    known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
+    bos = opening[0] if opening and opening[0] in known else None
+    # BERT has no EOS, and ends every text with a separator.
+    eos = closing[-1] if tokenizer.eos_token_id is None and closing else tokenizer.eos_token_id
     return Tokenizer(
         name=name,
         # What is put before and between texts is part of it: two that differ there cut one text into other sequences.
@@ -190,21 +203,26 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         ids=np.array([token_id for token_id, _ in vocabulary], dtype=np.int32),
         bos_id=bos,
         eos_id=eos,
+        closing_id=closing[-1] if closing else None,
+        mask_id=tokenizer.mask_token_id,
         special_ids=special,
         pieces=tuple(piece for _, piece in vocabulary),
         _backend=backend,
         _can_cut=_can_cut(settings),
         _byte_level=_is_byte_level(settings.get("decoder")),
         _byte_fallback=bool(settings["model"].get("byte_fallback")),
+        _part_mark=(settings["model"].get("continuing_subword_prefix") or "").casefold(),
     )
 
 
-def _prepended(tokenizer: PreTrainedTokenizerFast) -> int | None:
-    """The BOS if the tokenizer puts it in front by itself: having one says nothing about using it."""
+def _added(tokenizer: PreTrainedTokenizerFast) -> tuple[list[int], list[int]]:
+    """The ids that the tokenizer puts before and behind a text by itself: having a BOS says nothing about using it."""
     ids = tokenizer.backend_tokenizer.encode("a", add_special_tokens=True).ids
     plain = tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids
-    added = ids[: len(ids) - len(plain)] if ids[len(ids) - len(plain) :] == plain else []
-    return int(ids[0]) if added and ids[0] == tokenizer.bos_token_id else None
+    starts = [start for start in range(len(ids) - len(plain) + 1) if ids[start : start + len(plain)] == plain]
+    if not starts:
+        return [], []
+    return ids[: starts[0]], ids[starts[0] + len(plain) :]
 
 
 def _can_cut(settings: dict[str, Any]) -> bool:

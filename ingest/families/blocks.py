@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ingest.families.family import Family
-from ingest.families.masks import window_mask
+from ingest.families.masks import padding_mask, window_mask
 from ingest.families.rotary import Rotary
 
 
@@ -61,11 +61,18 @@ class Block:
         self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
 
     @torch.inference_mode()
-    def __call__(self, stream: Float[Tensor, "batch time d_model"]) -> BlockOutput:
+    def __call__(
+        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None = None
+    ) -> BlockOutput:
         """Run the block on right-padded sequences.
 
-        Attention is causal and no padding is masked: what stands at a real position depends on real positions only,
-        and what stands at padding means nothing.
+        Where attention is causal no padding is masked: what stands at a real position depends on real positions only,
+        and what stands at padding means nothing. A masked model sees what comes after, and must be told where a
+        sequence ends.
+
+        Args:
+            stream: what enters the block.
+            lengths: how many ids each sequence has; None: nothing is padded. Causal models do not ask.
         """
         layout = self._layout
         with ExitStack() as hooks:
@@ -73,7 +80,7 @@ class Block:
             gates = hooks.enter_context(_collected(self._keys, _output)) if layout.family.is_gated else []
             between = (self._attention, _output) if layout.is_parallel else (self._reader, _input)
             pre_ffn = hooks.enter_context(_collected(*between))
-            after = self._module(stream, **self._arguments(stream))
+            after = self._module(stream, **self._arguments(stream, lengths))
         # OPT flattens batch and time before its FFN.
         rows = stream.shape[:2]
         return BlockOutput(
@@ -83,13 +90,17 @@ class Block:
             gates=gates[0].view(*rows, -1) if gates else None,
         )
 
-    def _arguments(self, stream: Float[Tensor, "batch time d_model"]) -> dict[str, object]:
-        """What the block is told beside the stream; without a mask attention is causal."""
+    def _arguments(
+        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None
+    ) -> dict[str, object]:
+        """What the block is told beside the stream; without a mask it sees what its family's blocks see."""
         told: dict[str, object] = {}
         if self._rotary is not None:
             told["position_embeddings"] = self._rotary(stream)
         if self._layout.window is not None:
             told["attention_mask"] = window_mask(stream.shape[1], self._layout.window, stream.device)
+        if self._layout.family.is_masked and lengths is not None:
+            told["attention_mask"] = padding_mask(lengths, stream.shape[1], stream.device)
         return told
 
 

@@ -1,13 +1,13 @@
 """What is to be known of a family of language models: where transformers keeps what the measurements need."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from transformers import PreTrainedConfig, PreTrainedModel
 
-Architecture = Literal["opt", "gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3"]
+Architecture = Literal["opt", "gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "bert"]
 
 
 def _never(config: PreTrainedConfig) -> bool:
@@ -30,15 +30,19 @@ class Family:
             out.
         outside: what the names of the others begin with, on disk.
         renamed: (what a name on disk ends with, what transformers calls it) for names of other releases.
+        copies: tensors that only repeat another one, where the unembedding is tied -> that one.
         ignorable: tensors of old checkpoints that hold no weights, such as masks.
         layers: the list of blocks.
         tokens: the token embedding.
         positions: the position embedding, where the model has one.
         position_offset: the row of the first position.
+        segments: the embedding of token types, where the model has one; every token is of the first.
+        embedding_norm: the norm after the embeddings, where the model has one.
         rotary: what makes the angles by which queries and keys are rotated, where positions are told so.
         project_in: the projection after the token embedding, where the model has one.
         project_out: the projection before the unembedding, where the model has one.
         final_norm: the norm before the unembedding, where the model has one.
+        transform: what the model's own head does to a stream before the unembedding, beside the norm.
         head: the unembedding.
 
         attention: the attention.
@@ -48,6 +52,7 @@ class Family:
 
         activation: the field of a configuration that names the non-linearity.
         settings: further fields that change numbers and that neither weights nor sizes tell.
+        is_masked: whether it fills in masked tokens, seeing those after them too, instead of saying the next one.
         is_gated: whether a coefficient is act(gate) * up.
         is_post_norm: whether a configuration normalizes after adding to the stream.
         is_parallel: whether attention and feed-forward network of a block both read what enters it.
@@ -60,15 +65,19 @@ class Family:
     base: str
     outside: tuple[str, ...] = ("lm_head.",)
     renamed: tuple[tuple[str, str], ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
     ignorable: re.Pattern[str]
     layers: str
     tokens: str
     positions: str | None = None
     position_offset: int = 0
+    segments: str | None = None
+    embedding_norm: str | None = None
     rotary: str | None = None
     project_in: str | None = None
     project_out: str | None = None
-    final_norm: str
+    final_norm: str | None = None
+    transform: str | None = None
     head: str = "lm_head"
 
     attention: str
@@ -78,6 +87,7 @@ class Family:
 
     activation: str = "hidden_act"
     settings: tuple[str, ...] = ()
+    is_masked: bool = False
     is_gated: bool = False
     is_post_norm: Callable[[PreTrainedConfig], bool] = _never
     is_parallel: Callable[[PreTrainedConfig], bool] = _never

@@ -28,7 +28,8 @@ class Parameters:
         self._checkpoint = checkpoint
         self._skeleton = skeleton
         self._weights = Weights(checkpoint)
-        self._shapes = {name: tuple(tensor.shape) for name, tensor in skeleton.model.state_dict().items()}
+        expected = skeleton.model.state_dict().items()
+        self._shapes = {name: tuple(tensor.shape) for name, tensor in expected if name not in skeleton.copies}
         self._stored: dict[str, str] = {}
         self._match_names()
         self._match_layouts()
@@ -58,7 +59,7 @@ class Parameters:
             name = self._named(stored)
             if name in self._shapes and name not in self._stored:
                 self._stored[name] = stored
-            elif not family.ignorable.fullmatch(name):
+            elif stored not in self._skeleton.copies and not family.ignorable.fullmatch(name):
                 unexpected.append(stored)
         missing = sorted(self._shapes.keys() - self._stored.keys() - self._replaceable())
         if missing:
@@ -73,7 +74,8 @@ class Parameters:
         for old, new in family.renamed:
             if name.endswith(old):
                 name = name.removesuffix(old) + new
-        return name
+        # Where both are there, the original comes first by name.
+        return self._skeleton.copies.get(name, name)
 
     def _replaceable(self) -> set[str]:
         """The one of two tied tensors that need not be there because the other is."""

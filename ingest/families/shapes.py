@@ -50,6 +50,11 @@ class Shape:
     settings: str = ""
 
     @property
+    def is_masked(self) -> bool:
+        """Whether it fills in masked tokens instead of saying the next one."""
+        return FAMILIES[self.architecture].is_masked
+
+    @property
     def is_gated(self) -> bool:
         """Whether a coefficient is act(gate) * up, so that its sign tells nothing of the gate."""
         return FAMILIES[self.architecture].is_gated

@@ -16,7 +16,7 @@ from ingest.families.table import FAMILIES
 from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid, ConfigUnsupported, MaskedModel
 from ingest.weights import Checkpoint
 
-_MASKED = ("albert", "bert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
+_MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
 """Families of encoders: what their configurations are called."""
 
 
@@ -27,6 +27,11 @@ class Skeleton:
     family: Family
     config: PreTrainedConfig
     model: PreTrainedModel
+
+    @property
+    def copies(self) -> Mapping[str, str]:
+        """Tensors that only repeat another one -> that one; where nothing is tied all are their own."""
+        return self.family.copies if self.config.tie_word_embeddings else {}
 
     def module(self, path: str) -> torch.nn.Module | None:
         """The module at `path`, None where this model has none there."""
@@ -47,9 +52,13 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
     if not isinstance(named, str) or named not in FAMILIES:
         found = repr(named) if named is not None else "of an unnamed model_type"
         if _is_masked(checkpoint_config):
-            raise MaskedModel(where, found, sorted(FAMILIES))
+            masked = sorted(name for name, family in FAMILIES.items() if family.is_masked)
+            raise MaskedModel(where, found, masked, sorted(FAMILIES.keys() - masked))
         raise ArchitectureUnsupported(where, found, sorted(FAMILIES))
-    return FAMILIES[named]
+    family = FAMILIES[named]
+    if family.is_masked and checkpoint_config.get("is_decoder"):
+        raise ArchitectureUnsupported(where, f"{named!r} as a decoder", sorted(FAMILIES))
+    return family
 
 
 def _is_masked(checkpoint_config: Mapping[str, Any]) -> bool:
@@ -76,6 +85,8 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
             config = family.config_class.from_dict(fields)
             # Attention that needs no mask tensor: right padding lies in the future of every real position.
             config._attn_implementation = "sdpa"
+            # A feed-forward network that runs once a block, whatever a configuration says to save memory.
+            config.chunk_size_feed_forward = 0
             model = family.model_class(config).eval().requires_grad_(False)
     except StrictDataclassError as error:
         raise ConfigInvalid(checkpoint.folder, str(error).splitlines()[-1].strip()) from error

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from transformers import (
+    BertConfig,
+    BertForMaskedLM,
     GPT2Config,
     GPT2LMHeadModel,
     GPTNeoXConfig,
@@ -129,6 +131,32 @@ QWEN2 = replace(
 
 QWEN3 = replace(QWEN2, architecture="qwen3", config_class=Qwen3Config, model_class=Qwen3ForCausalLM)
 
+BERT = Family(
+    architecture="bert",
+    config_class=BertConfig,
+    model_class=BertForMaskedLM,
+    base="bert.",
+    outside=("cls.",),
+    renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
+    copies={"cls.predictions.decoder.bias": "cls.predictions.bias"},
+    # What BERT was trained with beside filling in tokens: whether one sentence follows another.
+    ignorable=re.compile(r"bert\.embeddings\.(position_ids|token_type_ids)|bert\.pooler\..*|cls\.seq_relationship\..*"),
+    layers="bert.encoder.layer",
+    tokens="bert.embeddings.word_embeddings",
+    positions="bert.embeddings.position_embeddings",
+    segments="bert.embeddings.token_type_embeddings",
+    embedding_norm="bert.embeddings.LayerNorm",
+    transform="cls.predictions.transform",
+    head="cls.predictions.decoder",
+    attention="attention",
+    keys="intermediate.dense",
+    values="output.dense",
+    ffn_norm="output.LayerNorm",
+    settings=("layer_norm_eps",),
+    is_masked=True,
+    is_post_norm=lambda config: True,
+)
+
 FAMILIES: Mapping[str, Family] = {
-    family.architecture: family for family in (OPT, GPT2, NEOX, LLAMA, MISTRAL, QWEN2, QWEN3)
+    family.architecture: family for family in (OPT, GPT2, NEOX, LLAMA, MISTRAL, QWEN2, QWEN3, BERT)
 }

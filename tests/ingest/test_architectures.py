@@ -1,5 +1,6 @@
 """The view of a model against transformers' own full model of the same folder, loaded and hooked independently."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -7,14 +8,14 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 from torch import Tensor
-from transformers import AutoModelForCausalLM, OPTConfig, OPTForCausalLM, PreTrainedModel
+from transformers import OPTConfig, OPTForCausalLM, PreTrainedModel
 from transformers.activations import ACT2FN
 
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
 from ingest.model_errors import SequenceTooLong
 from ingest.training_errors import DeviceMissing
-from tests.support.anatomy import Anatomy, Floats
+from tests.support.anatomy import Anatomy, Floats, loaded
 from tests.support.models import KINDS, UNTIED, Kind, build
 
 # Float32 sums of some 100 products in another order (eager attention, no fused kernels) differ by a few 1e-6 at
@@ -24,24 +25,21 @@ close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
 
 def full_model(folder: Path) -> PreTrainedModel:
     """The oracle: the whole model, float32, with the slow attention that materializes its mask."""
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, local_files_only=True, dtype=torch.float32, attn_implementation="eager"
-    )
-    assert isinstance(model, PreTrainedModel)
-    model.eval()
-    return model
+    return loaded(folder, attention="eager")
 
 
 def random_ids(batch: int = 3, time: int = 11) -> Tensor:
     return torch.randint(0, 400, (batch, time), generator=torch.Generator().manual_seed(1))
 
 
-def run(transformer: Transformer, ids: Tensor) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+def run(
+    transformer: Transformer, ids: Tensor, lengths: Sequence[int] | None = None
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """States 0..L, coefficients and pre-FFN streams of each layer."""
     states, coefficients, pre = [transformer.embed(ids)], [], []
     for layer in range(transformer.shape.n_layers):
         with transformer.block(layer) as block:
-            output = block(states[-1])
+            output = block(states[-1], lengths)
         states.append(output.stream)
         coefficients.append(output.coefficients)
         pre.append(output.pre_ffn)
@@ -92,18 +90,18 @@ def test_right_padding_changes_nothing_at_real_positions(
 ) -> None:
     ids, lengths = random_ids(), (11, 4, 1)
     mask = torch.tensor([[position < length for position in range(11)] for length in lengths]).long()
-    states, coefficients, _ = run(transformer, ids * mask)
+    states, coefficients, _ = run(transformer, ids * mask, lengths)
     _, expected_coefficients, expected_logits = oracle(tiny_models[kind], ids * mask, mask)
     logits = transformer.logits(states[-1])
     for row, length in enumerate(lengths):
         close(logits[row, :length], expected_logits[row, :length])
         for seen, expected in zip(coefficients, expected_coefficients, strict=True):
             close(seen[row, :length], expected[row, :length])
-    # Control: a real position does change what comes after it, and nothing before it.
+    # Control: a real position does change what comes after it, and nothing before it but in a masked model.
     changed = ids.clone()
     changed[0, 5] = (changed[0, 5] + 1) % 400
     before, after = run(transformer, ids)[0][-1], run(transformer, changed)[0][-1]
-    assert torch.equal(before[0, :5], after[0, :5])
+    assert torch.equal(before[0, :5], after[0, :5]) != (kind == "bert")
     assert not torch.allclose(before[0, 5:], after[0, 5:])
 
 
@@ -116,8 +114,8 @@ def test_ffn_output_is_the_sum_of_the_neurons_and_the_bias(
         values = transformer.value_vectors(layer)
         update = sum(coefficients[layer][..., i, None] * values[i] for i in range(transformer.shape.d_ffn))
         after = pre[layer] + update + tensor(body.value_bias(layer))
-        if kind == "opt350":
-            norm = body.blocks[layer].get_submodule("final_layer_norm")
+        if body.is_post_norm:
+            norm = body.blocks[layer].get_submodule(body.places.ffn_norm)
             after = norm(after).detach()
         close(states[layer + 1], after)
 
@@ -138,7 +136,7 @@ def test_keys_bias_and_norm_give_the_coefficients(
     states, coefficients, pre = run(transformer, random_ids())
     for layer in range(transformer.shape.n_layers):
         norm = transformer.ffn_norm(layer)
-        assert (norm is None) == (kind == "opt350")
+        assert (norm is None) == (kind in ("opt350", "bert"))
         # Beside attention, the FFN of a parallel block reads what enters the block.
         read = states[layer] if kind == "neox" else pre[layer]
         if norm is not None:
@@ -190,8 +188,15 @@ def test_unembedding_after_the_final_norm_gives_the_logits(
     last, norm = run(transformer, ids)[0][-1], transformer.final_norm()
     if norm is not None:
         last = norm(last.flatten(0, 1)).view(last.shape)
-    assert (norm is None) == (kind == "opt350")
-    close(last @ transformer.unembedding().T, oracle(tiny_models[kind], ids)[2])
+    assert (norm is None) == (kind in ("opt350", "bert"))
+    if kind == "bert":
+        head = full_model(tiny_models[kind]).get_submodule("cls.predictions")
+        with torch.inference_mode():
+            last = head.get_submodule("transform")(last)
+        last = last @ transformer.unembedding().T + head.get_parameter("bias").detach()
+        close(last, oracle(tiny_models[kind], ids)[2])
+    else:
+        close(last @ transformer.unembedding().T, oracle(tiny_models[kind], ids)[2])
 
 
 def test_returned_weights_are_float32_rows(kind: Kind, transformer: Transformer) -> None:
@@ -233,6 +238,8 @@ def test_a_run_in_half_precision_gives_half_precision(kind: Kind, tiny_models: d
 def test_other_layouts_of_the_same_weights_are_the_same_model(
     kind: Kind, variant: dict[str, object], tmp_path: Path, transformer: Transformer
 ) -> None:
+    if kind == "bert" and "bare_keys" in variant:
+        pytest.skip("BERT's head is more than its token embedding: without it there is no model")
     # A bare model has no unembedding but its token embedding.
     folder = build(tmp_path / kind, kind, tie=True, **variant)  # type: ignore[arg-type] # one variant, one parameter
     checkpoint = find(str(folder))
@@ -251,7 +258,8 @@ def test_an_untied_unembedding_is_its_own(kind: Kind, tmp_path: Path) -> None:
     tied = open_transformer(find(str(build(tmp_path / "tied", kind, tie=True))))
     width = 16 if kind == "opt350" else 32
     assert transformer.shape.n_parameters_embedding - tied.shape.n_parameters_embedding == 400 * width
-    assert transformer.shape.n_parameters - tied.shape.n_parameters == 400 * width
+    # BERT's has a bias a token as well, besides the one of its head.
+    assert transformer.shape.n_parameters - tied.shape.n_parameters == 400 * (width + (kind == "bert"))
 
 
 def test_shape_says_what_the_model_is(kind: Kind, tiny_models: dict[str, Path], transformer: Transformer) -> None:
@@ -260,12 +268,14 @@ def test_shape_says_what_the_model_is(kind: Kind, tiny_models: dict[str, Path], 
     assert (shape.vocab_size, shape.context_length) == (400, 64)
     assert shape.n_parameters == sum(parameter.numel() for parameter in full_model(tiny_models[kind]).parameters())
     rows = {"opt": 400 * 32 + 66 * 32, "opt350": 400 * 16 + 66 * 32, "gpt2": 400 * 32 + 64 * 32}
+    rows["bert"] = 400 * 32 + 64 * 32 + 2 * 32
     assert shape.n_parameters_embedding == rows.get(kind, 2 * 400 * 32)
-    assert shape.norm_position == ("post" if kind == "opt350" else "pre")
+    assert shape.norm_position == ("post" if kind in ("opt350", "bert") else "pre")
+    assert shape.is_masked == (kind == "bert")
     assert shape.has_parallel_residual == (kind == "neox")
     is_rotary = kind in UNTIED
     assert shape.position_encoding == ("rotary" if is_rotary else "learned")
-    assert (shape.settings != "") == is_rotary
+    assert (shape.settings != "") == (is_rotary or kind == "bert")
 
 
 FUNCTIONS = {
@@ -275,6 +285,7 @@ FUNCTIONS = {
     "neox": ("gpt_neox", "gelu", "m > 0"),
     "neox_sequential": ("gpt_neox", "gelu", "m > 0"),
     "llama": ("llama", "silu", "gate > 0"),
+    "bert": ("bert", "gelu", "m > 0"),
 }
 
 
@@ -288,7 +299,7 @@ def test_what_says_nothing_is_no_part_of_an_identity(kind: Kind, transformer: Tr
     """Runs of families that have no further settings keep the key they had before there were any."""
     known = set(transformer.shape.identity())
     assert {"architecture", "n_heads", "has_exact_zeros"} < known
-    assert ("settings" in known) == (kind in UNTIED)
+    assert ("settings" in known) == (kind in (*UNTIED, "bert"))
     assert ("has_parallel_residual" in known) == (kind == "neox")
 
 

@@ -186,7 +186,7 @@ def test_a_config_field_that_makes_no_model(
     assert capfd.readouterr().err == ""
 
 
-SUPPORTED = "gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3"
+SUPPORTED = "bert, gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3"
 
 
 def test_an_unsupported_architecture_lists_the_supported(tmp_path: Path) -> None:
@@ -200,20 +200,23 @@ def test_an_unsupported_architecture_lists_the_supported(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize("changes", [{}, {"architectures": ["BertModel"]}, {"model_type": "someone-elses"}])
-def test_a_masked_model_is_told_that_events_need_a_causal_one(changes: dict[str, Any], tmp_path: Path) -> None:
-    config = BertConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
-    BertForMaskedLM(config).save_pretrained(tmp_path)
-    edit_config(tmp_path, **changes)
+@pytest.mark.parametrize(
+    "changes", [{"model_type": "roberta", "architectures": ["RobertaModel"]}, {"model_type": "mine"}]
+)
+def test_a_masked_model_of_another_family_is_told_apart(changes: dict[str, Any], tmp_path: Path) -> None:
+    folder = edit_config(build(tmp_path / "masked", "bert"), **changes)
     refuses(
         MaskedModel,
-        tmp_path,
-        f"{{folder}} holds a masked language model ({changes.get('model_type', 'bert')!r}), which does not predict a "
-        f"next token; events and all other jobs need a causal one: supported are {SUPPORTED}",
+        folder,
+        f"{{folder}} holds a masked language model ({changes['model_type']!r}), which is not supported; of masked "
+        f"models bert is, and of causal ones {SUPPORTED.removeprefix('bert, ')} are",
     )
-    edit_config(tmp_path, model_type="bert", architectures=["BertLMHeadModel"], is_decoder=True)
-    with pytest.raises(ArchitectureUnsupported, match="architecture 'bert', which is not supported"):
-        find(str(tmp_path))
+
+
+def test_bert_as_a_decoder_is_refused(tmp_path: Path) -> None:
+    folder = edit_config(build(tmp_path / "m", "bert"), architectures=["BertLMHeadModel"], is_decoder=True)
+    with pytest.raises(ArchitectureUnsupported, match="the architecture 'bert' as a decoder, which is not supported"):
+        find(str(folder))
 
 
 @pytest.mark.parametrize("model_type", [None, 3])

@@ -1,6 +1,6 @@
 """Checkpoints as their authors publish them: older names, further settings, and shapes that are not supported."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from transformers import (
 from ingest.architectures import Transformer, open_transformer
 from ingest.checkpoints import find
 from ingest.model_errors import ConfigInvalid, ConfigUnsupported, WeightsMismatch
+from tests.support.anatomy import loaded
 from tests.support.models import Kind, build, edit_config, edit_tensors
 
 # As in test_architectures: float32 sums in another order.
@@ -156,6 +157,49 @@ def test_families_built_like_llama(name: str, tmp_path: Path) -> None:
     if "seen" in name:
         windowed = edit_config(tmp_path / "m", sliding_window=7)
         assert not torch.allclose(logits(opened(windowed)), logits(transformer), atol=1e-3)
+
+
+def masked_logits(transformer: Transformer, ids: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+    stream = transformer.embed(ids)
+    for layer in range(transformer.shape.n_layers):
+        with transformer.block(layer) as block:
+            stream = block(stream, lengths).stream
+    return transformer.logits(stream)
+
+
+def test_bert_is_read_as_it_is_published(tmp_path: Path) -> None:
+    """Old names of norms, the parts it was trained with beside filling in, and copies of what is tied."""
+    folder = build(tmp_path / "bert", "bert")
+    edit_config(folder, chunk_size_feed_forward=1, position_embedding_type="absolute", pooler_type="first_token")
+    lengths, mask = (23, 9), torch.ones(2, 23, dtype=torch.int64)
+    mask[1, 9:] = 0
+    with torch.no_grad():
+        expected = loaded(folder, attention="eager")(IDS, attention_mask=mask).logits
+
+    def old_(tensors: dict[str, torch.Tensor]) -> None:
+        for name in [name for name in tensors if "LayerNorm" in name]:
+            old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+            tensors[old] = tensors.pop(name)
+        tensors["bert.embeddings.position_ids"] = torch.arange(64)[None]
+        tensors["bert.pooler.dense.weight"], tensors["bert.pooler.dense.bias"] = torch.ones(32, 32), torch.ones(32)
+        tensors["cls.seq_relationship.weight"], tensors["cls.seq_relationship.bias"] = torch.ones(2, 32), torch.ones(2)
+        tensors["cls.predictions.decoder.weight"] = tensors["bert.embeddings.word_embeddings.weight"].clone()
+        tensors["cls.predictions.decoder.bias"] = tensors["cls.predictions.bias"].clone()
+
+    transformer = opened(edit_tensors(folder, old_))
+    found = masked_logits(transformer, IDS, lengths)
+    for row, length in enumerate(lengths):
+        close(found[row, :length], expected[row, :length])
+    # Controls: padding that is not told apart is seen, and so are positions.
+    assert not torch.allclose(masked_logits(transformer, IDS, (23, 23))[1, :9], found[1, :9], atol=1e-3)
+    assert not torch.allclose(transformer.embed(IDS[:, 1:])[:, 0], transformer.embed(IDS)[:, 1], atol=1e-3)
+    assert transformer.shape.n_parameters == sum(parameter.numel() for parameter in loaded(folder).parameters())
+
+
+def test_bert_without_its_head_is_refused(tmp_path: Path) -> None:
+    folder = build(tmp_path / "body", "bert", bare_keys=True)
+    with pytest.raises(WeightsMismatch, match=r"5 tensors are missing \(cls.predictions.bias, "):
+        find(str(folder))
 
 
 def test_angles_that_hang_on_the_batch_are_refused(tmp_path: Path) -> None:

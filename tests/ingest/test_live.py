@@ -12,14 +12,14 @@ from ingest.checkpoints import find
 from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
 from tests.support import events as plain
 from tests.support.events import PlainStreams
-from tests.support.models import KINDS, build
+from tests.support.models import CAUSAL_KINDS, build
 
 PROMPT = "the school is near the river and the old"
 TOLERANCE = 2e-4
 TOKEN = 300
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=CAUSAL_KINDS)
 def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path:
     return tiny_models[request.param]
 

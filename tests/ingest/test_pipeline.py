@@ -16,7 +16,7 @@ from catalog.warehouse import Warehouse
 from ingest import corpora
 from tests.support import ingests, planted
 from tests.support.anatomy import Floats
-from tests.support.models import KINDS, Kind
+from tests.support.models import CAUSAL_KINDS, Kind
 from tests.support.plain import PlainModel, Seen, preactivation_bound
 
 # One worker measures each model once.
@@ -49,7 +49,7 @@ class Measured:
         return frame.to_dicts()
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=CAUSAL_KINDS)
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     folder = tmp_path_factory.mktemp("measured")
     model = planted.build_planted(folder / f"planted-{request.param}", request.param)

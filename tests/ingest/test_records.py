@@ -37,8 +37,8 @@ def test_a_models_row_says_what_its_config_says(tiny_models: dict[str, Path], ki
     assert (row["n_layers"], row["d_model"], row["d_ffn"], row["n_neurons"]) == (2, 32, 128, 256)
     assert (row["vocab_size"], row["context_length"], row["n_heads"]) == (400, 64, 4)
     assert row["architecture"] == config["model_type"]
-    assert row["norm_position"] == ("post" if kind == "opt350" else "pre")
-    rules = {"gpt2": "m > 0", "neox": "m > 0", "llama": "gate > 0"}
+    assert row["norm_position"] == ("post" if kind in ("opt350", "bert") else "pre")
+    rules = {"gpt2": "m > 0", "neox": "m > 0", "llama": "gate > 0", "bert": "m > 0"}
     assert row["has_exact_zeros"] is (kind not in rules)
     assert row["activation_rule"] == rules.get(kind, "m != 0")
     assert row["has_parallel_residual"] is (kind == "neox")

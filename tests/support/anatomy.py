@@ -1,12 +1,13 @@
 """Where transformers' own models keep what the definitions speak of, for references that do without our view."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,7 @@ PLACES = {
         is_gated=True,
     ),
 }
+PLACES["bert"] = Places("bert.encoder.layer", "", "attention", "intermediate.dense", "output.dense", "output.LayerNorm")
 PLACES |= dict.fromkeys(("mistral", "qwen2", "qwen3"), PLACES["llama"])
 
 
@@ -71,6 +73,16 @@ class NormWeights:
         return float(np.sqrt(((x**2).mean() if self.is_rms else x.var()) + self.eps))
 
 
+def loaded(folder: Path, *, attention: str = "sdpa") -> PreTrainedModel:
+    """A checkpoint as transformers itself loads it, in float32, with the head it was trained with."""
+    masked = AutoConfig.from_pretrained(folder, local_files_only=True).model_type == "bert"
+    auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
+    model = auto.from_pretrained(folder, local_files_only=True, dtype=torch.float32, attn_implementation=attention)
+    assert isinstance(model, PreTrainedModel)
+    model.eval()
+    return model
+
+
 class Anatomy:
     """A model taken apart; layers are counted from 0."""
 
@@ -79,7 +91,7 @@ class Anatomy:
         self.places = PLACES[model.config.model_type]
         self.is_gated = self.places.is_gated
         self.is_parallel = bool(getattr(model.config, "use_parallel_residual", False))
-        self.is_post_norm = not getattr(model.config, "do_layer_norm_before", True)
+        self.is_post_norm = model.config.model_type == "bert" or not getattr(model.config, "do_layer_norm_before", True)
         activation = getattr(model.config, "activation_function", None) or model.config.hidden_act
         self.has_exact_zeros = activation == "relu"
         self.blocks: list[torch.nn.Module] = list(model.get_submodule(self.places.blocks).children())
@@ -116,6 +128,8 @@ class Anatomy:
 
     def final_norm(self) -> NormWeights | None:
         """The norm before the unembedding; None where there is none."""
+        if not self.places.final_norm:
+            return None
         path, _, name = self.places.final_norm.rpartition(".")
         module = getattr(self.model.get_submodule(path), name)
         return None if module is None else _norm(module)

@@ -8,6 +8,8 @@ from typing import Literal
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    BertConfig,
+    BertForMaskedLM,
     GPT2Config,
     GPT2LMHeadModel,
     GPTNeoXConfig,
@@ -22,10 +24,13 @@ from transformers.utils import logging
 
 from tests.support.tokenizers import make_tokenizer
 
-Kind = Literal["opt", "opt350", "gpt2", "neox", "neox_sequential", "llama"]
+Kind = Literal["opt", "opt350", "gpt2", "neox", "neox_sequential", "llama", "bert"]
 
-KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama")
-"""A model of each family, and of OPT both shapes."""
+CAUSAL_KINDS: tuple[Kind, ...] = ("opt", "opt350", "gpt2", "neox", "llama")
+"""A model of each family that says the next token, and of OPT both shapes."""
+
+KINDS: tuple[Kind, ...] = (*CAUSAL_KINDS, "bert")
+"""Beside them one that fills in masked tokens."""
 
 UNTIED: tuple[Kind, ...] = ("neox", "neox_sequential", "llama")
 """Families whose unembedding usually is no copy of the token embedding."""
@@ -57,7 +62,7 @@ def build(
     Args:
         folder: where to save; made if missing.
         kind: "opt" (pre-norm, ReLU), "opt350" (post-norm, narrower embedding, no final norm), "gpt2", "neox" (parallel
-            residual), "neox_sequential", or "llama" (gated, two heads to a key).
+            residual), "neox_sequential", "llama" (gated, two heads to a key) or "bert" (masked, post-norm).
         n_layers: blocks.
         d_model: width of the residual stream.
         d_ffn: neurons a layer, 4 * d_model by default.
@@ -128,6 +133,18 @@ def _model(
             tie_word_embeddings=tie,
         )
         return GPTNeoXForCausalLM(neox)
+    if kind == "bert":
+        bert = BertConfig(
+            vocab_size=vocab_size,
+            hidden_size=d_model,
+            intermediate_size=d_ffn,
+            num_hidden_layers=n_layers,
+            num_attention_heads=n_heads,
+            max_position_embeddings=context_length,
+            hidden_act=activation or "gelu",
+            tie_word_embeddings=tie,
+        )
+        return BertForMaskedLM(bert)
     if kind == "llama":
         llama = LlamaConfig(
             vocab_size=vocab_size,
@@ -182,7 +199,11 @@ def _randomize_(model: PreTrainedModel, seed: int) -> None:
 
 
 def _position_table(model: PreTrainedModel) -> torch.Tensor:
-    names = ("model.decoder.embed_positions.weight", "transformer.wpe.weight")
+    names = (
+        "model.decoder.embed_positions.weight",
+        "transformer.wpe.weight",
+        "bert.embeddings.position_embeddings.weight",
+    )
     found = [parameter for name, parameter in model.named_parameters() if name in names]
     assert len(found) == 1
     return found[0]

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoTokenizer
 
-from tests.support.anatomy import Anatomy, Floats, NormWeights, float64
+from tests.support.anatomy import Anatomy, Floats, NormWeights, float64, loaded
 
 Bools = NDArray[np.bool_]
 
@@ -57,8 +56,7 @@ class PlainModel:
     """A checkpoint as transformers itself loads it."""
 
     def __init__(self, folder: Path) -> None:
-        loading: dict[str, Any] = {"local_files_only": True, "dtype": torch.float32}
-        self.anatomy = Anatomy(AutoModelForCausalLM.from_pretrained(folder, **loading).eval())
+        self.anatomy = Anatomy(loaded(folder))
         self.tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
     @property

@@ -4,7 +4,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ WORD_START = "\u2581"
 @lru_cache
 def make_tokenizer(kind: "Kind", size: int) -> PreTrainedTokenizerFast:
     """A tokenizer of exactly `size` tokens, as the family of a kind has it."""
-    made = {"gpt2": _gpt2, "neox": _neox, "neox_sequential": _neox, "llama": _llama}.get(kind, _opt)(size)
+    sorts = {"gpt2": _gpt2, "neox": _neox, "neox_sequential": _neox, "llama": _llama, "bert": _bert}
+    made = sorts.get(kind, _opt)(size)
     assert len(made) == size, f"the text supports {len(made)} tokens, {size} were asked for"
     return made
 
@@ -77,6 +78,28 @@ def _llama(size: int) -> PreTrainedTokenizerFast:
     bpe = Tokenizer.from_str(json.dumps(written))
     bpe.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     return PreTrainedTokenizerFast(tokenizer_object=bpe, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+def _bert(size: int) -> PreTrainedTokenizerFast:
+    """Words without capitals and their later parts, between [CLS] and [SEP]."""
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    pieces.normalizer = normalizers.BertNormalizer(lowercase=True)
+    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    pieces.decoder = decoders.WordPiece(prefix="##")
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=special, show_progress=False)
+    pieces.train_from_iterator(_texts(), trainer=trainer)
+    pieces.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=pieces,
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+    )
 
 
 def _byte_level(size: int, special: list[str]) -> Tokenizer:

@@ -71,7 +71,7 @@ def random_text(tokenizer: Tokenizer) -> Corpus:
     )
 
 
-@pytest.fixture(scope="module", params=models.KINDS)
+@pytest.fixture(scope="module", params=models.CAUSAL_KINDS)
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     kind: Kind = request.param
     folder = tmp_path_factory.mktemp(kind)

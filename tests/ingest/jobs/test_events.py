@@ -24,7 +24,7 @@ from ingest.text_errors import SentencesMissing
 from ingest.tokenization import Tokenizer
 from tests.support import events as plain
 from tests.support.events import PlainStreams
-from tests.support.models import KINDS, build
+from tests.support.models import CAUSAL_KINDS, build
 
 N_LAYERS = 3
 N_EXAMPLES, N_EVENTS, SHARD = 40, 24, 16
@@ -85,7 +85,7 @@ def prepare(text: Path, tokenizer: Tokenizer, *, packing: bool = True) -> Corpus
     return corpora.prepare(recipe, tokenizer)
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=CAUSAL_KINDS)
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, text: Path) -> Measured:
     folder = build(tmp_path_factory.mktemp("models") / request.param, request.param, n_layers=N_LAYERS)
     transformer, tokenizer = open_transformer(find(str(folder))), tokenization.load(folder)
