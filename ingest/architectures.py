@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from ingest.families.blocks import Block, BlockOutput, Layout
-from ingest.families.ends import Embeddings, Head
+from ingest.families.ends import Embeddings, Head, Transform
 from ingest.families.loading import Loader
 from ingest.families.norms import Norm
 from ingest.families.parameters import Parameters
@@ -27,7 +27,17 @@ from ingest.model_errors import SequenceTooLong
 from ingest.training_errors import DeviceMissing
 from ingest.weights import Checkpoint
 
-__all__ = ["Block", "BlockOutput", "Norm", "Shape", "Transformer", "check", "open_transformer", "require_supported"]
+__all__ = [
+    "Block",
+    "BlockOutput",
+    "Norm",
+    "Shape",
+    "Transform",
+    "Transformer",
+    "check",
+    "open_transformer",
+    "require_supported",
+]
 
 
 def require_supported(config: Mapping[str, Any], *, where: str) -> None:
@@ -178,6 +188,14 @@ class Transformer:
         if self._head.final_norm is None:
             return None
         return self._norm(self._head.final_norm, str(self._family.final_norm))
+
+    def transform(self) -> Transform | None:
+        """What a masked model's head does to a stream before the unembedding; None for the others."""
+        return self._head.transform()
+
+    def token_bias(self) -> Float[Tensor, " vocab"] | None:
+        """[vocab] what a masked model's head adds to the logit of each token; None for the others."""
+        return self._head.token_bias()
 
     def block_bytes(self, layer: int) -> int:
         """How much memory the weights of block `layer` take while they are there."""

@@ -148,6 +148,7 @@ def _request(options: dict[str, Any]) -> IngestRequest:
     )
     return IngestRequest(
         jobs=jobs or DEFAULT_JOBS,
+        named=tuple(asked for asked in options["jobs"] if asked != "all"),
         text=text,
         **memory,
         **{name: options[name] for name in same},

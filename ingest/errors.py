@@ -147,6 +147,30 @@ def _more_memory(needed: int, asked: int) -> str:
     )
 
 
+# What masked models are not asked for
+
+
+class CausalNeeded(NeurothekError):
+    """Jobs that need a model which says the next token, asked of one that fills in masked ones."""
+
+    def __init__(self, model: str, jobs: Sequence[str], possible: Sequence[str]) -> None:
+        several = f"jobs {', '.join(jobs)} need" if len(jobs) > 1 else f"job {jobs[0]} needs"
+        ways = " ".join(f"--job {job}" for job in possible)
+        super().__init__(
+            f"{model} is a masked model, and the {several} one that predicts the next token; ask of it for {ways}"
+        )
+
+
+class NothingToTrace(NeurothekError):
+    """A prompt for a model that does not continue it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this is a masked model: it fills in tokens and predicts no next one, so there is no prediction to trace;"
+            " trace a causal model"
+        )
+
+
 # Questions that need the model
 
 

@@ -1,12 +1,13 @@
-"""The logit lens: a residual stream read through the final norm and the unembedding, wherever it is taken ([G] 5)."""
+"""The logit lens: a residual stream read through the model's own end, wherever it is taken ([G] 5)."""
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.architectures import Norm, Transformer
+from ingest.architectures import Norm, Transform, Transformer
 from ingest.tokenization import Tokenizer
 from ingest.vocabulary import Vocabulary
 
@@ -18,22 +19,33 @@ class Lens:
     Attributes:
         vocabulary: the unmasked rows of the unembedding; a row here is a place in them, not a token id.
         norm: the final norm; None where the model has none.
+        transform: what the head of a masked model does before the unembedding; None in other models.
+        bias: [vocab] what such a head adds to each token's logit.
     """
 
     vocabulary: Vocabulary
     norm: Norm | None
+    transform: Transform | None = None
+    bias: Float[Tensor, " vocab"] | None = None
 
     @classmethod
     def of(cls, transformer: Transformer, tokenizer: Tokenizer) -> "Lens":
         """The lens of a model, in float32 whatever the model computes in."""
-        return cls(Vocabulary.of(transformer.unembedding(), tokenizer.ids), transformer.final_norm())
+        bias = transformer.token_bias()
+        if bias is not None:
+            bias = bias[torch.from_numpy(tokenizer.ids.astype(np.int64)).to(bias.device)]
+        vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
+        return cls(vocabulary, transformer.final_norm(), transformer.transform(), bias)
 
     def logits(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, "streams vocab"]:
         """[streams vocab] logits of the unmasked tokens."""
         streams = streams.float()
         if self.norm is not None:
             streams = self.norm(streams)
-        return streams @ self.vocabulary.rows.T
+        if self.transform is not None:
+            streams = self.transform(streams)
+        logits = streams @ self.vocabulary.rows.T
+        return logits if self.bias is None else logits + self.bias
 
     def divisors(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, " streams"]:
         """[streams] what the final norm divides a stream by; 1 where there is no final norm."""

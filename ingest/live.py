@@ -14,7 +14,7 @@ from catalog.errors import NeurothekError
 from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_TOKENS, Traced
 from ingest import checkpoints, tokenization
 from ingest.architectures import Transformer, open_transformer
-from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
+from ingest.errors import NothingToTrace, OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
 from ingest.example_layers import Layer, watch
 from ingest.example_readings import Events, Readings, events, read
 from ingest.example_scores import score, token_scores
@@ -108,10 +108,13 @@ def trace(
         token_id: a token whose ranks and scores are wanted too.
 
     Raises:
+        NothingToTrace: the model is a masked one.
         PromptEmpty: the prompt has no tokens.
         PromptTooLong: it has more than the model reads.
         PositionMissing: it has no such position.
     """
+    if transformer.shape.is_masked:
+        raise NothingToTrace
     ids = _prompt_ids(tokenizer, prompt, context_length=transformer.shape.context_length)
     place = _place(ids, position)
     with torch.inference_mode():

@@ -16,7 +16,7 @@ from ingest.activation import ActivationRule
 from ingest.allocation import give_back_at_once
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
-from ingest.errors import DiskTooSmall, MemoryTooSmall, ThresholdInvalid
+from ingest.errors import CausalNeeded, DiskTooSmall, MemoryTooSmall, ThresholdInvalid
 from ingest.jobs import registry
 from ingest.jobs.protocols import FilingJob, Job, PassJob, TextJob, WeightsJob
 from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
@@ -82,12 +82,14 @@ class Prepared:
         checkpoint: its files.
         corpus: the text; None if no job reads any.
         agenda: what is left to measure.
+        left_out: jobs that such a model cannot be asked for.
     """
 
     work: Work
     checkpoint: Checkpoint
     corpus: Corpus | None
     agenda: Agenda
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,11 @@ def ingest_model(
     rows = measure_weights(work, agenda.weights)
     if corpus is not None and allotted.sweep is not None:
         rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
-    remarks: list[str] = []
+    remarks = [left_out(prepared.left_out)] if prepared.left_out else []
     if corpus is not None:
-        passed, remarks = measure_passes(allotted.passes, corpus, agenda.passes)
+        passed, said = measure_passes(allotted.passes, corpus, agenda.passes)
         rows |= passed
+        remarks += said
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()
@@ -182,8 +185,33 @@ def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *,
         NeurothekError: one of its many kinds.
     """
     work, checkpoint = _open(warehouse, request, asked, progress)
-    corpus = _corpus(work) if set(request.jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
-    return Prepared(work, checkpoint, corpus, _agenda(work, corpus))
+    jobs = _fitting(work)
+    work = replace(work, request=replace(request, jobs=jobs))
+    corpus = _corpus(work) if set(jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
+    others = tuple(job for job in request.jobs if job not in jobs)
+    return Prepared(work, checkpoint, corpus, _agenda(work, corpus), left_out=others)
+
+
+def left_out(jobs: Sequence[str]) -> str:
+    """Why jobs that nobody chose by name are not measured."""
+    return f"left out {', '.join(jobs)}, which need a model that predicts the next token: this is a masked one"
+
+
+def _fitting(work: Work) -> tuple[str, ...]:
+    """The jobs asked for that the model can be asked for.
+
+    Raises:
+        CausalNeeded: one that was chosen by name is not among them, or none is left.
+    """
+    asked = work.request.jobs
+    if not work.transformer.shape.is_masked:
+        return asked
+    possible = tuple(job for job in asked if job in registry.OF_MASKED)
+    others = [job for job in asked if job not in registry.OF_MASKED]
+    refused = [job for job in others if job in work.request.named] or (others if not possible else [])
+    if refused:
+        raise CausalNeeded(work.model.name, refused, registry.OF_MASKED)
+    return possible
 
 
 def check_request(request: IngestRequest) -> None:

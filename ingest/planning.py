@@ -9,7 +9,7 @@ from catalog.warehouse import Warehouse
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.measuring import free_bytes
-from ingest.pipeline import Allotted, Prepared, allot, check_request, filing, prepare
+from ingest.pipeline import Allotted, Prepared, allot, check_request, filing, left_out, prepare
 from ingest.request import IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan, WeightsPlan
 from ingest.trial import Trial, product_rate, run_trial
@@ -37,6 +37,7 @@ class ModelPlan:
         memory_bytes: the budget.
         staging: where unpublished rows would lie.
         free_bytes: free space there.
+        left_out: jobs that such a model cannot be asked for.
     """
 
     model: str
@@ -53,6 +54,7 @@ class ModelPlan:
     memory_bytes: int
     staging: Path
     free_bytes: int
+    left_out: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """The plan as a person reads it."""
@@ -60,6 +62,8 @@ class ModelPlan:
             return [f"{self.model}: everything is up to date"]
         text = f" on {self.corpus} ({self.extent.n_tokens:,} tokens)" if self.extent else ""
         lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
+        if self.left_out:
+            lines.append(f"{self.model}: {left_out(self.left_out)}")
         return lines + [f"  {name:<14}{value}" for name, value in (*self._entries(), *self._files())]
 
     def _files(self) -> list[tuple[str, str]]:
@@ -128,6 +132,7 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> M
         memory_bytes=work.request.memory_bytes,
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
+        left_out=prepared.left_out,
     )
 
 

@@ -82,6 +82,8 @@ class IngestRequest:
 
     Attributes:
         jobs: names of the jobs.
+        named: those of them that a person chose by name: where a model cannot be asked for one, it is refused, and any
+            other is left out.
         text: the text to read, for the jobs that read any.
         revision: revision of hub repositories.
         allow_pickle: whether pickled weights may be read.
@@ -100,6 +102,7 @@ class IngestRequest:
     """
 
     jobs: tuple[str, ...] = DEFAULT_JOBS
+    named: tuple[str, ...] = ()
     text: TextRequest = field(default_factory=TextRequest)
     revision: str | None = None
     allow_pickle: bool = False

@@ -20,6 +20,9 @@ from ingest.tokenization import Tokenizer
 NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events", "shortcuts")
 """The names of all jobs."""
 
+OF_MASKED = ("projections", "clusters")
+"""Those that a model which fills in masked tokens can be asked for: the others need one that says the next token."""
+
 
 def weights_jobs(shape: Shape, request: IngestRequest) -> Mapping[str, WeightsJob]:
     """Those jobs asked for that read only weights.
