@@ -9,13 +9,15 @@ import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.addresses import find_neuron
-from queries.corpora import MeasuredCorpus, choose_corpora
+from queries.corpora import choose_corpora
+from queries.neuron_tokens import context_ids, counts_of, first_texts, listed, spelled, texts_of, with_texts
 from queries.notebook import html_page, text_page
 from queries.profiles import LEVELS, frequencies, sparkline
 from queries.relatives import Relatives, neuron_relatives
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.triggers import Triggers, neuron_triggers
+from queries.views import view
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
@@ -241,22 +243,37 @@ def neuron_page(
         BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
     """
     neuron = find_neuron(connection, address)
-    measured = choose_corpora(connection, [neuron.model], corpus).get(neuron.model)
-    parameters = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
-    (facts,) = ask_records(connection, "neuron", parameters)
+    shown = choose_corpora(connection, [neuron.model]).get(neuron.model)
+    measured = shown if corpus is None else choose_corpora(connection, [neuron.model], corpus).get(neuron.model)
+    named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
+    place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
+    on_corpus = None if measured is None else {**place, "corpus_id": measured.corpus_id}
+    (facts,) = ask_records(connection, "neuron", named)
+    lists = ask_records(connection, "neuron_lists", place)
+    contexts = _asked(connection, "neuron_contexts", on_corpus)
+    ngrams = _asked(connection, "neuron_triggers", on_corpus)
+    tokens = listed(lists)
+    listed_ids = [row["token_id"] for row in tokens]
+    ngram_ids = [token_id for row in ngrams for token_id in row["token_ids"]]
+    texts = texts_of(connection, neuron.tokenizer_id, [*listed_ids, *context_ids(contexts), *ngram_ids])
+    counts = counts_of(connection, None if shown is None else shown.corpus_id, listed_ids)
+    facts |= {
+        "top_tokens": first_texts(lists, "top_token_ids", texts),
+        "bottom_tokens": first_texts(lists, "bottom_token_ids", texts),
+    }
     return NeuronPage(
         address=str(neuron),
-        facts=facts,
-        tokens=framed(ask_records(connection, "neuron_tokens", parameters), TOKEN_COLUMNS),
+        facts={name: facts[name] for name in view("neurons").columns},
+        tokens=framed(with_texts(tokens, texts, counts), TOKEN_COLUMNS),
         corpus=None if measured is None else measured.corpus,
         activation_rule=None if measured is None else measured.activation_rule,
-        domains=_on_corpus(connection, "neuron_domains", parameters, measured, DOMAIN_COLUMNS),
-        contexts=_on_corpus(connection, "neuron_contexts", parameters, measured, CONTEXT_COLUMNS),
-        positions=_positions(connection, parameters, measured),
-        triggers=neuron_triggers(connection, parameters, measured),
-        pushed=_pushed(connection, parameters, facts),
-        relatives=neuron_relatives(connection, parameters, facts),
-        annotations=framed(ask_records(connection, "neuron_annotations", parameters), ANNOTATION_COLUMNS),
+        domains=framed(_asked(connection, "neuron_domains", on_corpus), DOMAIN_COLUMNS),
+        contexts=framed(spelled(contexts, texts), CONTEXT_COLUMNS),
+        positions=_positions(connection, on_corpus),
+        triggers=neuron_triggers(connection, named, on_corpus, ngrams, texts),
+        pushed=_pushed(connection, named, facts),
+        relatives=neuron_relatives(connection, named, facts),
+        annotations=framed(ask_records(connection, "neuron_annotations", named), ANNOTATION_COLUMNS),
         limit=limit,
     )
 
@@ -269,12 +286,8 @@ def _pushed(
     return framed(rows, PUSHED_COLUMNS)
 
 
-def _positions(
-    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], measured: MeasuredCorpus | None
-) -> pl.DataFrame:
-    if measured is None:
-        return pl.DataFrame(schema=dict(POSITION_COLUMNS))
-    rows = ask_records(connection, "neuron_positions", {**parameters, "corpus_id": measured.corpus_id})
+def _positions(connection: duckdb.DuckDBPyConnection, on_corpus: Mapping[str, Any] | None) -> pl.DataFrame:
+    rows = _asked(connection, "neuron_positions", on_corpus)
     for row in rows:
         n_positions = row["last_position"] - row["first_position"] + 1
         row["frequencies"] = frequencies(row["counts_64"], row["n_sequences"], n_positions)
@@ -282,13 +295,7 @@ def _positions(
     return framed(rows, POSITION_COLUMNS)
 
 
-def _on_corpus(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    parameters: Mapping[str, Any],
-    measured: MeasuredCorpus | None,
-    columns: Mapping[str, pl.DataType],
-) -> pl.DataFrame:
-    if measured is None:
-        return pl.DataFrame(schema=dict(columns))
-    return framed(ask_records(connection, name, {**parameters, "corpus_id": measured.corpus_id}), columns)
+def _asked(
+    connection: duckdb.DuckDBPyConnection, name: str, on_corpus: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    return [] if on_corpus is None else ask_records(connection, name, on_corpus)

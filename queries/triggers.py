@@ -1,6 +1,6 @@
 """What one neuron answers: the n-grams that trigger it, whether it detects them, whether it suppresses them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,7 +8,6 @@ import duckdb
 import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from queries.corpora import MeasuredCorpus
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.thresholds import thresholds
@@ -104,22 +103,45 @@ def rule() -> str:
 
 
 def neuron_triggers(
-    connection: duckdb.DuckDBPyConnection, neuron: Mapping[str, Any], measured: MeasuredCorpus | None
+    connection: duckdb.DuckDBPyConnection,
+    named: Mapping[str, Any],
+    on_corpus: Mapping[str, Any] | None,
+    ngrams: Sequence[Mapping[str, Any]],
+    texts: Mapping[int, str],
 ) -> Triggers:
-    """What the neuron (model, layer, neuron) answers on the corpus.
+    """What a neuron answers on a corpus.
 
     Labels are those of the views, which are about the model's shown corpus: on another the status is 'not judged'.
+
+    Args:
+        connection: a reader.
+        named: model, layer and neuron.
+        on_corpus: model_id, corpus_id, layer and neuron; None before any text was measured.
+        ngrams: its rows of the table triggers on that corpus.
+        texts: texts of their tokens.
     """
-    if measured is None:
-        return Triggers(framed([], TRIGGER_COLUMNS), framed([], DETECTION_COLUMNS), None)
-    place = {**neuron, "corpus_id": measured.corpus_id}
-    ngrams = framed(ask_records(connection, "neuron_triggers", place), TRIGGER_COLUMNS)
-    lengths = ask_records(connection, "neuron_detection", place)
+    lengths = [] if on_corpus is None else ask_records(connection, "neuron_detection", on_corpus)
+    n_active = {row["n"]: row["n_active"] for row in lengths}
+    spelled = [
+        {
+            **row,
+            "text": "".join(texts.get(token_id, "") for token_id in row["token_ids"]),
+            "recall": _share(row["n_active"], row["n_occurrences"]),
+            "share": _share(row["n_active"], n_active[row["n"]]),
+        }
+        for row in ngrams
+        if row["n"] in n_active and row["token_ids"][0] in texts
+    ]
+    frame = framed(spelled, TRIGGER_COLUMNS)
     for row in lengths:
-        row["status"], row["why"] = _status(row, ngrams.filter(pl.col("n") == row["n"]))
+        row["status"], row["why"] = _status(row, frame.filter(pl.col("n") == row["n"]))
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
-    found = ask_records(connection, "neuron_suppression", neuron) if is_detector else []
-    return Triggers(ngrams, framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+    found = ask_records(connection, "neuron_suppression", named) if is_detector else []
+    return Triggers(frame, framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def _status(row: Mapping[str, Any], kept: pl.DataFrame) -> tuple[Status, str]:

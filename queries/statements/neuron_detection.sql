@@ -5,7 +5,7 @@ with detected as (
         count(*) as n_detected,
         bool_and(is_strict) as is_strict,
     from detected_ngrams
-    where model = $model and layer = $layer and neuron = $neuron
+    where model_id = $model_id and layer = $layer and neuron = $neuron
     group by n
 )
 select
@@ -20,14 +20,13 @@ select
     coalesce(detected.n_detected, 0) as n_detected,
     detected.is_strict,
 from store.ngrams as ngrams
-inner join store.models as models on models.model_id = ngrams.model_id
 left join corpus_ngrams
     on corpus_ngrams.model_id = ngrams.model_id
     and corpus_ngrams.corpus_id = ngrams.corpus_id
     and corpus_ngrams.n = ngrams.n
 left join detected on detected.n = ngrams.n and corpus_ngrams.n is not null
 where
-    models.name = $model
+    ngrams.model_id = $model_id
     and ngrams.layer = $layer
     and ngrams.neuron = $neuron
     and ngrams.corpus_id = $corpus_id

@@ -9,10 +9,9 @@ select
     positions.counts_64,
     positions.counts,
 from store.positions as positions
-inner join store.models as models on models.model_id = positions.model_id
 inner join store.corpora as corpora on corpora.corpus_id = positions.corpus_id
 where
-    models.name = $model
+    positions.model_id = $model_id
     and positions.layer = $layer
     and positions.neuron = $neuron
     and positions.corpus_id = $corpus_id

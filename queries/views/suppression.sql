@@ -4,6 +4,7 @@
 -- detected_ngrams and the control scores in store.triggers. Sources: Voita et al. 2023, section 4.4; the centred score
 -- and the base rate are ours: each detected token is replaced by one drawn from its tenth by corpus frequency.
 -- key: model, layer, neuron
+-- kept: triggers
 -- columns:
 --   model: Name of the model.
 --   layer: Layer, 0-based.

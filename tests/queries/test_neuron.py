@@ -156,3 +156,23 @@ def test_profile_numbers() -> None:
     assert sparkline(None) is None
     assert sparkline([0, 0.124, 0.126, 0.5, 1]) == "▁▁▂▅█"
     assert sparkline([1, 0] * 32) == "▅" * 32
+
+
+@pytest.mark.parametrize("corpus", [None, "long"])
+def test_the_page_says_what_the_views_say(full: duckdb.DuckDBPyConnection, corpus: str | None) -> None:
+    """The page reads tables at the neuron's place; the views, which are quick for no single neuron, are the oracle."""
+    for neuron in neurons_of(0):
+        page = neuron_page(full, address(neuron), corpus=corpus)
+        here = f"address = '{address(neuron)}'"
+        on_corpus = f"{here} and corpus = '{page.corpus}'"
+        for frame, query in (
+            (page.tokens, f"select {', '.join(TOKEN_COLUMNS)} from neuron_tokens where {here} order by side, rank"),
+            (page.domains, f"select {', '.join(DOMAIN_COLUMNS)} from activity_by_domain where {on_corpus} order by 1"),
+            (
+                page.contexts,
+                f"select {', '.join(CONTEXT_COLUMNS)} from contexts_by_corpus where {on_corpus} order by 1",
+            ),
+        ):
+            assert frame.rows() == full.execute(query).fetchall()
+        (facts,) = full.execute(f"select * from neurons where {here}").fetchall()
+        assert tuple(page.facts.values()) == facts
