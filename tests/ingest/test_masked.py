@@ -53,6 +53,7 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     [
         (["--job", "activity"], "the job activity needs one"),
         (["--job", "projections", "--job", "events", "--job", "controls"], "the jobs events, controls need one"),
+        (["--job", "shortcuts"], "the job shortcuts needs one"),
     ],
 )
 def test_what_is_chosen_by_name_is_refused_by_name(options: list[str], said: str, model: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from ingest.text_errors import DomainUnknown, SentencesTooFew
 from ingest.tokenization import Tokenizer
 from tests.support import shortcuts as plain
 from tests.support.anatomy import Floats
-from tests.support.models import KINDS, build
+from tests.support.models import CAUSAL_KINDS, build
 from tests.support.shortcuts import PlainShortcuts, write_sentences
 
 N_LAYERS, WIDTH = 3, 16
@@ -84,7 +84,7 @@ def opened(folder: Path) -> tuple[Transformer, Tokenizer]:
     return open_transformer(find(str(folder))), tokenization.load(folder)
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=CAUSAL_KINDS)
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, text: str) -> Measured:
     folder = tmp_path_factory.mktemp("models")
     build(folder / request.param, request.param, n_layers=N_LAYERS, d_model=WIDTH)
