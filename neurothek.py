@@ -222,24 +222,11 @@ class Neurothek:
         Raises:
             NeurothekError: nothing can be drawn, or nothing can be written there.
         """
-        from dashboards.colours import model_colours
-        from dashboards.errors import NothingToCompare
-        from dashboards.looks import Look
-        from dashboards.paper import Material, paper_figures
-        from dashboards.pictures import save_all
-        from queries.models import choose_models
-        from queries.typology import positional_neurons
+        from dashboards.paper_files import material_of, write_figures
 
         with self.reader() as connection:
-            everything = [model.name for model in choose_models(connection)]
-            positional = positional_neurons(connection, comparison.typology.models())
-        look = Look(model_colours(everything), comparison.why_not())
-        figures = paper_figures(Material(comparison, positional, look))
-        charts = {figure.name: figure.chart for figure in figures if figure.chart is not None}
-        if not charts:
-            raise NothingToCompare
-        save_all(charts, Path(folder))
-        return figures
+            material = material_of(connection, comparison)
+        return write_figures(material, Path(folder))
 
     def trace(
         self,
