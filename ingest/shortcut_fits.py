@@ -3,17 +3,25 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ingest.linear_maps import Basis, r2, spread
-from ingest.sentence_states import SentenceStates
 from ingest.state_files import keep, mapped
 
 Sink = Callable[[int, Float[Tensor, "d_model d_model"]], None]
 """Takes a target state and the matrix that leads there."""
+
+
+@runtime_checkable
+class States(Protocol):
+    """Where states come from."""
+
+    def state(self, number: int) -> Float[Tensor, "sentences d_model"]:
+        """[sentences d_model] one state of every sentence, float32."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,12 @@ class Shortcuts:
         folder: where substitutes are kept.
     """
 
-    states: SentenceStates
+    states: States
     last_state: int
     n_fit: int
     device: torch.device
     folder: Path
+    _mapped: dict[int, Tensor] = field(default_factory=dict, repr=False)
     _totals: dict[int, Tensor] = field(default_factory=dict, repr=False)
 
     def targets(self, source: int) -> range:
@@ -90,10 +99,16 @@ class Shortcuts:
 
     def of_validation(self, number: int) -> Float[Tensor, "validation d_model"]:
         """[validation d_model] one state, mapped from its file."""
-        return self.states.state(number)[self.n_fit :]
+        return self._state(number)[self.n_fit :]
 
     def _fit(self, number: int) -> Float[Tensor, "fit d_model"]:
-        return self.states.state(number)[: self.n_fit].to(self.device)
+        return self._state(number)[: self.n_fit].to(self.device)
+
+    def _state(self, number: int) -> Float[Tensor, "sentences d_model"]:
+        """A file stays mapped once it was: mapping it anew for every pair costs a fault a page."""
+        if number not in self._mapped:
+            self._mapped[number] = self.states.state(number)
+        return self._mapped[number]
 
     def _validation(self, number: int) -> Float[Tensor, "validation d_model"]:
         return self.of_validation(number).to(self.device)
