@@ -15,6 +15,14 @@ SHORTCUTS = Table(
     nullable=frozenset({"condition", "rank"}),
 )
 
+SUB_MODULE_FITS = Table(
+    name="sub_module_fits",
+    scope="model_corpus",
+    key=("layer", "sub_module"),
+    columns={"layer": SMALL, "sub_module": TEXT, **_FIT},
+    nullable=frozenset({"condition"}),
+)
+
 SHORTCUT_SENTENCES = Table(
     name="shortcut_sentences",
     scope="model_corpus",

@@ -13,6 +13,7 @@ from catalog.shortcut_tables import (
     SHORTCUT_SENTENCES,
     SHORTCUT_TOPS,
     SHORTCUTS,
+    SUB_MODULE_FITS,
 )
 from catalog.table import SCOPE_IDS, NotFinite, Scope, Table, TableMismatch
 from catalog.text_tables import (
@@ -76,6 +77,7 @@ __all__ = [
     "SHORTCUT_SENTENCES",
     "SHORTCUT_TOPS",
     "STREAMS",
+    "SUB_MODULE_FITS",
     "SUB_UPDATES",
     "TOKENIZERS",
     "TOKENS",
@@ -117,6 +119,7 @@ FACTS: tuple[Table, ...] = (
     SHORTCUT_SENTENCES,
     SHORTCUTS,
     SHORTCUT_MAPS,
+    SUB_MODULE_FITS,
     SHORTCUT_READINGS,
     SHORTCUT_TOPS,
     SHORTCUT_PREDICTIONS,
@@ -140,6 +143,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
         SHORTCUT_SENTENCES,
         SHORTCUTS,
         SHORTCUT_MAPS,
+        SUB_MODULE_FITS,
         SHORTCUT_READINGS,
         SHORTCUT_TOPS,
         SHORTCUT_PREDICTIONS,

@@ -197,6 +197,11 @@ class Transformer:
         """[vocab] what a masked model's head adds to the logit of each token; None for the others."""
         return self._head.token_bias()
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether the blocks' attention, FFN and norms can be looked at one by one."""
+        return self._family.attention_norm is not None
+
     def block_bytes(self, layer: int) -> int:
         """How much memory the weights of block `layer` take while they are there."""
         return sum(tensor.numel() for tensor in self._layers[layer].parameters()) * self.dtype.itemsize

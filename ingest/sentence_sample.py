@@ -57,6 +57,11 @@ class SentenceSample:
     rows: Sequence[ChosenPosition]
 
     @property
+    def validation(self) -> Sequence[ChosenPosition]:
+        """Those to validate on."""
+        return self.rows[self.n_fit :]
+
+    @property
     def n_fit(self) -> int:
         """How many are to fit on: three of four."""
         return len(self.rows) - self.n_validation

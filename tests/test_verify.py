@@ -38,6 +38,7 @@ TAMPERING = {
     "event_samples": "extreme_score = extreme_score * 1.1",
     "shortcut_sentences": "position = position + 1",
     "shortcuts": "r2 = r2 - 0.01",
+    "sub_module_fits": "r2 = r2 - 0.01",
     "shortcut_readings": "surprisal = surprisal + 0.01",
     "shortcut_tops": "probability = probability + 0.01",
     "shortcut_predictions": "precision_1 = precision_1 - 0.1",

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ingest.families.family import Family
 from ingest.families.masks import padding_mask, window_mask
 from ingest.families.rotary import Rotary
+from ingest.families.sub_modules import SubModules
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,11 @@ class Block:
             pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
             gates=gates[0].view(*rows, -1) if gates else None,
         )
+
+    @property
+    def parts(self) -> SubModules:
+        """Its attention, FFN and norms; only of families that say where the attention's norm is."""
+        return SubModules(self._module, self._layout.family, is_post_norm=self._layout.is_post_norm)
 
     def _arguments(
         self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None

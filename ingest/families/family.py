@@ -46,6 +46,8 @@ class Family:
         head: the unembedding.
 
         attention: the attention.
+        attention_norm: its norm, before it or, in post-norm blocks, after it; None where the attention is more than
+            what is added to the stream.
         keys: the first linear map of the feed-forward network; of a gated one the gate's.
         values: the last one, whose input are the neurons' coefficients.
         ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
@@ -81,6 +83,7 @@ class Family:
     head: str = "lm_head"
 
     attention: str
+    attention_norm: str | None = None
     keys: str
     values: str
     ffn_norm: str

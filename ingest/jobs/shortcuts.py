@@ -1,8 +1,8 @@
 """The job `shortcuts`: how linear a model is between its states, and what it says from each of them ([D])."""
 
 import hashlib
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,11 +21,13 @@ from catalog.tables import (
     SHORTCUT_SENTENCES,
     SHORTCUT_TOPS,
     SHORTCUTS,
+    SUB_MODULE_FITS,
     Table,
 )
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
 from ingest.errors import MethodUnknown
+from ingest.families.sub_modules import PARTS
 from ingest.jobs import shortcut_frames as frames
 from ingest.lens import Lens
 from ingest.linear_maps import LEAST_SINGULAR
@@ -35,12 +37,13 @@ from ingest.sentence_states import SentenceStates
 from ingest.sentences import splitter
 from ingest.shortcut_fits import Shortcuts
 from ingest.state_files import written
+from ingest.sub_module_maps import METHOD_PARTS, SubModuleMaps
 from ingest.substitutes import Judge, listed
 from ingest.tokenization import Tokenizer
 
 ID, MAT = "id", "mat"
-METHODS = (ID, MAT)
-"""Shortcuts that there are."""
+METHODS = (ID, MAT, *METHOD_PARTS)
+"""Shortcuts that there are: the last ones where a block's parts can be told from each other."""
 
 N_LISTED_SENTENCES = 50
 SENTENCES_AT_ONCE = 125
@@ -52,7 +55,10 @@ MAPS = "maps"
 _HEADER_BYTES = 200
 """Of a safetensors file, at most."""
 
-_SAMPLE, _FROM, _READ, _CONCLUSION = "sample", "from-", "read-", "conclusion"
+_LONG = 64
+"""Ids of a sentence, padding included, beyond which the estimate of memory does not look."""
+
+_SAMPLE, _LAYER, _FROM, _READ, _CONCLUSION = "sample", "layer-", "from-", "read-", "conclusion"
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class ShortcutsJob:
         SHORTCUT_SENTENCES,
         SHORTCUTS,
         SHORTCUT_MAPS,
+        SUB_MODULE_FITS,
         SHORTCUT_READINGS,
         SHORTCUT_TOPS,
         SHORTCUT_PREDICTIONS,
@@ -106,12 +113,13 @@ class ShortcutsJob:
         """The job for a model, with all methods unless some are asked for.
 
         Raises:
-            MethodUnknown: there is no such method.
+            MethodUnknown: there is no such method, or not for such a model.
         """
-        unknown = [method for method in methods if method not in METHODS]
+        possible = METHODS if transformer.has_parts else (ID, MAT)
+        unknown = [method for method in methods if method not in possible]
         if unknown:
-            raise MethodUnknown(unknown[0], METHODS)
-        chosen = tuple(method for method in METHODS if method in (methods or METHODS))
+            raise MethodUnknown(unknown[0], transformer.shape.architecture, possible)
+        chosen = tuple(method for method in possible if method in (methods or possible))
         return cls(transformer, tokenizer, methods=chosen, keep=keep, domains=tuple(dict.fromkeys(domains)))
 
     def parameters(self) -> dict[str, Any]:
@@ -137,9 +145,10 @@ class ShortcutsJob:
             DomainUnknown, SentencesTooFew: the corpus has not what is asked for.
         """
         sample, n_layers = self._sample(corpus), self.transformer.shape.n_layers
-        starts = range(sample.n_fit, len(sample.rows), SENTENCES_AT_ONCE)
+        starts = range(0, sample.n_validation, SENTENCES_AT_ONCE)
         return {
             _SAMPLE: (SHORTCUT_SENTENCES.name,),
+            **{f"{_LAYER}{layer:04d}": (SUB_MODULE_FITS.name,) for layer in range(n_layers)},
             **{f"{_FROM}{state:04d}": (SHORTCUTS.name, SHORTCUT_MAPS.name) for state in range(n_layers)},
             **{f"{_READ}{start:06d}": (SHORTCUT_READINGS.name, SHORTCUT_TOPS.name) for start in starts},
             _CONCLUSION: (SHORTCUT_PREDICTIONS.name,),
@@ -161,9 +170,21 @@ class ShortcutsJob:
             return {SHORTCUT_PREDICTIONS.name: frames.predictions_frame(read_back(SHORTCUT_READINGS.name))}
         opened = self._open(transformer, corpus, batch_tokens=batch_tokens)
         with torch.inference_mode():
+            if shard.startswith(_LAYER):
+                return self._layer(opened, int(shard.removeprefix(_LAYER)))
             if shard.startswith(_FROM):
                 return self._from(opened, int(shard.removeprefix(_FROM)))
-            return self._read(opened, int(shard.removeprefix(_READ)))
+            return self._read(opened, int(shard.removeprefix(_READ)), batch_tokens=batch_tokens)
+
+    def _layer(self, opened: "Opened", layer: int) -> dict[str, pl.DataFrame]:
+        """Run a layer over all sentences; where no part is to be replaced none is fitted."""
+        if not set(self.methods) & METHOD_PARTS.keys():
+            opened.states.run(layer)
+            return {SUB_MODULE_FITS.name: SUB_MODULE_FITS.empty()}
+        fits = [
+            {"layer": layer, "sub_module": fit.part, **asdict(fit), **opened.sizes} for fit in opened.parts.fit(layer)
+        ]
+        return {SUB_MODULE_FITS.name: pl.DataFrame(fits, schema=dict(SUB_MODULE_FITS.columns))}
 
     def _from(self, opened: "Opened", source: int) -> dict[str, pl.DataFrame]:
         shortcuts, kept = opened.shortcuts, list[dict[str, Any]]()
@@ -185,14 +206,14 @@ class ShortcutsJob:
             SHORTCUT_MAPS.name: pl.DataFrame(kept, schema=dict(SHORTCUT_MAPS.columns)),
         }
 
-    def _read(self, opened: "Opened", start: int) -> dict[str, pl.DataFrame]:
-        sentences = opened.sample.rows[start : start + SENTENCES_AT_ONCE]
-        some = slice(start - opened.sample.n_fit, start - opened.sample.n_fit + len(sentences))
+    def _read(self, opened: "Opened", start: int, *, batch_tokens: int) -> dict[str, pl.DataFrame]:
+        some = slice(start, min(start + SENTENCES_AT_ONCE, opened.sample.n_validation))
+        sentences = opened.sample.validation[some]
         n_listed = max(0, min(N_LISTED_SENTENCES - some.start, len(sentences)))
         ids, last = opened.lens.vocabulary.ids, opened.shortcuts.last_state
         judge = Judge(opened.lens, opened.here(opened.shortcuts.of_validation(last)[some]))
         readings, tops = [], [SHORTCUT_TOPS.empty()]
-        for method, state, states in self._substitutes(opened, some):
+        for method, state, states in self._substitutes(opened, some, batch_tokens=batch_tokens):
             reading = judge.own if state == last else judge.read(states)
             readings.append(frames.readings_frame(sentences, reading, ids, method=method, state=state))
             if n_listed and method in (ID, MAT):
@@ -203,15 +224,20 @@ class ShortcutsJob:
                 )
         return {SHORTCUT_READINGS.name: pl.concat(readings), SHORTCUT_TOPS.name: pl.concat(tops)}
 
-    def _substitutes(self, opened: "Opened", some: slice) -> Iterator[tuple[str, int, Tensor]]:
+    def _substitutes(self, opened: "Opened", some: slice, *, batch_tokens: int) -> Iterator[tuple[str, int, Tensor]]:
         """(method, state, what stands in for the last state) of some of the validation sentences."""
-        last = opened.shortcuts.last_state
+        shortcuts, last = opened.shortcuts, opened.shortcuts.last_state
+        sentences = opened.sample.validation[some]
         for method in self.methods:
-            for state in range(last + 1):
-                if method == MAT and state < last:
-                    yield method, state, opened.here(opened.shortcuts.substitutes(state)[some])
-                else:
-                    yield method, state, opened.here(opened.shortcuts.of_validation(state)[some])
+            if method == ID:
+                found: Iterable[Tensor] = (shortcuts.of_validation(state)[some] for state in range(last))
+            elif method == MAT:
+                found = (shortcuts.substitutes(state)[some] for state in range(last))
+            else:
+                found = opened.parts.substitutes(method, sentences, batch_tokens=batch_tokens)
+            for state, states in enumerate(found):
+                yield method, state, opened.here(states)
+            yield method, last, opened.here(shortcuts.of_validation(last)[some])
 
     def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
@@ -220,12 +246,15 @@ class ShortcutsJob:
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
         # A block over one batch, and the states it takes and leaves of all sentences.
         working = max(batch_tokens, shape.context_length) * (10 * width + 3 * shape.d_ffn) * 4
-        running = working + 4 * self.n_sentences * width * 4
+        # And what its parts read and return, where they are to be replaced.
+        running = working + (4 + 2 * len(PARTS)) * self.n_sentences * width * 4
         # The states in double precision, their decomposition and its workspace, and targets in single precision.
         fitting = (6 * n_fit * width + 8 * width * width) * 8 + 8 * n_validation * width * 8
         # The unembedding, its logits of a shard and what is made of them.
         reading = shape.vocab_size * (width + 6 * SENTENCES_AT_ONCE) * 4
-        return weights + max(running, fitting, reading)
+        # The streams of a shard's sentences from every state on, at all positions.
+        replacing = working + (shape.n_layers + 2) * SENTENCES_AT_ONCE * _LONG * width * transformer.dtype.itemsize
+        return weights + max(running, fitting, reading, replacing)
 
     def disk_bytes(self, corpus: Corpus) -> int:
         """What states, streams, substitutes and matrices take at once, estimated from above."""
@@ -233,7 +262,8 @@ class ShortcutsJob:
         n_ids = sum(len(sentence.tokens) for sentence in sample.rows)
         states = (shape.n_layers + 1) * len(sample.rows) + shape.n_layers * sample.n_validation
         streams = 2 * n_ids * self.transformer.dtype.itemsize
-        return (states * 4 + streams) * shape.d_model + self.kept_bytes()
+        parts = shape.n_layers * len(PARTS) * shape.d_model
+        return ((states + parts) * 4 + streams) * shape.d_model + self.kept_bytes()
 
     def kept_bytes(self) -> int:
         """What the matrices take that stay."""
@@ -298,7 +328,8 @@ class ShortcutsJob:
                 states, transformer.shape.n_layers, sample.n_fit, device=transformer.device, folder=self.folder
             )
             lens = Lens.of(transformer, self.tokenizer)
-            self._opened[corpus] = Opened(self.folder, sample, states, shortcuts, lens)
+            parts = SubModuleMaps(states, transformer, sample.rows, sample.n_fit, self.folder)
+            self._opened[corpus] = Opened(self.folder, sample, states, shortcuts, parts, lens)
         return self._opened[corpus]
 
 
@@ -310,6 +341,7 @@ class Opened:
     sample: SentenceSample
     states: SentenceStates
     shortcuts: Shortcuts
+    parts: SubModuleMaps
     lens: Lens
 
     @property

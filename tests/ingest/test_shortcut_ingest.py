@@ -39,8 +39,8 @@ from tests.support.shortcuts import write_sentences
 pytestmark = pytest.mark.xdist_group("shortcut_ingest")
 
 JOBS = ("shortcuts",)
-N_LAYERS, WIDTH = 2, 16
-TABLES = ("shortcut_sentences", "shortcuts", "shortcut_maps", "shortcut_readings", "shortcut_tops")
+N_LAYERS, WIDTH, N_METHODS = 2, 16, 5
+TABLES = ("shortcut_sentences", "shortcuts", "shortcut_maps", "shortcut_readings", "shortcut_tops", "sub_module_fits")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -104,8 +104,9 @@ def test_an_ingest_publishes_every_table_and_keeps_the_matrices(whole: Warehouse
     n = rows["shortcut_sentences"].height
     n_validation = n // 4
     assert rows["shortcuts"].height == 2 * 3
-    assert rows["shortcut_readings"].height == 2 * (N_LAYERS + 1) * n_validation
-    assert rows["shortcut_predictions"].height == 2 * (N_LAYERS + 1)
+    assert rows["shortcut_readings"].height == N_METHODS * (N_LAYERS + 1) * n_validation
+    assert rows["shortcut_predictions"].height == N_METHODS * (N_LAYERS + 1)
+    assert rows["sub_module_fits"].height == 4 * N_LAYERS
     assert rows["shortcut_tops"].height == 2 * (N_LAYERS + 1) * min(50, n_validation) * 5
     run = ingests.table(whole, "runs").row(0, named=True)
     assert list(files(whole)) == [f"{run['run_key']}/000{state}-0002.safetensors" for state in range(N_LAYERS)]
@@ -168,7 +169,7 @@ def test_interrupted_at_every_shard_is_uninterrupted(
             break
         except KeyboardInterrupt:
             n_interrupted += 1
-    assert n_interrupted == len(tried) >= 1 + N_LAYERS + 3
+    assert n_interrupted == len(tried) >= 1 + 2 * N_LAYERS + 3
     ingests.assert_same(ingests.everything(warehouse), ingests.everything(whole))
     assert files(warehouse) == files(whole)
 
@@ -385,7 +386,7 @@ def test_the_plan_says_what_files_take(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--method", "mta"], "there is no shortcut mta; did you mean mat?"),
+        (["--method", "mta"], "there is no shortcut mta for opt models; did you mean mat?"),
         (["--domain", "law"], "the corpus prose has no domain law; it has prose"),
     ],
 )

@@ -2,13 +2,14 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
-from tests.support.anatomy import Floats, float64
+from tests.support.anatomy import Anatomy, Floats, float64
 from tests.support.events import PlainStreams, probability, rank
 
 TEXT = "the school is near river and old has a new roof one two three six total sum value of it was"
@@ -41,6 +42,44 @@ class PlainShortcuts:
         seen = [watched[0]["block in"], *(layer["block out"] for layer in watched)]
         return np.stack([float64(state)[0, position] for state in seen])
 
+    def parts(self, ids: Sequence[int], position: int) -> dict[tuple[int, str], tuple[Floats, Floats]]:
+        """(layer, part) -> what it reads and what it returns there, without the residual."""
+        found = {}
+        body = self.streams.body
+        first_norms: list[list[torch.Tensor]] = [[] for _ in body.blocks]
+        handles = [
+            block.get_submodule(FIRST_NORMS[body.config.model_type]).register_forward_hook(
+                lambda _, given, out, layer=layer: first_norms[layer].extend((given[0], out))
+            )
+            for layer, block in enumerate(body.blocks)
+        ]
+        watched = body.watch(torch.tensor([list(ids)]))
+        for handle in handles:
+            handle.remove()
+        for layer, seen in enumerate(watched):
+            entered, normed = first_norms[layer]
+            tensors = {
+                "attention": (seen["block in"] if body.is_post_norm else normed, seen["attention out"]),
+                "ffn": (seen["keys in"], seen["values out"]),
+                "norm_1": (entered, normed),
+                "norm_2": (seen["norm in"], seen["norm out"]),
+            }
+            for part, both in tensors.items():
+                x, y = (float64(tensor).reshape(len(ids), -1)[position] for tensor in both)
+                found[layer, part] = (x, y)
+        return found
+
+    def replaced(self, ids: Sequence[int], position: int, maps: Mapping[tuple[int, str], Floats]) -> Floats:
+        """[d_model] the last state, where maps stand for parts, at all positions: each block written out."""
+        body = self.streams.body
+        with torch.inference_mode():
+            x = body.watch(torch.tensor([list(ids)]))[0]["block in"]
+            for layer, block in enumerate(body.blocks):
+                mine = {part: torch.from_numpy(matrix).float() for (of, part), matrix in maps.items() if of == layer}
+                x = _block(body, block, x, mine)
+        last: Floats = float64(x)[0, position]
+        return last
+
     def reading(self, last: Floats, substitute: Floats) -> dict[str, float]:
         """What the model says of a substitute for its last state."""
         own, other = self.streams.logits(last), self.streams.logits(substitute)
@@ -54,6 +93,51 @@ class PlainShortcuts:
             "surprisal": -math.log(probability(own, top)),
             "margin": float(ordered[0] - ordered[1]),
         }
+
+
+FIRST_NORMS = {
+    "opt": "self_attn_layer_norm",
+    "gpt2": "ln_1",
+    "gpt_neox": "input_layernorm",
+    "llama": "input_layernorm",
+}
+"""The norm of the attention, in a block."""
+
+
+def _block(body: Anatomy, block: torch.nn.Module, x: torch.Tensor, maps: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """x + attention, then FFN, with the norms before them, after them, or both before both; maps where there are."""
+
+    def part(name: str, entered: torch.Tensor) -> torch.Tensor:
+        return entered @ maps[name].T if name in maps else real[name](entered)
+
+    real: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "attention": lambda entered: _attended(body, block, entered),
+        "ffn": lambda entered: _fed_forward(block, entered),
+        "norm_1": block.get_submodule(FIRST_NORMS[body.config.model_type]),
+        "norm_2": block.get_submodule(body.places.ffn_norm),
+    }
+    if body.is_post_norm:
+        middle = part("norm_1", x + part("attention", x))
+        return part("norm_2", middle + part("ffn", middle))
+    attended = part("attention", part("norm_1", x))
+    if body.is_parallel:
+        return x + attended + part("ffn", part("norm_2", x))
+    return x + attended + part("ffn", part("norm_2", x + attended))
+
+
+def _attended(body: Anatomy, block: torch.nn.Module, entered: torch.Tensor) -> torch.Tensor:
+    """Causal attention; without a mask that is what transformers does."""
+    told: dict[str, Any] = {} if body.config.model_type == "gpt2" else {"attention_mask": None}
+    if body.config.model_type in ("gpt_neox", "llama"):
+        rotary: Any = body.model.base_model.rotary_emb
+        told["position_embeddings"] = rotary(entered, torch.arange(entered.shape[1])[None])
+    attended: torch.Tensor = block.get_submodule(body.places.attention)(entered, **told)[0]
+    return attended
+
+
+def _fed_forward(block: Any, entered: torch.Tensor) -> torch.Tensor:  # noqa: ANN401 - OPT has no module of its FFN
+    fed: torch.Tensor = block.mlp(entered) if hasattr(block, "mlp") else block.fc2(torch.relu(block.fc1(entered)))
+    return fed
 
 
 def least_squares(x: Floats, y: Floats) -> Floats:

@@ -35,6 +35,7 @@ from tests.support.shortcuts import PlainShortcuts, write_sentences
 N_LAYERS, WIDTH = 3, 16
 N_SENTENCES, N_FIT, N_VALIDATION = 200, 150, 50
 BATCH_TOKENS = 120
+N_METHODS = 5
 
 # Streams are float32 of batches of another shape than the reference's; their errors of about 1e-6 are doubled or
 # tripled by conditions of some hundred at most, over 150 sentences.
@@ -161,9 +162,11 @@ def substitute(measured: Measured, method: str, state: int, sentence: int) -> Fl
 
 def test_readings_are_those_of_the_definition(measured: Measured) -> None:
     rows = measured.tables["shortcut_readings"].to_dicts()
-    assert len(rows) == 2 * (N_LAYERS + 1) * N_VALIDATION
+    assert len(rows) == N_METHODS * (N_LAYERS + 1) * N_VALIDATION
     unsure = 0
     for row in rows:
+        if row["method"] not in ("id", "mat"):
+            continue
         last = measured.states[row["sentence_id"], N_LAYERS]
         expected = measured.reference.reading(
             last, substitute(measured, row["method"], row["state"], row["sentence_id"])
@@ -192,7 +195,7 @@ def test_from_the_last_state_every_method_is_the_model(measured: Measured) -> No
 
 def test_predictions_are_summed_up(measured: Measured) -> None:
     rows = measured.tables["shortcut_predictions"].to_dicts()
-    assert len(rows) == 2 * (N_LAYERS + 1)
+    assert len(rows) == N_METHODS * (N_LAYERS + 1)
     for row in rows:
         mine = measured.tables["shortcut_readings"].filter(method=row["method"], state=row["state"])
         assert row["n"] == N_VALIDATION
@@ -223,11 +226,67 @@ def test_the_first_tokens_of_the_first_sentences_are_listed(measured: Measured) 
         assert row["probability"] == pytest.approx(expected, rel=10 * TOLERANCE, abs=TOLERANCE)
 
 
+PARTS = {"mat_attn": ("attention",), "mat_ffn": ("ffn",), "mat_ln1_ln2": ("norm_1", "norm_2")}
+
+
+@pytest.fixture(scope="module")
+def maps(measured: Measured) -> dict[tuple[int, str], Floats]:
+    """(layer, part) -> A, by the reference: at the positions chosen, of the sentences to fit on."""
+    passed = [
+        measured.reference.parts(row["tokens"], row["position"])
+        for row in measured.tables["shortcut_sentences"].to_dicts()
+    ]
+    found = {}
+    fits = {(row["layer"], row["sub_module"]): row for row in measured.tables["sub_module_fits"].to_dicts()}
+    assert len(fits) == 4 * N_LAYERS
+    for (layer, part), row in fits.items():
+        x, y = (np.stack([one[layer, part][side] for one in passed]) for side in range(2))
+        found[layer, part] = plain.least_squares(x[:N_FIT], y[:N_FIT])
+        expected = plain.r2(y[N_FIT:], x[N_FIT:] @ found[layer, part].T)
+        assert row["r2"] == pytest.approx(expected, rel=TOLERANCE, abs=TOLERANCE)
+        values = np.linalg.svd(x[:N_FIT], compute_uv=False)
+        rank = int((values > values[0] * 2**-23).sum())
+        assert row["rank"] == rank
+        # The least of the singular values is the first to feel rounding.
+        assert row["condition"] == pytest.approx(values[0] / values[rank - 1], rel=1e-2)
+    return found
+
+
+def test_sub_modules_are_replaced_in_every_block_above(measured: Measured, maps: dict[tuple[int, str], Floats]) -> None:
+    sentences = measured.tables["shortcut_sentences"].filter(is_validation=True).to_dicts()[:12]
+    unsure = 0
+    for method, parts in PARTS.items():
+        for state in range(N_LAYERS):
+            chosen = {(layer, part): maps[layer, part] for layer in range(state, N_LAYERS) for part in parts}
+            for sentence in sentences:
+                place = {"sentence_id": sentence["sentence_id"], "method": method, "state": state}
+                (row,) = measured.tables["shortcut_readings"].filter(**place).to_dicts()
+                last = measured.reference.replaced(sentence["tokens"], sentence["position"], chosen)
+                expected = measured.reference.reading(measured.states[sentence["sentence_id"], N_LAYERS], last)
+                if expected.pop("margin") < 10 * TOLERANCE:
+                    unsure += 1
+                    continue
+                assert row["top_token"] == expected.pop("top_token")
+                for name, value in expected.items():
+                    # Errors of the maps pass through all blocks above.
+                    assert row[name] == pytest.approx(value, rel=TOLERANCE * 20, abs=TOLERANCE * 5), (name, row)
+    assert unsure < 10
+
+
+def test_the_reference_is_the_model_where_nothing_is_replaced(measured: Measured) -> None:
+    for sentence in measured.tables["shortcut_sentences"].head(5).to_dicts():
+        found = measured.reference.replaced(sentence["tokens"], sentence["position"], {})
+        # Float32 in another order of operations.
+        np.testing.assert_allclose(found, measured.states[sentence["sentence_id"], N_LAYERS], rtol=1e-4, atol=1e-5)
+
+
 @pytest.fixture
 def small(tmp_path: Path, text: str) -> tuple[ShortcutsJob, Corpus]:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=N_LAYERS, d_model=WIDTH))
     (tmp_path / "files").mkdir()
-    job = ShortcutsJob(transformer, tokenizer, n_sentences=N_SENTENCES, folder=tmp_path / "files")
+    job = ShortcutsJob(
+        transformer, tokenizer, methods=("id", "mat"), n_sentences=N_SENTENCES, folder=tmp_path / "files"
+    )
     return job, prepare(text, tokenizer)
 
 
@@ -362,5 +421,5 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
     job = ShortcutsJob(transformer, tokenizer)
     with pytest.raises(SentencesTooFew, match="takes 8 at least, but prose of the corpus prose has 7"):
         job.shards(prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
-    with pytest.raises(MethodUnknown, match=r"there is no shortcut mta; did you mean mat\?"):
+    with pytest.raises(MethodUnknown, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
         ShortcutsJob.of(transformer, tokenizer, methods=["id", "mta"])
