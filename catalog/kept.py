@@ -44,10 +44,14 @@ def clear(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
-    """Compute the rows of a view for every model and keep them."""
-    connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) order by {', '.join(view.key)}")
+    """Compute the rows of a view for every model and keep them; one model at a time, which bounds the memory."""
+    connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) limit 0")
     row = [view.name, ", ".join(view.key), view.source, view.query, view.query_of_model]
     connection.execute("insert into store.kept_views select count(*), ?, ?, ?, ?, ? from store.kept_views", row)
+    measured = f"where model_id in (select model_id from store.{view.source})"
+    query = f"select model_id, name from store.models {measured} order by model_id"
+    for model_id, name in connection.execute(query).fetchall():
+        _compute(connection, view, model_id, name)
 
 
 def refresh(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
