@@ -309,7 +309,8 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "broken config": (broken_config, "describes no model: it is no JSON"),
     "unsupported architecture": (
         unsupported,
-        "the architecture 'mamba', which is not supported; supported are gpt2, opt",
+        "the architecture 'mamba', which is not supported; "
+        "supported are bert, gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3",
     ),
     "only pickled weights": (pickled, "holds its weights only as pickled files (pytorch_model.bin)"),
     "no weights": (no_weights, "lacks weights"),
