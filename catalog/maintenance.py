@@ -8,12 +8,15 @@ import duckdb
 
 from catalog import kept
 from catalog.errors import NeurothekError
-from catalog.publish import rebuild_facts
+from catalog.publish import delete_pairs, rebuild_facts
 from catalog.staging import discard_model
-from catalog.tables import FACTS, JOB_TABLES, JobUnknown
+from catalog.tables import COUNTERPARTS, FACTS, JOB_TABLES, JobUnknown
 from catalog.warehouse import Warehouse, first_row
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+
+_PAIRED = ("projections", "counterparts")
+"""Jobs without whose rows a pair of models is not compared."""
 
 
 class ModelUnknown(NeurothekError):
@@ -164,9 +167,11 @@ def count_annotations(warehouse: Warehouse, model: str) -> int:
 def _delete_facts(
     connection: duckdb.DuckDBPyConnection, model_id: int, job: str | None, corpus_id: int | None
 ) -> dict[str, int]:
-    names = {table.name: table for table in FACTS}
-    wanted = [table.name for table in JOB_TABLES[job]] if job else list(names)
+    names = {table.name: table for table in FACTS if table.scope != "pair"}
+    wanted = [table.name for table in JOB_TABLES[job] if table.name in names] if job else list(names)
     deleted = {}
+    if corpus_id is None and job in (None, *_PAIRED):
+        deleted[COUNTERPARTS.name] = delete_pairs(connection, model_id)
     for name in wanted:
         if corpus_id is not None and "corpus_id" not in names[name].ids:
             continue

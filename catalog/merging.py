@@ -134,7 +134,8 @@ def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyC
     ):
         numbering = numbering.with_table(table, identity, theirs=theirs, ours=ours)
     _refuse_other_models(other, theirs, ours, numbering)
-    numbering = numbering.with_table("runs", ("run_key", "job", "model_id", "corpus_id"), theirs=theirs, ours=ours)
+    about = ("run_key", "job", "model_id", "corpus_id", "other_model_id")
+    numbering = numbering.with_table("runs", about, theirs=theirs, ours=ours)
     _refuse_other_runs(other, theirs, ours, numbering)
     condition = _among("run_id", numbering.tables["runs"].new)
     return numbering.with_table("clusterings", (), theirs=theirs, ours=ours, condition=condition)
@@ -153,16 +154,19 @@ def _refuse_other_models(
 def _refuse_other_runs(
     other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
 ) -> None:
-    """A job has one run a model and corpus; one whose tables know no corpus has a single one a model."""
-    query = "select run_id, job, model_id, corpus_id from store.runs order by run_id"
-    known = {(job, model_id, corpus_id) for _, job, model_id, corpus_id in ours.execute(query).fetchall()}
-    measured = {(job, model_id) for job, model_id, _ in known}
-    for run_id, job, model_id, corpus_id in theirs.execute(query).fetchall():
+    """A job has one run a model, corpus and other model; where its tables know neither of these, one a model."""
+    query = "select run_id, job, model_id, corpus_id, other_model_id from store.runs order by run_id"
+    known = {tuple(about) for _, *about in ours.execute(query).fetchall()}
+    measured = {(job, model_id) for job, model_id, *_ in known}
+    models, corpora = numbering.tables["models"].ids, numbering.tables["corpora"].ids
+    for run_id, job, model_id, corpus_id, other_id in theirs.execute(query).fetchall():
         if run_id not in numbering.tables["runs"].new:
             continue
-        model, corpus = numbering.tables["models"].ids[model_id], numbering.tables["corpora"].ids.get(corpus_id)
+        model = models[model_id]
         is_single = any(table.scope == "model" for table in JOB_TABLES.get(job, ()))
-        if (job, model, corpus) in known or (is_single and (job, model) in measured):
+        if (job, model, corpora.get(corpus_id), models.get(other_id)) in known or (
+            is_single and (job, model) in measured
+        ):
             raise RunsDiffer(_name(theirs, model_id), job, other)
 
 

@@ -15,6 +15,9 @@ from catalog.staging import duckdb_bytes
 from catalog.tables import BY_NAME, CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS, Table
 from catalog.warehouse import Warehouse, first_row
 
+_LISTS = "projections"
+"""The job whose lists of tokens pairs of models are compared by."""
+
 
 class NameTaken(NeurothekError):
     """A model's name already stands for other weights."""
@@ -33,6 +36,15 @@ class TokenizerChanged(NeurothekError):
         super().__init__(
             f"the model {name} was measured with another tokenizer than the one found now;"
             " give it another name with NAME="
+        )
+
+
+class PairChanged(NeurothekError):
+    """One of two models is no longer as it was when they were compared."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(
+            f"{one} or {other} was removed or measured anew while they were being compared; repeat the command"
         )
 
 
@@ -97,6 +109,23 @@ class Publication:
     runs: Sequence[FinishedRun]
 
 
+@dataclass(frozen=True)
+class PairedRun:
+    """A finished run about a model and another one.
+
+    Attributes:
+        model: name of the model.
+        other: name of the other one.
+        projections: run key of the model's projections, on which the run rests.
+        run: the run.
+    """
+
+    model: str
+    other: str
+    projections: str
+    run: FinishedRun
+
+
 def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int | None = None) -> dict[str, int]:
     """Publish in one transaction; earlier rows of the same model, corpus and job are replaced, and their matrices.
 
@@ -123,6 +152,40 @@ def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int
         return written
 
 
+def publish_pair(
+    warehouse: Warehouse, one: PairedRun, other: PairedRun, *, memory_bytes: int | None = None
+) -> dict[str, int]:
+    """Publish what was measured of two models of the warehouse, from either side, in one transaction.
+
+    Returns:
+        Rows written, by table.
+
+    Raises:
+        PairChanged: the lists that were compared are not in the warehouse any more.
+        WarehouseUnwritable: the disk is full; the warehouse is left as it was.
+    """
+    with warehouse.transaction() as connection:
+        if memory_bytes is not None:
+            connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
+        ids = {paired.model: _compared_id(connection, paired) for paired in (one, other)}
+        written: dict[str, int] = {}
+        for paired in (one, other):
+            pair = {"model_id": ids[paired.model], "corpus_id": None, "other_model_id": ids[paired.other]}
+            for table, n_rows in _replace_run(connection, paired.run, pair).items():
+                written[table] = written.get(table, 0) + n_rows
+    return written
+
+
+def delete_pairs(connection: duckdb.DuckDBPyConnection, model_id: int) -> int:
+    """Delete what was found between a model and others, from either side; returns the rows of `counterparts`."""
+    condition = "model_id = $model_id or other_model_id = $model_id"
+    deleted = first_row(connection, f"delete from store.counterparts where {condition}", {"model_id": model_id})
+    connection.execute(
+        f"delete from store.runs where other_model_id is not null and ({condition})", {"model_id": model_id}
+    )
+    return int(deleted[0]) if deleted else 0
+
+
 def rebuild_facts(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
     """Rebuild the flat rows of one model and what is kept of it: after a publish, a pin, a rename or a removal."""
     connection.execute("delete from store.neuron_facts where model_id = ?", [model_id])
@@ -138,9 +201,11 @@ def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) ->
         corpus_id = _ensure_corpus(connection, publication.corpus, model_id)
     written: dict[str, int] = {}
     for run in publication.runs:
-        run_corpus = corpus_id if run.needs_corpus else None
-        rows = _replace_run(connection, run, model_id, run_corpus)
-        written.update(rows)
+        if run.row.item(0, "job") == _LISTS:
+            # What rests on other lists says nothing of these.
+            delete_pairs(connection, model_id)
+        ids = {"model_id": model_id, "corpus_id": corpus_id if run.needs_corpus else None, "other_model_id": None}
+        written.update(_replace_run(connection, run, ids))
     rebuild_facts(connection, model_id)
     return written
 
@@ -189,17 +254,32 @@ def _ensure_corpus(connection: duckdb.DuckDBPyConnection, corpus: CorpusRecord, 
     return corpus_id
 
 
+def _compared_id(connection: duckdb.DuckDBPyConnection, paired: PairedRun) -> int:
+    query = """
+        select models.model_id
+        from store.models as models
+        inner join store.runs as runs on runs.model_id = models.model_id and runs.job = $job
+        where models.name = $model and runs.run_key = $run_key
+    """
+    values = {"job": _LISTS, "model": paired.model, "run_key": paired.projections}
+    found = first_row(connection, query, values)
+    if found is None:
+        raise PairChanged(paired.model, paired.other)
+    return int(found[0])
+
+
 def _replace_run(
-    connection: duckdb.DuckDBPyConnection, run: FinishedRun, model_id: int, corpus_id: int | None
+    connection: duckdb.DuckDBPyConnection, run: FinishedRun, ids: Mapping[str, int | None]
 ) -> dict[str, int]:
+    """`ids`: the model, the corpus and the other model that it is about."""
     RUNS.check(run.row)
     run_id = _next_id(connection, "runs", "run_id")
-    ids = {"model_id": model_id, "corpus_id": corpus_id, "run_id": run_id}
     tables = [BY_NAME[name] for name in run.files]
     first = {table.serial: _next_id(connection, table.name, table.serial) for table in tables if table.serial}
     connection.execute(
-        "delete from store.runs where job = ? and model_id = ? and corpus_id is not distinct from ?",
-        [run.row.item(0, "job"), model_id, corpus_id],
+        "delete from store.runs where job = $job and model_id = $model_id"
+        " and corpus_id is not distinct from $corpus_id and other_model_id is not distinct from $other_model_id",
+        {"job": run.row.item(0, "job"), **ids},
     )
     written = {}
     for table in tables:
@@ -209,7 +289,7 @@ def _replace_run(
             connection, table, files, {**scope, "run_id": run_id}, first=first.get(table.serial or "", 0)
         )
     row = run.row.with_columns(pl.lit(sum(written.values()), dtype=pl.Int64).alias("n_rows"))
-    _insert_frame(connection, RUNS, row, {"run_id": run_id, "model_id": model_id, "corpus_id": corpus_id})
+    _insert_frame(connection, RUNS, row, {"run_id": run_id, **ids})
     return written
 
 

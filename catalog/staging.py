@@ -62,6 +62,7 @@ class RunManifest:
         started_at: when the first part began (UTC).
         arithmetic: what else the last bits hang on, such as the size of batches: no part of the key, but shards of one
             run are measured alike; None where nothing does.
+        other_model: name of the other model, None for jobs about one.
     """
 
     run_key: str
@@ -73,6 +74,7 @@ class RunManifest:
     dtype: str
     started_at: datetime
     arithmetic: str | None = None
+    other_model: str | None = None
 
 
 class StagedRun:
@@ -229,8 +231,9 @@ def staged_manifests(staging: Path) -> list[dict[str, Any]]:
 
 
 def discard_model(staging: Path, model: str) -> None:
-    """Delete what is staged of a model, unless a process is measuring it."""
-    discard_runs(staging, [manifest["run_key"] for manifest in staged_manifests(staging) if manifest["model"] == model])
+    """Delete what is staged of a model, alone or with others, unless a process is measuring it."""
+    found = [one for one in staged_manifests(staging) if model in (one["model"], one.get("other_model"))]
+    discard_runs(staging, [manifest["run_key"] for manifest in found])
 
 
 def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from catalog.errors import NeurothekError
 
-Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "none"]
+Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 
 _PLACES = ("layer", "example_id", "sentence_id", "source_state")
 
@@ -17,6 +17,7 @@ SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "corpus": ("corpus_id",),
     "model": ("model_id",),
     "model_corpus": ("model_id", "corpus_id"),
+    "pair": ("model_id", "other_model_id"),
     "none": (),
 }
 

@@ -35,6 +35,7 @@ from catalog.weights_tables import (
     CLUSTERINGS,
     CLUSTERS,
     CONTROLS,
+    COUNTERPARTS,
     NEIGHBOURS,
     NORM_OVERLAPS,
     POSTINGS,
@@ -53,6 +54,7 @@ __all__ = [
     "CONTROLS",
     "CONTROL_COHERENCES",
     "CORPORA",
+    "COUNTERPARTS",
     "DIMENSIONS",
     "EVENTS",
     "EVENT_SAMPLES",
@@ -126,6 +128,7 @@ FACTS: tuple[Table, ...] = (
     CLUSTERINGS,
     CLUSTERS,
     NEIGHBOURS,
+    COUNTERPARTS,
     CONTROLS,
     NORM_OVERLAPS,
     COHERENCES,
@@ -148,6 +151,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
         SHORTCUT_TOPS,
         SHORTCUT_PREDICTIONS,
     ),
+    "counterparts": (COUNTERPARTS,),
     "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
 }
 """The tables that each job fills."""

@@ -1,6 +1,6 @@
-"""Tables of what is measured from weights alone: scores of tokens, clusters, random vectors."""
+"""Tables of what is measured from weights alone: scores of tokens, clusters, counterparts, random vectors."""
 
-from catalog.table import BIG, DOUBLE, FLOAT, IDS, INTEGER, SCORES, SMALL, TEXT, Table
+from catalog.table import BIG, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, TEXT, Table
 
 PROJECTIONS = Table(
     name="projections",
@@ -90,6 +90,22 @@ NEIGHBOURS = Table(
         "other_layer": SMALL,
         "other_neuron": INTEGER,
         "cosine": FLOAT,
+    },
+)
+
+COUNTERPARTS = Table(
+    name="counterparts",
+    scope="pair",
+    key=("layer", "neuron", "rank"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "rank": SMALL,
+        "other_layer": SMALL,
+        "other_neuron": INTEGER,
+        "overlap": DOUBLE,
+        "null_99": DOUBLE,
+        "is_mutual": FLAG,
     },
 )
 

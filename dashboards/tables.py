@@ -111,6 +111,11 @@ def columns() -> dict[str, Any]:
         "n_active": number("active at", format="localized"),
         "first_active": number("first active after", format="localized", help="Tokens before it first fired."),
         "cosine": number("cosine", format="%.3f", help="Of the two value vectors."),
+        "overlap": number("overlap", format="%.3f", help="Of the lists of tokens: 1 where they are equal."),
+        "null_99": number("random", format="%.3f", help="Overlap that 99% of random vectors do not exceed."),
+        "is_mutual": st.column_config.CheckboxColumn("mutual", help="Each of the two is the other's first."),
+        "n_promoted": number("promoted in common", format="localized"),
+        "n_suppressed": number("suppressed in common", format="localized"),
         "centre_cosine": number(
             "to the centre", format="%.3f", help="Cosine with the sum of the cluster's directions."
         ),

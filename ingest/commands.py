@@ -72,6 +72,9 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
 
     MODEL is a hub id, a local folder, or a model that ships, such as mini-opt-2m; NAME= gives it another name. What
     is finished is not measured again, and what was interrupted is taken up where it stopped.
+
+    The job counterparts compares models of the warehouse, every two that are named: which neurons of the one do
+    those of the other's job. It is no part of `--job all`.
     """
     run = _plan if options["plan"] else _ingest
     ctx.exit(run(ctx, _request(options), models))

@@ -173,6 +173,9 @@ class NothingToTrace(NeurothekError):
 
 # Questions that need the model
 
+WEIGHTS_OPTION = "--weights PATH"
+"""How a command is told where weights lie, unless it says otherwise."""
+
 
 class PromptEmpty(NeurothekError):
     """A prompt without tokens."""
@@ -203,18 +206,18 @@ class PositionMissing(NeurothekError):
 class WeightsNotAtHand(NeurothekError):
     """A measured model whose weights are not where they came from."""
 
-    def __init__(self, model: str, place: str, problem: str) -> None:
+    def __init__(self, model: str, place: str, problem: str, *, option: str = WEIGHTS_OPTION) -> None:
         super().__init__(
             f"this answer needs the weights of {model}, which were looked for at {place!r}: {problem};"
-            " say where they lie with --weights PATH"
+            f" say where they lie with {option}"
         )
 
 
 class OtherWeights(NeurothekError):
     """Weights at hand that are not those of the warehouse."""
 
-    def __init__(self, model: str, place: str) -> None:
+    def __init__(self, model: str, place: str, *, option: str = WEIGHTS_OPTION) -> None:
         super().__init__(
             f"the weights at {place!r} are not those that were measured as {model};"
-            " name the right folder with --weights PATH, or measure these under another name"
+            f" name the right folder with {option}, or measure these under another name"
         )

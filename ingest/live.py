@@ -14,7 +14,15 @@ from catalog.errors import NeurothekError
 from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_TOKENS, Traced
 from ingest import checkpoints, tokenization
 from ingest.architectures import Transformer, open_transformer
-from ingest.errors import NothingToTrace, OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
+from ingest.errors import (
+    WEIGHTS_OPTION,
+    NothingToTrace,
+    OtherWeights,
+    PositionMissing,
+    PromptEmpty,
+    PromptTooLong,
+    WeightsNotAtHand,
+)
 from ingest.example_layers import Layer, watch
 from ingest.example_readings import Events, Readings, events, read
 from ingest.example_scores import score, token_scores
@@ -63,7 +71,7 @@ class Measured:
 
 
 def find_measured(
-    measured: Measured, *, weights: Path | None, allow_pickle: bool = False
+    measured: Measured, *, weights: Path | None, allow_pickle: bool = False, option: str = WEIGHTS_OPTION
 ) -> tuple[Checkpoint, Tokenizer]:
     """The files that the warehouse measured a model from, where they came from or in the folder `weights`.
 
@@ -71,6 +79,7 @@ def find_measured(
         measured: the model.
         weights: a folder to look in instead.
         allow_pickle: read pickled weights.
+        option: how a person says another place, for the errors.
 
     Raises:
         WeightsNotAtHand: they are not there, or not complete; says where was looked.
@@ -82,9 +91,9 @@ def find_measured(
         checkpoint = checkpoints.find(place, name=measured.model, revision=wanted, allow_pickle=allow_pickle)
         tokenizer = tokenization.load(checkpoint.folder)
     except NeurothekError as error:
-        raise WeightsNotAtHand(measured.model, place, str(error)) from error
+        raise WeightsNotAtHand(measured.model, place, str(error), option=option) from error
     if checkpoint.weights_sha256 != measured.weights_sha256:
-        raise OtherWeights(measured.model, place)
+        raise OtherWeights(measured.model, place, option=option)
     return checkpoint, tokenizer
 
 

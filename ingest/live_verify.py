@@ -15,7 +15,7 @@ import torch
 
 from catalog.maintenance import ModelUnknown
 from catalog.progress import Progress
-from catalog.tables import BY_NAME
+from catalog.tables import BY_NAME, COUNTERPARTS
 from catalog.verification import NothingToVerify, Remeasured
 from catalog.warehouse import Warehouse
 from ingest import texts
@@ -23,8 +23,10 @@ from ingest.activation import ActivationRule
 from ingest.architectures import Transformer, open_transformer
 from ingest.corpora import Corpus
 from ingest.jobs import registry
+from ingest.jobs.counterparts import CounterpartsJob
 from ingest.jobs.protocols import FilingJob, Job, Partials, PassJob, TextJob
 from ingest.live import Measured, find_measured
+from ingest.pairs import listed_models
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
 from ingest.sweep import sweep
 from ingest.tokenization import Tokenizer
@@ -52,6 +54,7 @@ class _Run:
     job: str
     job_version: int
     corpus_id: int | None
+    other_model_id: int | None
     parameters: Mapping[str, Any]
     dtype: Dtype
 
@@ -61,6 +64,7 @@ class _Model:
     """The model that is measured again."""
 
     warehouse: Warehouse
+    name: str
     checkpoint: Checkpoint
     tokenizer: Tokenizer
     n_shards: int
@@ -105,7 +109,7 @@ def remeasure(
     row, runs = _asked(warehouse, model)
     measured = Measured(model, row["source"], row["revision"], row["weights_sha256"])
     checkpoint, tokenizer = find_measured(measured, weights=None if weights is None else Path(weights))
-    found = _Model(warehouse, checkpoint, tokenizer, n_shards, progress)
+    found = _Model(warehouse, model, checkpoint, tokenizer, n_shards, progress)
     for dtype in dict.fromkeys(run.dtype for run in runs):
         transformer = found.opened(dtype)
         yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
@@ -118,7 +122,7 @@ def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]
         if not rows:
             raise ModelUnknown(model, [str(name) for (name,) in known])
         query = """
-            select run_id, job, job_version, corpus_id, parameters, dtype
+            select run_id, job, job_version, corpus_id, other_model_id, parameters, dtype
             from store.runs where model_id = $model_id order by run_id
         """
         runs = connection.sql(query, params={"model_id": rows[0]["model_id"]}).pl().to_dicts()
@@ -130,7 +134,9 @@ def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]
 def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> Iterator[Remeasured | Skipped]:
     """Weights first, then each corpus in one pass for all jobs that watch it."""
     for run in runs:
-        if run.corpus_id is None:
+        if run.other_model_id is not None:
+            yield from _of_pair(model, transformer, run)
+        elif run.corpus_id is None:
             yield from _of_weights(model, transformer, run)
     for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
         corpus = _corpus(model, corpus_id)
@@ -150,6 +156,23 @@ def _of_weights(model: _Model, transformer: Transformer, run: _Run) -> Iterator[
         frames = job.measure(shard, transformer, model.tokenizer)
         model.progress.finish()
         yield from _frames(run, frames)
+
+
+def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
+    """The lists are the warehouse's, which are verified themselves; random vectors are drawn from the weights again."""
+    job = CounterpartsJob()
+    if run.job_version != job.version:
+        yield Skipped(run.job, _other_version(job, run))
+        return
+    models = {one.model_id: one for one in listed_models(model.warehouse).values()}
+    one = next(found for found in models.values() if found.name == model.name)
+    lists, others = (found.lists(model.warehouse) for found in (one, models[int(run.other_model_id or 0)]))
+    for layer in model.chosen(range(one.n_layers)):
+        model.progress.start(f"{run.job}: layer {layer}", 1)
+        random = job.random_lists(transformer, model.tokenizer, [layer], k=lists.shape[3])[0]
+        rows = job.layer_rows(lists, others, random, layer=layer)
+        model.progress.finish()
+        yield from _frames(run, {COUNTERPARTS.name: rows})
 
 
 def _of_corpus(
@@ -247,10 +270,14 @@ def _frames(run: _Run, frames: Mapping[str, pl.DataFrame]) -> Iterator[Remeasure
 def _unlike(job: Job, run: _Run) -> str:
     """What keeps this release from measuring the same; nothing if it can."""
     if job.version != run.job_version:
-        return f"it was measured by version {run.job_version} of the job, this is version {job.version}"
+        return _other_version(job, run)
     now = json.loads(json.dumps(job.parameters()))
     changed = [name for name in {**now, **run.parameters} if now.get(name) != run.parameters.get(name)]
     return f"it was measured with another {', '.join(sorted(changed))}" if changed else ""
+
+
+def _other_version(job: Job, run: _Run) -> str:
+    return f"it was measured by version {run.job_version} of the job, this is version {job.version}"
 
 
 def _rule(transformer: Transformer, run: _Run) -> ActivationRule:

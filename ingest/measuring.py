@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,16 +43,21 @@ class Work:
     @property
     def staging(self) -> Path:
         """Folder in which shards lie until they are published."""
-        if self.request.staging is None:
-            return self.warehouse.staging
-        return self.request.staging / self.warehouse.staging.name
+        return staging_folder(self.warehouse, self.request)
+
+
+def staging_folder(warehouse: Warehouse, request: IngestRequest) -> Path:
+    """Folder in which shards lie until they are published: beside the warehouse, unless another was asked for."""
+    if request.staging is None:
+        return warehouse.staging
+    return request.staging / warehouse.staging.name
 
 
 def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) -> dict[str, int]:
     """Measure jobs that read only weights, and publish each when it is whole; rows by table."""
     written: dict[str, int] = {}
     for job, identity in jobs:
-        with _staged(work, identity, corpus=None) as run:
+        with _staged(work, identity) as run:
             shards = job.shards(work.transformer.shape)
             work.progress.start(f"{work.model.name}: {job.name}", len(shards))
             for shard, tables in shards.items():
@@ -61,7 +66,7 @@ def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) 
                 work.progress.advance()
             work.progress.finish()
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
-            finished = _finished(run, identity, files, needs_corpus=False)
+            finished = finished_run(run, identity, files)
             written |= publish(
                 work.warehouse, Publication(work.model, None, [finished]), memory_bytes=work.request.memory_bytes
             )
@@ -79,7 +84,7 @@ def measure_text(
         staged = [_StagedJob(job, run) for (job, _), run in zip(jobs, runs, strict=True)]
         _sweep(work, corpus, staged, plan)
         finished = [
-            _finished(one.run, identity, _shards(work, one), needs_corpus=True)
+            finished_run(one.run, identity, _shards(work, one), needs_corpus=True)
             for one, (_, identity) in zip(staged, jobs, strict=True)
         ]
         written = publish(
@@ -111,7 +116,7 @@ def measure_passes(
                 work.progress.advance()
             work.progress.finish()
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
-            finished = _finished(run, identity, files, needs_corpus=True)
+            finished = finished_run(run, identity, files, needs_corpus=True)
             if isinstance(job, FilingJob):
                 finished = replace(finished, maps=job.maps())
                 remarks += job.remarks(corpus, _reader(run, shards))
@@ -210,9 +215,29 @@ def _part(layer: int, chunk: int) -> str:
     return f"layer-{layer:04d}.chunk-{chunk:06d}"
 
 
+def _staged(work: Work, identity: RunIdentity, *, corpus: str | None = None) -> AbstractContextManager[StagedRun]:
+    arithmetic = f"{work.transformer.device.type}, {work.request.batch_tokens} ids a batch" if corpus else None
+    return staged(work.staging, identity, corpus=corpus, arithmetic=arithmetic)
+
+
 @contextmanager
-def _staged(work: Work, identity: RunIdentity, *, corpus: str | None) -> Iterator[StagedRun]:
-    """A run's folder; how it ends is written down for the command `runs`."""
+def staged(
+    staging: Path,
+    identity: RunIdentity,
+    *,
+    corpus: str | None = None,
+    other: str | None = None,
+    arithmetic: str | None = None,
+) -> Iterator[StagedRun]:
+    """A run's folder; how it ends is written down for the command `runs`.
+
+    Args:
+        staging: what it lies in.
+        identity: the run.
+        corpus: name of the corpus, if it reads text.
+        other: name of the other model, if it is about two.
+        arithmetic: what else the last bits hang on; see `RunManifest`.
+    """
     manifest = RunManifest(
         run_key=identity.key,
         job=identity.job,
@@ -222,9 +247,10 @@ def _staged(work: Work, identity: RunIdentity, *, corpus: str | None) -> Iterato
         parameters=identity.parameters,
         dtype=identity.dtype,
         started_at=now(),
-        arithmetic=f"{work.transformer.device.type}, {work.request.batch_tokens} ids a batch" if corpus else None,
+        arithmetic=arithmetic,
+        other_model=other,
     )
-    with staged_run(work.staging, manifest) as run:
+    with staged_run(staging, manifest) as run:
         try:
             yield run
         except KeyboardInterrupt:
@@ -256,9 +282,10 @@ def _files(work: Work, run: StagedRun, table: Table, shards: Sequence[str]) -> l
     return [run.path(shard, table.name) for shard in shards]
 
 
-def _finished(
-    run: StagedRun, identity: RunIdentity, files: Mapping[str, Sequence[Path]], *, needs_corpus: bool
+def finished_run(
+    run: StagedRun, identity: RunIdentity, files: Mapping[str, Sequence[Path]], *, needs_corpus: bool = False
 ) -> FinishedRun:
+    """The run as it is published, with the files that hold its rows in the order in which they are to lie."""
     row = {
         "run_key": identity.key,
         "job": identity.job,

@@ -20,6 +20,7 @@ from ingest.errors import CausalNeeded, DiskTooSmall, MemoryTooSmall, ThresholdI
 from ingest.jobs import registry
 from ingest.jobs.protocols import FilingJob, Job, PassJob, TextJob, WeightsJob
 from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
+from ingest.pairs import is_asked
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
@@ -221,9 +222,11 @@ def check_request(request: IngestRequest) -> None:
         JobUnknown: a name is no job; with the nearest name.
         ThresholdInvalid: the threshold of activity is no finite number.
         ExamplesInvalid: fewer than one example.
+        PairsApart: a job on pairs of models is among those on one.
     """
+    about_pairs = is_asked(request)
     for name in request.jobs:
-        if name not in registry.NAMES:
+        if name not in registry.NAMES and not about_pairs:
             raise JobUnknown(name)
     if request.active_above is not None and not math.isfinite(request.active_above):
         raise ThresholdInvalid(request.active_above)
@@ -239,7 +242,7 @@ def _open(
         asked.source, name=asked.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
     )
     tokenizer = tokenization.load(checkpoint.folder)
-    transformer = open_transformer(checkpoint, device=_device(request), dtype=_DTYPES[request.dtype])
+    transformer = open_transformer(checkpoint, device=device_of(request), dtype=_DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer)
     refuse_other_model(warehouse, record)
     return Work(warehouse, request, record, tokenizer, transformer, progress), checkpoint
@@ -281,7 +284,8 @@ def _agenda(work: Work, corpus: Corpus | None) -> Agenda:
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
-def _device(request: IngestRequest) -> str:
+def device_of(request: IngestRequest) -> str:
+    """Where to compute: a GPU if there is one, unless the request says."""
     if request.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     return request.device

@@ -4,16 +4,21 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest.checkpoints import model_name
+from ingest.comparing import PairReport, compare_pair, plan_pair
 from ingest.errors import ModelNamedTwice
+from ingest.pairs import ListedModel, asked_models, is_asked, pairs_of
 from ingest.pipeline import ModelReport, check_request, ingest_model
 from ingest.planning import plan_model
 from ingest.request import IngestRequest, ModelSource
+
+Report = ModelReport | PairReport
 
 LEAST_SEQUENCES = 100
 """Full-length sequences below which the views label no neuron positional."""
@@ -21,7 +26,7 @@ LEAST_SEQUENCES = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it went with one model.
+    """How it went with one model, or with one pair of them.
 
     Attributes:
         asked: the model as it was asked for.
@@ -30,7 +35,7 @@ class Outcome:
     """
 
     asked: str
-    report: ModelReport | None
+    report: Report | None
     problem: str | None
 
 
@@ -42,19 +47,27 @@ def ingest_all(
     progress: Progress,
     announce: Callable[[str], None] = lambda text: None,
 ) -> list[Outcome]:
-    """Measure every model; one that fails does not stop the others.
+    """Measure every model, or compare every two of them; one that fails does not stop the others.
 
     `announce` takes what a person should know before a model is measured.
 
     Raises:
-        JobUnknown, ThresholdInvalid: the request makes no sense, whatever the model.
+        JobUnknown, ThresholdInvalid, PairsApart: the request makes no sense, whatever the model.
         ModelNamedTwice: two of the models would get one name.
+        PairIncomplete, PairOfOne, PairUnknown, WarehouseMissing: there are no pairs to compare.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
     check_request(request)
+    if is_asked(request):
+        return [
+            _outcome(_named(pair), partial(compare_pair, warehouse, request, pair, progress=progress), progress)
+            for pair in pairs_of(asked_models(warehouse, request, models))
+        ]
     _refuse_one_name(request, models)
     warehouse.require_writable()
-    return [_outcome(warehouse, request, asked, progress, announce) for asked in models]
+    return [
+        _outcome(asked, partial(_measured, warehouse, request, asked, progress, announce), progress) for asked in models
+    ]
 
 
 def plan_all(
@@ -69,31 +82,50 @@ def plan_all(
     """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured.
 
     Raises:
-        JobUnknown, ThresholdInvalid, ModelNamedTwice: as `ingest_all`.
+        JobUnknown, ThresholdInvalid, ModelNamedTwice and the others: as `ingest_all`.
     """
     check_request(request)
-    _refuse_one_name(request, models)
+    plans: list[Callable[[], list[str]]]
+    if is_asked(request):
+        pairs = pairs_of(asked_models(warehouse, request, models))
+        plans = [partial(_pair_lines, warehouse, request, pair) for pair in pairs]
+    else:
+        _refuse_one_name(request, models)
+        plans = [partial(_model_lines, warehouse, request, asked, progress) for asked in models]
     status = 0
-    for asked in models:
+    for planned in plans:
         try:
-            found = plan_model(warehouse, request, ModelSource.parse(asked), progress=progress)
+            lines = planned()
         except NeurothekError as error:
             complain(f"Error: {error}")
             status = 2
             continue
         finally:
             progress.finish()
-        for line in found.lines():
+        for line in lines:
             show(line)
     return status
+
+
+def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> list[str]:
+    return plan_model(warehouse, request, ModelSource.parse(asked), progress=progress).lines()
+
+
+def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel]) -> list[str]:
+    found = plan_pair(warehouse, request, pair)
+    return [f"{_named(pair)}: everything is up to date"] if found is None else found.lines()
+
+
+def _named(pair: Sequence[ListedModel]) -> str:
+    return " and ".join(model.name for model in pair)
 
 
 def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
     """The end report: what was measured, how many rows, in how many seconds, where it lies, what to try next."""
     done = [outcome.report for outcome in outcomes if outcome.report is not None]
-    lines = [line for report in done for line in (_line(report), *_remarks(report))]
+    lines = [line for report in done for line in _lines(report)]
     if done:
-        lines += [f"the warehouse is {path}", *_next_steps([report.model for report in done], path)]
+        lines += [f"the warehouse is {path}", *_next_steps(done[-1], path)]
     return lines
 
 
@@ -107,10 +139,10 @@ def print_report(
 ) -> int:
     """Say the report and the problems, and in detail how texts were read; the exit code is 2 if a model failed."""
     for outcome in outcomes:
-        if outcome.report is not None and outcome.report.sweep is not None:
-            sweep = outcome.report.sweep
-            detail(f"{outcome.report.model}: {sweep.order} outside, since {sweep.why}")
-            detail(f"{outcome.report.model}: planned with up to {sweep.memory_bytes / 1e9:.2f} GB of memory")
+        report = outcome.report
+        if isinstance(report, ModelReport) and report.sweep is not None:
+            detail(f"{report.model}: {report.sweep.order} outside, since {report.sweep.why}")
+            detail(f"{report.model}: planned with up to {report.sweep.memory_bytes / 1e9:.2f} GB of memory")
     for line in report_lines(outcomes, path):
         say(line)
     problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
@@ -128,16 +160,35 @@ def _refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
         sources[name] = model.source
 
 
-def _outcome(
+def _measured(
     warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress, announce: Callable[[str], None]
-) -> Outcome:
+) -> ModelReport:
+    return ingest_model(warehouse, request, ModelSource.parse(asked), progress=progress, announce=announce)
+
+
+def _outcome(asked: str, measure: Callable[[], Report], progress: Progress) -> Outcome:
     try:
-        report = ingest_model(warehouse, request, ModelSource.parse(asked), progress=progress, announce=announce)
-        return Outcome(asked, report, None)
+        return Outcome(asked, measure(), None)
     except NeurothekError as error:
         return Outcome(asked, None, str(error))
     finally:
         progress.finish()
+
+
+def _lines(report: Report) -> list[str]:
+    return _pair_report(report) if isinstance(report, PairReport) else [_line(report), *_remarks(report)]
+
+
+def _pair_report(report: PairReport) -> list[str]:
+    named = " and ".join(report.models)
+    if report.n_rows is None:
+        return [f"{named}: everything is up to date (counterparts)"]
+    beyond = " and ".join(f"{n:,} of {whole:,}" for n, whole in zip(report.n_beyond, report.n_neurons, strict=True))
+    return [
+        f"{named}: measured counterparts ({report.n_rows:,} rows) in {report.seconds:.1f} s",
+        f"{named}: {report.n_mutual:,} neurons of each are the other's best;"
+        f" {beyond} overlap more than random vectors do",
+    ]
 
 
 def _line(report: ModelReport) -> str:
@@ -162,15 +213,17 @@ def _remarks(report: ModelReport) -> list[str]:
     ]
 
 
-def _next_steps(models: Sequence[str], path: Path) -> list[str]:
+def _next_steps(report: Report, path: Path) -> list[str]:
     here = "" if str(path) == (os.environ.get("NEUROTHEK_WAREHOUSE") or "neurothek.duckdb") else _option(path)
-    commands = (
-        "search school --limit 10",
-        f"neuron {models[-1]}/L0N0",
-        "compare",
-        'sql "select * from scaling"',
-    )
+    commands = _examples(report)
     return ["try next:", *(f"  neurothek {command}{here}" for command in commands)]
+
+
+def _examples(report: Report) -> tuple[str, ...]:
+    if isinstance(report, PairReport):
+        mutual = "select address, other_address, overlap from counterparts where is_mutual order by overlap desc"
+        return (f"neuron {report.model}/L0N0", f'sql "{mutual}"')
+    return ("search school --limit 10", f"neuron {report.model}/L0N0", "compare", 'sql "select * from scaling"')
 
 
 def _option(path: Path) -> str:

@@ -21,6 +21,9 @@ _CONFIGURED = (
     "context_length",
     "has_parallel_residual",
 )
+FOUND = ("run_key", "job_version", "parameters", "dtype")
+"""What is looked up of a finished run."""
+
 _LIBRARIES = ("neurothek", "torch", "transformers", "tokenizers", "duckdb", "polars", "numpy")
 
 
@@ -74,18 +77,26 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     Raises:
         ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
     """
-    missing = []
-    for identity in identities:
-        earlier = _finished(warehouse, identity)
-        if earlier is None or earlier["job_version"] < identity.version:
-            missing.append(identity)
-        elif earlier["run_key"] != identity.key:
-            if not force:
-                raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
-            missing.append(identity)
-        elif not _has_its_files(warehouse, identity.key):
-            missing.append(identity)
-    return missing
+    return [
+        one
+        for one in identities
+        if is_missing(_finished(warehouse, one), one, force=force) or not _has_its_files(warehouse, one.key)
+    ]
+
+
+def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, force: bool) -> bool:
+    """Whether a run is to be measured, for what the warehouse holds in its place: a row of `FOUND`, or nothing.
+
+    Raises:
+        ParametersDiffer: that has other parameters, and `force` is off.
+    """
+    if earlier is None or earlier["job_version"] < identity.version:
+        return True
+    if earlier["run_key"] == identity.key:
+        return False
+    if not force:
+        raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
+    return True
 
 
 def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
@@ -152,7 +163,7 @@ def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | N
         rows = connection.execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
     if not rows:
         return None
-    return dict(zip(("run_key", "job_version", "parameters", "dtype"), rows[0], strict=True))
+    return dict(zip(FOUND, rows[0], strict=True))
 
 
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:

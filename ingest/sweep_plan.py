@@ -12,9 +12,9 @@ from ingest.footprints import Extent, Footprint, footprint, numbers_at_work
 from ingest.sweep import Order
 
 # Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
-_PROCESS_BYTES = 128 << 20
+PROCESS_BYTES = 128 << 20
 # Beyond so many times what is needed, freed memory need not go back to the system at once.
-_ROOMY = 3
+ROOMY = 3
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
         DiskTooSmall: what they stage does not fit on the disk.
     """
     takes = {job: footprint(job, shape, None) for job in jobs}
-    needed = {job: _PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
+    needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
     for job, size in needed.items():
         if size > budget.memory_bytes:
             raise JobMemoryTooSmall(job, size, budget.memory_bytes)
@@ -139,7 +139,7 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
     if budget.staging is not None and 2 * growth > budget.free_bytes:
         raise DiskTooSmall(budget.staging, 2 * growth, budget.free_bytes)
     memory = max(needed.values(), default=0)
-    return WeightsPlan(budget.memory_bytes < _ROOMY * memory, memory, 2 * growth, growth)
+    return WeightsPlan(budget.memory_bytes < ROOMY * memory, memory, 2 * growth, growth)
 
 
 def _rows_bytes(jobs: Sequence[Footprint], shape: Shape) -> int:
@@ -195,7 +195,7 @@ def _first_that_fits(plans: Sequence[SweepPlan], budget: Budget) -> SweepPlan:
             raise DiskTooSmall(budget.staging, min(found.disk_bytes for found in in_memory), budget.free_bytes)
         in_memory = on_disk
     chosen = in_memory[0]
-    return replace(chosen, is_tight=budget.memory_bytes < _ROOMY * chosen.memory_bytes)
+    return replace(chosen, is_tight=budget.memory_bytes < ROOMY * chosen.memory_bytes)
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class _Asked:
             order=order,
             is_resident=is_resident,
             is_tight=False,
-            memory_bytes=_PROCESS_BYTES + max(sweeping + weights, measured),
+            memory_bytes=PROCESS_BYTES + max(sweeping + weights, measured),
             disk_bytes=self._disk_bytes(order),
             growth_bytes=self._growth_bytes(),
             why=why,

@@ -206,4 +206,4 @@ def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> Non
     else:
         with ctx.obj.reader() as connection:
             frame = listing.runs(connection, staged)
-    show_frame(frame, output_format, columns=listing.RUNS_TABLE)
+    show_frame(frame, output_format, columns=listing.runs_table(frame))

@@ -19,6 +19,7 @@ RUN_COLUMNS: Mapping[str, pl.DataType] = {
     "model": TEXT,
     "job": TEXT,
     "corpus": TEXT,
+    "other_model": TEXT,
     "state": TEXT,
     "started_at": TIME,
     "finished_at": TIME,
@@ -33,7 +34,7 @@ RUN_COLUMNS: Mapping[str, pl.DataType] = {
 
 MODELS_TABLE = ("model", "size", "n_layers", "n_neurons", "corpus", "n_tokens_seen", "jobs")
 CORPORA_TABLE = ("corpus", "n_tokens", "n_sequences", "sequence_length", "domains", "models", "tokenizer")
-RUNS_TABLE = ("model", "job", "corpus", "state", "finished_at", "n_rows", "dtype")
+RUNS_TABLE = ("model", "job", "other_model", "corpus", "state", "finished_at", "n_rows", "dtype")
 
 
 def models(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
@@ -58,6 +59,12 @@ def runs(connection: duckdb.DuckDBPyConnection | None, staged: Iterable[Mapping[
         return waiting
     published = run(connection, "select *, null::varchar as problem from runs order by finished_at desc, run_id desc")
     return pl.concat([waiting.sort("started_at", descending=True), conform(published, RUN_COLUMNS)])
+
+
+def runs_table(runs: pl.DataFrame) -> list[str]:
+    """The columns that people read: the other model only where some run has one."""
+    has_pairs = runs.get_column("other_model").null_count() < runs.height
+    return [name for name in RUNS_TABLE if name != "other_model" or has_pairs]
 
 
 def views() -> pl.DataFrame:
@@ -85,7 +92,9 @@ def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
 
 
 def _staged_row(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    copied: Sequence[str] = ("model", "job", "corpus", "state", "dtype", "job_version", "run_key", "problem")
+    copied: Sequence[str] = (
+        *("model", "job", "corpus", "other_model", "state", "dtype", "job_version", "run_key", "problem"),
+    )
     return {
         **dict.fromkeys(RUN_COLUMNS),
         **{name: manifest.get(name) for name in copied},

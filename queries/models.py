@@ -46,3 +46,14 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
         if name not in known:
             raise UnknownModel(name, list(known))
     return [model for name, model in known.items() if not names or name in names]
+
+
+def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    """Names of the other models with the tokenizer of the model `name`, smallest first.
+
+    Raises:
+        UnknownModel: there is no such model.
+    """
+    (own,) = choose_models(connection, [name])
+    models = choose_models(connection)
+    return [model.name for model in models if model.tokenizer_id == own.tokenizer_id and model.name != name]

@@ -92,7 +92,7 @@ class NeuronPage:
         triggers: which n-grams it answers, and whether it is a detector of them.
         pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`; about
             the model's shown corpus, like `facts`.
-        relatives: who is like it: its cluster and its nearest neighbours.
+        relatives: who is like it: its cluster, its nearest neighbours, and its counterparts in other models.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that somebody finds none.
         limit: how many tokens of a side the page shows; `tokens` has all.
@@ -223,6 +223,7 @@ class NeuronPage:
             "cluster": self.relatives.cluster,
             "mates": self.relatives.mates,
             "neighbours": self.relatives.neighbours,
+            "counterparts": self.relatives.counterparts,
             "annotations": self.annotations,
         }
 

@@ -1,4 +1,4 @@
-"""Who is like one neuron: those of its cluster, and those whose value vectors point most nearly the same way."""
+"""Who is like one neuron: of its cluster, by the direction of its value vector, and by its tokens in other models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import DOUBLE, SMALL, TEXT
+from catalog.table import DOUBLE, FLAG, SMALL, TEXT
 from queries.sections import Section
 from queries.statement import ask_records, framed
 
@@ -22,20 +22,38 @@ NEIGHBOUR_COLUMNS: Mapping[str, pl.DataType] = {
     "cosine": DOUBLE,
     "top_tokens": pl.List(TEXT),
 }
+COUNTERPART_COLUMNS: Mapping[str, pl.DataType] = {
+    "other_model": TEXT,
+    "rank": SMALL,
+    "address": TEXT,
+    "overlap": DOUBLE,
+    "null_99": DOUBLE,
+    "is_beyond_null": FLAG,
+    "is_mutual": FLAG,
+    "top_tokens": pl.List(TEXT),
+}
+
+
+COUNTERPARTS_REMARK = (
+    "overlap: of the lists of tokens, 1 where they are equal; null_99: what 99% of random vectors do not exceed;"
+    " is_mutual: each is the other's first"
+)
 
 
 @dataclass(frozen=True)
 class Relatives:
-    """The relatives of one neuron; empty where its model was not clustered.
+    """The relatives of one neuron; empty where its model was not clustered, or not compared with others.
 
     Attributes:
         mates: the other neurons of its cluster, nearest to the cluster's centre first.
         neighbours: the neurons of largest cosine in the whole model.
+        counterparts: the best neurons of other models, with the columns of `COUNTERPART_COLUMNS`.
         cluster: its row of the view `clusters_summary`, in the shown clustering; None before there is one.
     """
 
     mates: pl.DataFrame
     neighbours: pl.DataFrame
+    counterparts: pl.DataFrame
     cluster: Mapping[str, Any] | None
 
     def sentence(self) -> str:
@@ -51,13 +69,19 @@ class Relatives:
         return f"In {named}: {self.cluster['size']:,} neurons {where}, {cohesion}."
 
     def sections(self, limit: int) -> list[Section]:
-        """Both tables, where there is something in them."""
+        """All tables, where there is something in them."""
         found = []
         if not self.mates.is_empty():
             remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
             found.append(Section("others of its cluster", self.mates.head(limit), remark))
         if not self.neighbours.is_empty():
             found.append(Section("nearest value vectors", self.neighbours.head(limit)))
+        if not self.counterparts.is_empty():
+            # The rank within a model is the order of the rows, and the model stands in the address.
+            columns = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
+            found.append(
+                Section("counterparts in other models", self.counterparts.select(columns), COUNTERPARTS_REMARK)
+            )
         return found
 
 
@@ -67,7 +91,8 @@ def neuron_relatives(
     """Of the neuron with these parameters, whose row of the view `neurons` is `facts`."""
     neighbours = framed(ask_records(connection, "neuron_neighbours", parameters), NEIGHBOUR_COLUMNS)
     place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
+    counterparts = framed(ask_records(connection, "neuron_counterparts", parameters), COUNTERPART_COLUMNS)
     # Without a clustering both are null, which equals nothing: no rows.
     clusters = ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place})
     mates = ask_records(connection, "neuron_mates", {**parameters, **place})
-    return Relatives(framed(mates, MATE_COLUMNS), neighbours, clusters[0] if clusters else None)
+    return Relatives(framed(mates, MATE_COLUMNS), neighbours, counterparts, clusters[0] if clusters else None)

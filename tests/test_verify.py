@@ -11,7 +11,7 @@ from catalog.maintenance import ModelUnknown
 from catalog.tables import FACTS, JOB_TABLES
 from catalog.verification import Agreement, NothingToVerify
 from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.jobs.registry import NAMES
+from ingest.jobs.registry import NAMES, PAIR_NAMES
 from ingest.live_verify import Skipped
 from ingest.request import DEFAULT_BATCH_TOKENS
 from neurothek import Neurothek
@@ -45,12 +45,13 @@ TAMPERING = {
     "clusterings": "n_clusters = n_clusters + 50",
     "clusters": "cluster_id = cluster_id + 1",
     "neighbours": "other_neuron = other_neuron + 1",
+    "counterparts": "overlap = overlap * 0.99",
     "controls": "score_mean = score_mean + 0.01",
     "norm_overlaps": "n = n + 50",
     "coherences": "coherence = coherence + 0.01",
     "control_coherences": "coherence = coherence + 0.01",
 }
-FILLED = [table.name for job in NAMES for table in JOB_TABLES[job] if table.is_repeatable]
+FILLED = [table.name for job in (*NAMES, *PAIR_NAMES) for table in JOB_TABLES[job] if table.is_repeatable]
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +59,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("verify")
     corpora = ingests.write_corpus(folder)
     model = build(folder / "tiny", "opt", d_ffn=24)
-    build(folder / "other", "opt", d_ffn=24, seed=7)
+    other = build(folder / "other", "opt", d_ffn=24, seed=7)
     asked = ingests.request(corpora, jobs=tuple(NAMES), batch_tokens=DEFAULT_BATCH_TOKENS)
-    ingests.measure(ingests.open_warehouse(folder / "w.duckdb"), model, asked)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    ingests.measure(warehouse, model, asked)
+    ingests.measure(warehouse, other, ingests.request((), jobs=("projections",)))
+    ingests.compare(warehouse, "tiny", "other")
     return folder
 
 
@@ -81,7 +85,8 @@ def test_what_was_measured_agrees_in_every_bit(door: Neurothek) -> None:
     agreements = [part for part in found if isinstance(part, Agreement)]
     assert [part.table for part in agreements if part.n_equal != part.n_rows or part.n_different] == []
     with door.reader() as connection:
-        counts = {name: connection.execute(f"select count(*) from store.{name}").fetchall()[0][0] for name in FILLED}
+        query = "select count(*) from store.{} where model_id = 0"
+        counts = {name: connection.execute(query.format(name)).fetchall()[0][0] for name in FILLED}
     # Every layer was asked for, so every row was measured again.
     assert {part.table: part.n_rows for part in agreements} == counts
 

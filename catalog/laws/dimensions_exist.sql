@@ -14,6 +14,7 @@ select 'run ' || run_id as place from store.runs
 where
     model_id not in (select model_id from store.models)
     or (corpus_id is not null and corpus_id not in (select corpus_id from store.corpora))
+    or (other_model_id is not null and other_model_id not in (select model_id from store.models))
 union all
 select 'tokenizer ' || tokenizers.tokenizer_id as place
 from store.tokenizers as tokenizers

@@ -13,11 +13,12 @@ from dashboards.neuron_figure import position_profile
 from dashboards.page import answer, asked, heading, missing, pick_corpus, remember, theme
 from dashboards.text import places_html, plain, tables_html
 from queries.addresses import find_neuron
-from queries.models import KnownModel, choose_models
+from queries.models import KnownModel, choose_models, models_alike
 from queries.neuron import NeuronPage, neuron_page
 
 MOST_BARS = 20
 MOST_TRIGGERS = 5
+COUNTERPARTS = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
 _PROFILE_HEIGHT = 200
 
 
@@ -38,6 +39,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _triggers(page)
         _places(page)
     _relatives(page)
+    _counterparts(connection, page, neuron.model)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
@@ -152,6 +154,29 @@ def _relatives(page: NeuronPage) -> None:
         if not frame.is_empty():
             st.subheader(title, anchor=False)
             tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
+
+
+def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
+    """Its best in other models, a row each, and the way to all that are alike."""
+    others = models_alike(connection, model)
+    if not others:
+        return
+    st.subheader("Counterparts in other models", anchor=False)
+    found = page.relatives.counterparts
+    if found.is_empty():
+        st.caption("This model was not compared with another yet. For the best five of every neuron:")
+        st.code(f"neurothek ingest --job counterparts {model} {others[-1]}", language="sh", wrap_lines=True)
+    else:
+        tables.link_to_neurons(found, COUNTERPARTS, key="counterparts", height=420)
+        st.caption(
+            "Neurons whose lists of tokens overlap most with its own, five of each model. Random: what 99% of random "
+            "vectors do not exceed with their best; mutual: each of the two is the other's first. Ours."
+        )
+    st.page_link(
+        "views/search.py",
+        label="Search the other models for neurons alike",
+        query_params={"like": page.address, "models": ",".join(others)},
+    )
 
 
 answer(show)

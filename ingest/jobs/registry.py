@@ -8,6 +8,7 @@ from ingest.jobs.activity import ActivityJob
 from ingest.jobs.clusters import ClustersJob
 from ingest.jobs.contexts import ContextsJob
 from ingest.jobs.controls import ControlsJob
+from ingest.jobs.counterparts import CounterpartsJob
 from ingest.jobs.events import EventsJob
 from ingest.jobs.ngrams import NgramsJob
 from ingest.jobs.positions import PositionsJob
@@ -18,7 +19,10 @@ from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 
 NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events", "shortcuts")
-"""The names of all jobs."""
+"""The names of all jobs on one model."""
+
+PAIR_NAMES = (CounterpartsJob.name,)
+"""The names of the jobs on two."""
 
 OF_MASKED = ("projections", "clusters")
 """Those that a model which fills in masked tokens can be asked for: the others need one that says the next token."""

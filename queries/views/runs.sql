@@ -7,6 +7,7 @@
 --   model: Name of the model.
 --   job: Name of the job.
 --   corpus: Name of the corpus; null for jobs that read only weights.
+--   other_model: Name of the model that it was compared with; null for jobs about one model.
 --   state: published.
 --   started_at: When the first part of the run began (UTC).
 --   finished_at: When its last part was measured (UTC).
@@ -21,6 +22,7 @@ select
     models.name as model,
     runs.job,
     corpora.name as corpus,
+    other_models.name as other_model,
     'published' as state,
     runs.started_at,
     runs.finished_at,
@@ -33,3 +35,4 @@ select
 from store.runs as runs
 inner join store.models as models on models.model_id = runs.model_id
 left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+left join store.models as other_models on other_models.model_id = runs.other_model_id

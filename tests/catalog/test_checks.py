@@ -18,6 +18,7 @@ from catalog.warehouse import Warehouse
 from ingest.jobs.registry import NAMES as JOBS
 from queries import views
 from queries.annotations import annotate as publish
+from ingest.jobs.registry import PAIR_NAMES
 from tests.support import ingests
 from tests.support.models import build
 
@@ -33,6 +34,8 @@ DAMAGE = {
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
+    "counterparts are ranked": "update store.counterparts set is_mutual = not is_mutual where rowid = 0",
+    "counterparts overlap as their lists": "update store.counterparts set overlap = overlap * 0.999 where rowid = 0",
     "dimensions exist": "update store.models set tokenizer_id = 77",
     "events are their examples": "update store.events set layer = layer + 1 where rowid = 0",
     "every neuron is measured": "update store.projections set neuron = 99999 where rowid = 0",
@@ -87,7 +90,7 @@ MORE_DAMAGE = {
 }
 """Other ways to break the laws of what people write, which no job's tests go through."""
 
-FILLED = {table.name for job in JOBS for table in JOB_TABLES[job]}
+FILLED = {table.name for job in (*JOBS, *PAIR_NAMES) for table in JOB_TABLES[job]}
 UNFILLED = {table.name for table in FACTS} - FILLED
 
 
@@ -105,6 +108,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         model = build(folder / name, "opt", d_ffn=24, seed=seed)
         ingests.measure(warehouse, model, ingests.request(corpora, jobs=tuple(JOBS)))
     publish(warehouse, ANNOTATIONS, annotator="anna")
+    ingests.compare(warehouse, "tiny", "other")
     return warehouse
 
 

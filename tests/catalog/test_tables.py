@@ -38,7 +38,7 @@ def test_the_sql_schema_declares_the_same_columns(table: Table, schema: duckdb.D
     types = {name: kind for name, kind, _ in found}
     assert {name: DUCKDB_TYPES[kind] for name, kind in table.columns.items()}.items() <= types.items()
     extra = set(types) - set(table.columns)
-    allowed = {*table.ids, "run_id", "tokenizer_id", "model_id", "corpus_id"}
+    allowed = {*table.ids, "run_id", "tokenizer_id", "model_id", "corpus_id", "other_model_id"}
     assert extra <= allowed
     assert ("run_id" in extra) == (table.is_fact or table.name == "runs")
     nullable = {name for name, _, is_nullable in found if is_nullable and name in table.columns}

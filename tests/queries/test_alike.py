@@ -1,6 +1,5 @@
 """Neurons that do alike, against a loop over all pairs of lists."""
 
-import math
 import re
 
 import duckdb
@@ -10,21 +9,13 @@ from queries import errors
 from queries.alike import COLUMNS, alike
 from queries.question import Question
 from tests.queries.test_search import lists_of
+from tests.support import overlaps
 from tests.support.warehouse import MODELS, Neuron, address, neurons_of
 
 
 def overlap(one: Neuron, other: Neuron) -> float:
-    """Weighted Jaccard of the two sides' lists, from the definition: sum of minima over sum of maxima."""
-    smaller = larger = 0.0
-    for side in ("promoted", "suppressed"):
-        weights = [
-            {token: 1 / math.log2(1 + rank) for rank, token in enumerate(lists_of(neuron)[side], start=1)}
-            for neuron in (one, other)
-        ]
-        for token in set(weights[0]) | set(weights[1]):
-            pair = [weight.get(token, 0.0) for weight in weights]
-            smaller, larger = smaller + min(pair), larger + max(pair)
-    return smaller / larger
+    mine, theirs = ([lists_of(neuron)[side] for side in ("promoted", "suppressed")] for neuron in (one, other))
+    return overlaps.overlap(overlaps.weigh(mine), overlaps.weigh(theirs))
 
 
 @pytest.mark.parametrize("neuron", [(0, 0, 0), (1, 2, 3), (3, 1, 1), (4, 0, 0)])

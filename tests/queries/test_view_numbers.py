@@ -72,8 +72,10 @@ def test_measured_corpora_show_the_pinned_else_the_longest(full: duckdb.DuckDBPy
 def test_models(full: duckdb.DuckDBPyConnection) -> None:
     rows = by_key(full, "models", "model")
     assert {name: row["size"] for name, row in rows.items()} == {plan.name: plan.size for plan in MODELS}
-    assert rows["tiny-1m"]["jobs"] == ["activity", "clusters", "contexts", "controls", "positions", "projections"]
-    assert rows["weights-only"]["jobs"] == ["clusters", "projections"]
+    assert rows["tiny-1m"]["jobs"] == [
+        *("activity", "clusters", "contexts", "controls", "counterparts", "positions", "projections"),
+    ]
+    assert rows["weights-only"]["jobs"] == ["clusters", "counterparts", "projections"]
     assert rows["weights-only"]["corpus"] is None
     assert rows["tiny-2m"]["corpus"] == "long"
     assert rows["tiny-1m"]["tokens_per_parameter"] == pytest.approx(20_000_000 / 1_100_000, rel=CLOSE)

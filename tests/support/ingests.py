@@ -12,8 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from catalog.progress import Silent
 from catalog.warehouse import Warehouse
-from ingest import builtin, pipeline
+from ingest import builtin, pairs, pipeline
+from ingest.comparing import PairReport, compare_pair
 from ingest.pipeline import ModelReport, ingest_model
 from ingest.request import IngestRequest, ModelSource, TextRequest
 from ingest.sweep import Order
@@ -80,6 +82,13 @@ def request(corpora: tuple[str, ...], *, text: dict[str, Any] | None = None, **f
 def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> ModelReport:
     """Measure one model, given as on the command line."""
     return ingest_model(warehouse, asked, ModelSource.parse(str(model)))
+
+
+def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:
+    """Find the counterparts between models of the warehouse, given as on the command line."""
+    asked = IngestRequest(**{"jobs": (pairs.JOB,), "device": "cpu", **fields})
+    found = pairs.asked_models(warehouse, asked, models)
+    return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
 
 
 def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False) -> None:

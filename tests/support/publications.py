@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from catalog.publish import CorpusRecord, FinishedRun, ModelRecord, Publication, publish
+from catalog.publish import CorpusRecord, FinishedRun, ModelRecord, PairedRun, Publication, publish, publish_pair
 from catalog.staging import RunManifest, now, staged_run
 from catalog.tables import (
     ACTIVITY,
@@ -19,6 +19,7 @@ from catalog.tables import (
     CONTROL_COHERENCES,
     CONTROLS,
     CORPORA,
+    COUNTERPARTS,
     MODELS,
     NEIGHBOURS,
     NGRAM_SPECTRUM,
@@ -37,6 +38,7 @@ from catalog.tables import (
     Table,
 )
 from catalog.warehouse import Warehouse
+from tests.support import overlaps
 
 N_LAYERS, D_FFN, VOCAB, K = 2, 6, 20, 4
 WHEN = datetime(2026, 1, 2, 3, 4, 5)
@@ -282,3 +284,40 @@ def publish_everything(warehouse: Warehouse, *, seed: int = 0) -> None:
     publish_job(warehouse, "positions", positions_frames(), text=corpus())
     publish_job(warehouse, "clusters", clusters_frames())
     publish_job(warehouse, "controls", controls_frames(), text=corpus())
+
+
+def counterparts_frame(one: Mapping[str, pl.DataFrame], other: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The counterparts of the first model's neurons, whose projections are given, among the second's."""
+    found = overlaps.counterparts(*(_lists(frames["projections"]) for frames in (one, other)))
+    rows = [
+        {"layer": layer, "neuron": neuron, "rank": rank, "null_99": 0.25} | row
+        for (layer, neuron, rank), row in found.items()
+    ]
+    return frame(COUNTERPARTS, rows)
+
+
+def _lists(projections: pl.DataFrame) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
+    return {
+        (row["layer"], row["neuron"]): (row["top_token_ids"], row["bottom_token_ids"])
+        for row in projections.iter_rows(named=True)
+    }
+
+
+def publish_counterparts(
+    warehouse: Warehouse, one: str, other: str, *, seeds: tuple[int, int], key: str = "pair"
+) -> dict[str, int]:
+    """The counterparts of two models whose projections were made by these seeds and published by `publish_job`."""
+    frames = dict(zip((one, other), map(weights_frames, seeds), strict=True))
+    runs = []
+    for model, against in ((one, other), (other, one)):
+        run_key = f"{key}-{model}-{against}"
+        manifest = RunManifest(run_key, "counterparts", 1, model, None, {}, "float32", now(), other_model=against)
+        with staged_run(warehouse.staging, manifest) as staged:
+            staged.write("all", {"counterparts": counterparts_frame(frames[model], frames[against])})
+            files = {"counterparts": [staged.path("all", "counterparts")]}
+            run = FinishedRun(run_row("counterparts", key=run_key), files, needs_corpus=False)
+            runs.append((staged, PairedRun(model, against, f"projections-{model}", run)))
+    written = publish_pair(warehouse, *(run for _, run in runs))
+    for staged, _ in runs:
+        staged.discard()
+    return written

@@ -19,6 +19,7 @@ import duckdb
 
 from queries import views
 from tests.support.annotations import annotation_rows
+from tests.support.overlaps import counterparts
 from tests.support.profiles import by_the_definition
 from tests.support.relatives import Plane
 
@@ -78,6 +79,9 @@ LENGTH = 49
 POSITION_SEQUENCES: tuple[dict[str, int], ...] = ({"prose": 150, "code": 110}, {"prose": 120}, {"prose": 10, "code": 9})
 """How many such sequences each corpus has by domain; the last has too few."""
 
+COMPARED = ((0, 1), (0, 4))
+"""Pairs of models whose counterparts were found."""
+
 BOS: tuple[int | None, int | None] = (0, None)
 DEAD: frozenset[Neuron] = frozenset({(0, 0, 3), (0, 1, 4), (1, 0, 5), (1, 2, 1), (2, 0, 5)})
 PROVABLY_DEAD: frozenset[Neuron] = frozenset({(0, 1, 4), (1, 2, 1)})
@@ -123,6 +127,9 @@ def hand_made() -> Measurements:
             _add_positions(data, model_id, plan, corpus_id)
         _add_relatives(data, model_id, plan)
         _choose_corpus(data, model_id, plan)
+    for model_id, other_id in COMPARED:
+        _add_counterparts(data, model_id, other_id)
+        _add_counterparts(data, other_id, model_id)
     for model_id, plan in enumerate(MODELS):
         _add_facts(data, model_id, plan)
     # Of all but the last model.
@@ -285,7 +292,15 @@ def _add_model(data: Measurements, model_id: int, plan: ModelPlan) -> None:
         data.rows["pins"].append({"model_id": model_id, "corpus_id": plan.pinned})
 
 
-def _add_run(data: Measurements, model_id: int, job: str, corpus_id: int | None, plan: ModelPlan) -> int:
+def _add_run(
+    data: Measurements,
+    model_id: int,
+    job: str,
+    corpus_id: int | None,
+    plan: ModelPlan,
+    *,
+    other_model_id: int | None = None,
+) -> int:
     run_id = len(data.rows["runs"])
     rule = {} if corpus_id is None else {"activation_rule": "m != 0" if plan.is_relu else "m > 0"}
     data.rows["runs"].append(
@@ -296,6 +311,7 @@ def _add_run(data: Measurements, model_id: int, job: str, corpus_id: int | None,
             "job_version": 1,
             "model_id": model_id,
             "corpus_id": corpus_id,
+            "other_model_id": other_model_id,
             "parameters": json.dumps({"k": 50} if corpus_id is None else rule),
             "dtype": "float32",
             "started_at": datetime(2026, 1, 1, 12, run_id),
@@ -487,6 +503,30 @@ def _add_relatives(data: Measurements, model_id: int, plan: ModelPlan) -> None:
         if number == 0:
             data.rows["norm_overlaps"] += [row | run for row in mine.overlap_rows()]
             data.rows["controls"] += [row | run for row in mine.control_rows()]
+
+
+def made_up_null(model_id: int, layer: int) -> float:
+    """What random vectors of a layer are said to reach: a number that some overlaps exceed."""
+    return 0.25 + layer / 16 + model_id / 64
+
+
+def _add_counterparts(data: Measurements, model_id: int, other_id: int) -> None:
+    run_id = _add_run(data, model_id, "counterparts", None, MODELS[model_id], other_model_id=other_id)
+    one, other = (_lists(data, number) for number in (model_id, other_id))
+    for (layer, neuron, rank), found in counterparts(one, other).items():
+        data.rows["counterparts"].append(
+            {"model_id": model_id, "layer": layer, "neuron": neuron, "other_model_id": other_id, "rank": rank}
+            | found
+            | {"null_99": made_up_null(model_id, layer), "run_id": run_id}
+        )
+
+
+def _lists(data: Measurements, model_id: int) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
+    return {
+        (row["layer"], row["neuron"]): (row["top_token_ids"], row["bottom_token_ids"])
+        for row in data.rows["projections"]
+        if row["model_id"] == model_id
+    }
 
 
 def _choose_corpus(data: Measurements, model_id: int, plan: ModelPlan) -> None:

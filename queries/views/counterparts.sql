@@ -1,0 +1,56 @@
+-- One row per neuron, other model and rank: the neurons of the other model that promote and suppress most of the same.
+-- Why: which neuron of a larger model, or of another seed, does this one's job. From: store.counterparts,
+-- store.neuron_facts. Source: ours; lists of tokens compared rank by rank, at most five for each neuron and a pair of
+-- models that was asked for. In small models under-trained tokens crowd the lists and everything overlaps: whether a
+-- counterpart says anything stands in is_beyond_null.
+-- key: model, layer, neuron, other_model, rank
+-- columns:
+--   model: Name of the model.
+--   layer: Layer, 0-based.
+--   neuron: Neuron within the layer, 0-based.
+--   address: Address of the neuron, e.g. opt-125m/L3N1702.
+--   depth: Relative depth of its layer.
+--   other_model: Name of the other model, which has the same tokenizer.
+--   rank: Place among its best in the other model, 1-based; ties by layer, then neuron.
+--   other_layer: Layer of the other model's neuron.
+--   other_neuron: The other model's neuron within its layer.
+--   other_address: Its address.
+--   other_depth: Relative depth of its layer.
+--   overlap: Weight that both give to the tokens of their lists over the weight that either gives; a token at rank r weighs 1 / log2(1 + r).
+--   null_99: Overlap that 99 percent of random vectors like the layer's value vectors do not exceed with their best neuron of the other model.
+--   is_beyond_null: Whether the overlap exceeds that.
+--   is_mutual: Whether each of the two is the other's first.
+--   top_tokens: Text of the first ten tokens that it promotes, best first.
+--   other_top_tokens: The same of the other model's neuron.
+--   bottom_tokens: Text of the first ten tokens that it suppresses, lowest first.
+--   other_bottom_tokens: The same of the other model's neuron.
+select
+    models.name as model,
+    found.layer,
+    found.neuron,
+    facts.address,
+    facts.depth,
+    other_models.name as other_model,
+    found.rank,
+    found.other_layer,
+    found.other_neuron,
+    others.address as other_address,
+    others.depth as other_depth,
+    found.overlap,
+    found.null_99,
+    found.overlap > found.null_99 as is_beyond_null,
+    found.is_mutual,
+    facts.top_tokens,
+    others.top_tokens as other_top_tokens,
+    facts.bottom_tokens,
+    others.bottom_tokens as other_bottom_tokens,
+from store.counterparts as found
+inner join store.models as models on models.model_id = found.model_id
+inner join store.models as other_models on other_models.model_id = found.other_model_id
+inner join store.neuron_facts as facts
+    on facts.model_id = found.model_id and facts.layer = found.layer and facts.neuron = found.neuron
+inner join store.neuron_facts as others
+    on
+        others.model_id = found.other_model_id
+        and others.layer = found.other_layer
+        and others.neuron = found.other_neuron
