@@ -16,9 +16,9 @@ from catalog.progress import Silent
 from catalog.tables import BY_NAME, FACTS, JOB_TABLES
 from catalog.warehouse import Warehouse
 from ingest.jobs.registry import NAMES as JOBS
+from ingest.jobs.registry import PAIR_NAMES
 from queries import views
 from queries.annotations import annotate as publish
-from ingest.jobs.registry import PAIR_NAMES
 from tests.support import ingests
 from tests.support.models import build
 
