@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,7 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     those of the other's job. It is no part of `--job all`.
     """
     run = _plan if options["plan"] else _ingest
-    ctx.exit(run(ctx, _request(options), models))
+    ctx.exit(run(ctx, (_request(options), models)))
 
 
 @click.command()
@@ -90,26 +91,32 @@ def demo(ctx: click.Context) -> None:
 
     jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
     request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=DEMO_TOKENS), examples=DEMO_EXAMPLES)
-    status = _ingest(ctx, request, minis.names())
+    pairs = IngestRequest(jobs=("counterparts",))
+    status = _ingest(ctx, (request, minis.names()), (pairs, minis.sizes()))
     if status == 0:
         comparison = ctx.obj.compare()
         show_tables(comparison.sections(), "table", comparison.data())
     ctx.exit(status)
 
 
-def _ingest(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] | list[str]) -> int:
-    from ingest.reports import ingest_all, print_report
+def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> int:
+    """Measure what is asked for, one request after the other unless a model fails, and report on all together."""
+    from ingest.reports import Outcome, ingest_all, print_report
 
+    outcomes: list[Outcome] = []
     with console_progress() as progress:
-        outcomes = ingest_all(ctx.obj.warehouse, request, models, progress=progress, announce=note)
+        for request, models in asked:
+            if all(outcome.problem is None for outcome in outcomes):
+                outcomes += ingest_all(ctx.obj.warehouse, request, models, progress=progress, announce=note)
     return print_report(
         outcomes, ctx.obj.path, say=note, complain=lambda text: click.echo(text, err=True), detail=detail
     )
 
 
-def _plan(ctx: click.Context, request: IngestRequest, models: tuple[str, ...] | list[str]) -> int:
+def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int:
     from ingest.reports import plan_all
 
+    request, models = asked
     with console_progress() as progress:
         return plan_all(
             ctx.obj.warehouse,

@@ -53,6 +53,10 @@ class Best:
         order = np.argsort(-shared, axis=1, kind="stable")[:, : self.places.shape[1]]
         return Best(np.take_along_axis(places, order, axis=1), np.take_along_axis(shared, order, axis=1))
 
+    def first(self) -> "Best":
+        """The best alone."""
+        return Best(self.places[:, :1], self.shared[:, :1])
+
     def part(self, number: int, size: int) -> "Best":
         """Of the neurons of one part, where they come in parts of one size."""
         own = slice(number * size, (number + 1) * size)
@@ -66,31 +70,41 @@ class Best:
 
 
 def best_of_each_other(
-    one: Int[np.ndarray, "n 2 k"], other: Int[np.ndarray, "m 2 other_k"], *, n_best: int
-) -> tuple[Best, Best]:
-    """For each neuron of either set the `n_best` of the other whose lists share most weight with its own.
+    one: Int[np.ndarray, "n 2 k"], *others: Int[np.ndarray, "_ 2 other_k"], n_best: int
+) -> list[tuple[Best, Best]]:
+    """For each neuron of a set the `n_best` of another whose lists share most weight with its own, and the reverse.
 
     Args:
         one: [n 2 k] ids of the tokens that each neuron promotes and suppresses, best first.
-        other: [m 2 other_k] likewise.
+        others: [m 2 other_k] likewise; with each of them it is compared by itself.
         n_best: how many are kept.
+
+    Returns:
+        For each of the others the best of it for `one`, and the best of `one` for it.
     """
-    forth, back = [], Best.none(len(other), n_best)
-    starts = range(0, len(other), BLOCK)
+    forth: list[list[Best]] = [[] for _ in others]
+    back = [Best.none(len(other), n_best) for other in others]
     for first in range(0, len(one), BLOCK):
-        listed = _Listed.of(one[first : first + BLOCK], width=other.shape[2])
+        listed = _Listed.of(one[first : first + BLOCK], width=others[0].shape[2])
+        for number, other in enumerate(others):
+            mine, theirs = _compared(listed, other, n_best)
+            forth[number].append(mine)
+            back[number] = back[number].or_later(theirs, first=first)
+    return [(Best.joined(mine), theirs) for mine, theirs in zip(forth, back, strict=True)]
 
-        def compare(start: int, listed: _Listed = listed) -> tuple[Best, Best]:
-            shared = torch.from_numpy(listed.shared_with(other[start : start + BLOCK]))
-            return _best_of_rows(shared.T, n_best), _best_of_rows(shared, n_best)
 
-        compared = mapped(compare, starts, device=torch.device("cpu"))
-        found = Best.none(len(one[first : first + BLOCK]), n_best)
-        for start, (mine, _) in zip(starts, compared, strict=True):
-            found = found.or_later(mine, first=start)
-        forth.append(found)
-        back = back.or_later(Best.joined([theirs for _, theirs in compared]), first=first)
-    return Best.joined(forth), back
+def _compared(listed: "_Listed", other: Int[np.ndarray, "m 2 other_k"], n_best: int) -> tuple[Best, Best]:
+    starts = range(0, len(other), BLOCK)
+
+    def compare(start: int) -> tuple[Best, Best]:
+        shared = torch.from_numpy(listed.shared_with(other[start : start + BLOCK]))
+        return _best_of_rows(shared.T, n_best), _best_of_rows(shared, n_best)
+
+    blocks = mapped(compare, starts, device=torch.device("cpu"))
+    mine = Best.none(listed.matrix.shape[1], n_best)
+    for start, (found, _) in zip(starts, blocks, strict=True):
+        mine = mine.or_later(found, first=start)
+    return mine, Best.joined([theirs for _, theirs in blocks])
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from ingest.jobs.counterparts import CounterpartsJob
 from ingest.measuring import free_bytes, staging_folder
 from ingest.overlaps import BLOCK, best_of_each_other
 from ingest.pairs import ListedModel, Pair
+from ingest.planning import in_gb, in_hours
 from ingest.request import IngestRequest
 from ingest.scoring import workspace_bytes
 from ingest.sweep_plan import PROCESS_BYTES, ROOMY
@@ -68,12 +69,15 @@ class PairPlan:
         """The plan as a person reads it."""
         entries = [
             ("pairs", f"{self.n_pairs:,} of neurons"),
-            ("memory", f"up to {_gb(self.memory_bytes)} of {_gb(self.allowed_bytes)} allowed"),
-            ("disk", f"up to {_gb(self.disk_bytes)} under {self.staging}, where {_gb(self.free_bytes)} are free"),
-            ("warehouse", f"about {_gb(self.growth_bytes)} more"),
+            ("memory", f"up to {in_gb(self.memory_bytes)} of {in_gb(self.allowed_bytes)} allowed"),
+            (
+                "disk",
+                f"up to {in_gb(self.disk_bytes)} under {self.staging}, where {in_gb(self.free_bytes)} are free",
+            ),
+            ("warehouse", f"about {in_gb(self.growth_bytes)} more"),
         ]
         if self.hours is not None:
-            entries.append(("time", f"about {_hours(self.hours)}, from a trial of {self.trial_seconds:.1f} seconds"))
+            entries.append(("time", f"about {in_hours(self.hours)}, from a trial of {self.trial_seconds:.1f} seconds"))
         head = f"{self.models[0]} and {self.models[1]}: counterparts"
         return [head, *(f"  {name:<14}{value}" for name, value in entries)]
 
@@ -126,11 +130,3 @@ def _some(lists: Int[np.ndarray, "n_layers d_ffn 2 k"]) -> Int[np.ndarray, "n 2 
     """[n 2 k] neurons from all layers, as many as are compared at once."""
     flat = lists.reshape(-1, *lists.shape[2:])
     return flat[:: math.ceil(len(flat) / BLOCK)]
-
-
-def _gb(size: int) -> str:
-    return f"{size / 1e9:.2f} GB"
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:.2f} hours" if hours >= 0.1 else f"{60 * hours:.1f} minutes"

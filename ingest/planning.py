@@ -76,9 +76,12 @@ class ModelPlan:
         takes = self.sweep or self.weights
         assert takes is not None
         entries = [
-            ("memory", f"up to {_gb(takes.memory_bytes)} of {_gb(self.memory_bytes)} allowed"),
-            ("disk", f"up to {_gb(takes.disk_bytes)} under {self.staging}, where {_gb(self.free_bytes)} are free"),
-            ("warehouse", f"about {_gb(takes.growth_bytes)} more"),
+            ("memory", f"up to {in_gb(takes.memory_bytes)} of {in_gb(self.memory_bytes)} allowed"),
+            (
+                "disk",
+                f"up to {in_gb(takes.disk_bytes)} under {self.staging}, where {in_gb(self.free_bytes)} are free",
+            ),
+            ("warehouse", f"about {in_gb(takes.growth_bytes)} more"),
         ]
         if self.sweep is not None:
             weights = "stay in memory" if self.sweep.is_resident else "are read layer by layer"
@@ -91,7 +94,7 @@ class ModelPlan:
             return f"not estimated for {', '.join(self.not_timed)}"
         tried = "products that were tried" if self.trial is None else f"a trial of {self.trial.seconds:.1f} seconds"
         left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
-        return f"about {_hours(self.hours)}, from {tried}{left_out}"
+        return f"about {in_hours(self.hours)}, from {tried}{left_out}"
 
 
 def plan_model(
@@ -158,9 +161,11 @@ def _estimated_hours(prepared: Prepared, extent: Extent | None, trial: Trial | N
     return seconds / 3600
 
 
-def _gb(size: int) -> str:
+def in_gb(size: int) -> str:
+    """A size as a plan says it."""
     return f"{size / 1e9:.2f} GB"
 
 
-def _hours(hours: float) -> str:
+def in_hours(hours: float) -> str:
+    """A time as a plan says it."""
     return f"{hours:.2f} hours" if hours >= 0.1 else f"{60 * hours:.1f} minutes"

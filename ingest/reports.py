@@ -125,7 +125,7 @@ def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
     done = [outcome.report for outcome in outcomes if outcome.report is not None]
     lines = [line for report in done for line in _lines(report)]
     if done:
-        lines += [f"the warehouse is {path}", *_next_steps(done[-1], path)]
+        lines += [f"the warehouse is {path}", *_next_steps(done, path)]
     return lines
 
 
@@ -213,7 +213,9 @@ def _remarks(report: ModelReport) -> list[str]:
     ]
 
 
-def _next_steps(report: Report, path: Path) -> list[str]:
+def _next_steps(done: Sequence[Report], path: Path) -> list[str]:
+    models = [report for report in done if isinstance(report, ModelReport)]
+    report = models[-1] if models else done[-1]
     here = "" if str(path) == (os.environ.get("NEUROTHEK_WAREHOUSE") or "neurothek.duckdb") else _option(path)
     commands = _examples(report)
     return ["try next:", *(f"  neurothek {command}{here}" for command in commands)]

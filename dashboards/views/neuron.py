@@ -167,7 +167,8 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
         st.caption("This model was not compared with another yet. For the best five of every neuron:")
         st.code(f"neurothek ingest --job counterparts {model} {others[-1]}", language="sh", wrap_lines=True)
     else:
-        tables.link_to_neurons(found, COUNTERPARTS, key="counterparts", height=420)
+        # A name of its own for each neuron: what was chosen on the page before is not chosen here.
+        tables.link_to_neurons(found, COUNTERPARTS, key=f"counterparts-{page.address}", height=420)
         st.caption(
             "Neurons whose lists of tokens overlap most with its own, five of each model. Random: what 99% of random "
             "vectors do not exceed with their best; mutual: each of the two is the other's first. Ours."

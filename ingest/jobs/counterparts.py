@@ -129,11 +129,11 @@ class CounterpartsJob:
 
     def compare(self, one: Side, other: Side, *, layer: int) -> Compared:
         """Compare one layer of the first model with all of the second, from either side."""
-        mine = one.neurons[layer]
-        forth, back = best_of_each_other(mine, other.all_neurons, n_best=self.n_best)
-        random_forth, _ = best_of_each_other(one.random[layer], other.all_neurons, n_best=1)
-        _, random_back = best_of_each_other(mine, other.all_random, n_best=1)
-        return Compared(forth, back, random_forth, random_back)
+        (forth, back), (_, random_back) = best_of_each_other(
+            one.neurons[layer], other.all_neurons, other.all_random, n_best=self.n_best
+        )
+        ((random_forth, _),) = best_of_each_other(one.random[layer], other.all_neurons, n_best=1)
+        return Compared(forth, back, random_forth, random_back.first())
 
     def layer_rows(
         self,
@@ -144,11 +144,11 @@ class CounterpartsJob:
         layer: int,
     ) -> pl.DataFrame:
         """Rows of `counterparts` for one layer alone, whose random vectors are `random`."""
-        side, other = Side(lists, random[None]), Side(others, others[:, :0])
-        best, _ = best_of_each_other(lists[layer], other.all_neurons, n_best=self.n_best)
-        compared, _ = best_of_each_other(random, other.all_neurons, n_best=1)
+        side, other = Side(lists, lists[:, :0]), Side(others, others[:, :0])
+        ((best, _),) = best_of_each_other(lists[layer], other.all_neurons, n_best=self.n_best)
+        ((compared, _),) = best_of_each_other(random, other.all_neurons, n_best=1)
         firsts = np.unique(best.places[:, 0][best.places[:, 0] >= 0])
-        back, _ = best_of_each_other(other.all_neurons[firsts], side.all_neurons, n_best=1)
+        ((back, _),) = best_of_each_other(other.all_neurons[firsts], side.all_neurons, n_best=1)
         first_back = np.full(len(other.all_neurons), -1)
         first_back[firsts] = back.places[:, 0]
         return self.rows(side, other, layer=layer, best=best, random=compared, first_back=first_back)

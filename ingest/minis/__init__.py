@@ -1,5 +1,6 @@
 """The trained models that ship with the package, each a folder of this one."""
 
+import json
 from pathlib import Path
 
 
@@ -13,3 +14,10 @@ def names() -> list[str]:
     """The names of the shipped models, sorted."""
     here = Path(__file__).parent
     return sorted(found.name for found in here.iterdir() if (found / "config.json").is_file())
+
+
+def sizes() -> list[str]:
+    """The names of those that differ in size alone: no other seeds, early checkpoints or changed architectures."""
+    here = Path(__file__).parent
+    configs = {name: json.loads((here / name / "config.json").read_text("utf-8")) for name in names()}
+    return [name for name, config in configs.items() if config["neurothek"]["variant"] is None]

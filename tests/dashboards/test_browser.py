@@ -25,6 +25,7 @@ NEURON = f"{LARGE}/L3N170"
 PAGES = {
     "compare": ("", {}),
     "search": ("search", {"words": "school university"}),
+    "alike": ("search", {"like": NEURON, "models": SMALL}),
     "neuron": ("neuron", {"neuron": NEURON}),
     "layer": ("layer", {"model": LARGE, "layer": "3"}),
     "model": ("model", {"model": LARGE}),
@@ -35,7 +36,7 @@ PAGES = {
     "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),
     "sql": ("sql", {"query": "from scaling_long limit 20"}),
 }
-TITLES = {"compare": "Compare sizes", **ADDRESSES, "neuron": NEURON}
+TITLES = {"compare": "Compare sizes", **ADDRESSES, "alike": "Search", "neuron": NEURON}
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,8 @@ def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
     outcomes = neurothek.open(path).ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None, None]
+    (pair,) = neurothek.open(path).ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")
+    assert pair.problem is None
     return path
 
 
@@ -200,10 +203,27 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
 def test_a_neighbour_is_followed(person: Visitor) -> None:
     person.open("neuron", neuron=NEURON)
     tables = person.page.get_by_test_id("stDataFrame")
-    tables.last.scroll_into_view_if_needed()
-    person.click_row(table=tables.count() - 1)
+    # The last is of counterparts in the other model.
+    person.click_row(table=tables.count() - 2)
     expect(person.page.locator("h1").first).not_to_have_text(NEURON)
     assert person.title().startswith(f"{LARGE}/")
+
+
+def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
+    person.open("neuron", neuron=NEURON)
+    tables = person.page.get_by_test_id("stDataFrame")
+    person.shoot("flow-6-counterparts")
+    person.click_row(table=tables.count() - 1)
+    expect(person.page.locator("h1").first).to_contain_text(f"{SMALL}/L")
+    back = person.title()
+    assert f"neuron={back}" in unquote(person.page.url)
+    person.page.get_by_role("link", name="Search the other models for neurons alike").click()
+    person.settle()
+    assert person.title() == "Search"
+    expect(person.page.get_by_text(f"neurons that share listed tokens with {back}")).to_be_visible()
+    person.shoot("flow-7-alike")
+    person.click_row()
+    expect(person.page.locator("h1").first).to_contain_text(f"{LARGE}/L")
 
 
 def test_a_model_published_meanwhile_is_there_after_a_reload(browser: Browser, demo_like: Path, tmp_path: Path) -> None:

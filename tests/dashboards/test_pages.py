@@ -134,6 +134,41 @@ def test_a_word_that_is_none_is_answered_as_text(page: Opener, full_path: Path) 
     assert r"\!\[x\]\(http" in opened.error[0].value
 
 
+def test_a_counterpart_is_a_way_into_the_other_model(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "neuron", neuron="tiny-1m/L0N1")
+    rows = table(opened, "null_99")
+    expected = [row for row in made.hand_made().rows["counterparts"] if (row["model_id"], row["layer"]) == (0, 0)]
+    expected = [row for row in expected if row["neuron"] == 1]
+    # The smaller of the two models comes first, and so does its best.
+    assert rows["overlap"].to_list() == [
+        row["overlap"] for other in (4, 1) for row in expected if row["other_model_id"] == other
+    ]
+    place = next(i for i, address in enumerate(rows["address"]) if address.startswith("tiny-2m/"))
+    opened.session_state["counterparts-tiny-1m/L0N1"] = {"selection": {"rows": [place], "columns": [], "cells": []}}
+    opened.run()
+    in_order(opened)
+    assert opened.title[0].value.replace("\\", "") == rows["address"][place]
+
+
+def test_where_no_models_were_compared_a_page_says_how_and_searches(page: Opener, weights_path: Path) -> None:
+    shown = text(page(weights_path, "neuron", neuron="tiny-1m/L0N1"))
+    assert "neurothek ingest --job counterparts tiny-1m tiny-2m-nopos" in shown
+    # A model whose tokens no other has is compared with none.
+    assert "counterparts" not in text(page(weights_path, "neuron", neuron="gelu-1m/L0N1"))
+
+
+def test_neurons_alike_are_searched(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "search", like="tiny-1m/L0N1", models="tiny-2m")
+    rows = table(opened, "overlap")
+    assert all(address.startswith("tiny-2m/") for address in rows["address"])
+    kept = [row for row in made.hand_made().rows["counterparts"] if row["other_model_id"] == 1]
+    best = max(row["overlap"] for row in kept if (row["layer"], row["neuron"]) == (0, 1))
+    assert rows["overlap"][0] == pytest.approx(best)
+    opened.text_input(key="like").set_value("tiny-1m/L0N99").run()
+    in_order(opened)
+    assert "there is no neuron" in text(opened)
+
+
 def test_a_neuron_shows_its_numbers_and_steps_to_the_next(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron="tiny-1m/L0N4")
     key = (0, 0, 4)

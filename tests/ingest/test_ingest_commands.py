@@ -130,11 +130,13 @@ def test_jobs_are_chosen_by_name(asked: list[Any], options: list[str], jobs: tup
 
 
 def test_the_demo_measures_the_family_that_ships(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minis, "names", lambda: ["mini-a", "mini-b"])
+    monkeypatch.setattr(minis, "names", lambda: ["mini-a", "mini-b", "mini-b-seed1"])
+    monkeypatch.setattr(minis, "sizes", lambda: ["mini-a", "mini-b"])
     monkeypatch.setattr(reports, "print_report", lambda *_, **__: 2)
     assert run("demo").exit_code == 2
-    ((_, request, models),) = asked
-    assert models == ["mini-a", "mini-b"]
+    (_, request, models), (_, compared, sizes) = asked
+    assert (models, sizes) == (["mini-a", "mini-b", "mini-b-seed1"], ["mini-a", "mini-b"])
+    assert compared == IngestRequest(jobs=("counterparts",))
     text = TextRequest(tokens_per_domain=DEMO_TOKENS)
     assert request == IngestRequest(
         jobs=(*DEFAULT_JOBS, "clusters", "controls", "events"), text=text, examples=DEMO_EXAMPLES

@@ -27,6 +27,7 @@ def losses(name: str) -> dict[str, tuple[float, float, float]]:
 def test_the_family_is_complete_and_small() -> None:
     assert minis.names() == sorted([*CHECKPOINTS, *FINISHED])
     assert minis.folder("mini-opt-66b") is None
+    assert minis.sizes() == ["mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"]
     sizes = [path.stat().st_size for name in minis.names() for path in shipped(name).iterdir()]
     assert max(sizes) <= 15 * 2**20
     assert sum(sizes) < 40_000_000

@@ -46,15 +46,16 @@ def test_the_best_equal_a_loop_from_either_side(
     n, m, k, other_k = sizes
     monkeypatch.setattr(overlaps, "BLOCK", block)
     one, other = lists(n, k, seed=1), lists(m, other_k, seed=2)
-    forth, back = best_of_each_other(one, other, n_best=5)
+    ((forth, back),) = best_of_each_other(one, other, n_best=5)
     assert_same(found(forth, k, other_k), by_loops(one, other, 5))
     assert_same(found(back, other_k, k), by_loops(other, one, 5))
 
 
 def test_an_overlap_is_the_same_from_either_side_in_every_bit() -> None:
     one, other = lists(60, 20, seed=3), lists(50, 20, seed=4)
-    forth, back = (best.overlaps(20, 20) for best in best_of_each_other(one, other, n_best=60))
-    there, here = (best.places for best in best_of_each_other(one, other, n_best=60))
+    (found,) = best_of_each_other(one, other, n_best=60)
+    forth, back = (best.overlaps(20, 20) for best in found)
+    there, here = (best.places for best in found)
     values = {(i, int(place)): forth[i, rank] for (i, rank), place in np.ndenumerate(there) if place >= 0}
     assert values == {(int(place), j): back[j, rank] for (j, rank), place in np.ndenumerate(here) if place >= 0}
     assert len(values) > 1000
@@ -63,7 +64,7 @@ def test_an_overlap_is_the_same_from_either_side_in_every_bit() -> None:
 def test_equal_lists_overlap_wholly_and_disjoint_ones_not_at_all() -> None:
     one = lists(5, 10, seed=5)
     other = np.concatenate([one[3:4], one[:1, ::-1], one[:1] + 100])
-    forth, back = best_of_each_other(one, other, n_best=3)
+    ((forth, back),) = best_of_each_other(one, other, n_best=3)
     assert (forth.places[3, 0], forth.overlaps(10, 10)[3, 0]) == (0, 1.0)
     assert back.places[0, 0] == 3
     # The third shares nothing with anybody: promoted is not suppressed, and other tokens are others.
@@ -71,11 +72,22 @@ def test_equal_lists_overlap_wholly_and_disjoint_ones_not_at_all() -> None:
     assert not (forth.places == 2).any()
 
 
+def test_each_of_several_is_compared_by_itself() -> None:
+    one, others = lists(20, 8, seed=9), [lists(n, 8, seed=n) for n in (7, 11)]
+    together = best_of_each_other(one, *others, n_best=4)
+    apart = [best_of_each_other(one, other, n_best=4)[0] for other in others]
+    for found, expected in zip(together, apart, strict=True):
+        for best, alone in zip(found, expected, strict=True):
+            assert np.array_equal(best.places, alone.places)
+            assert np.array_equal(best.shared, alone.shared)
+            assert np.array_equal(best.first().places[:, 0], alone.places[:, 0])
+
+
 def test_ties_go_to_the_earlier_place_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlaps, "BLOCK", 4)
     one = lists(3, 6, seed=6)
     other = np.concatenate([lists(2, 6, seed=7) + 100, one[:1], one[:1], lists(3, 6, seed=8) + 100, one[:1]])
-    forth, _ = best_of_each_other(one, other, n_best=3)
+    ((forth, _),) = best_of_each_other(one, other, n_best=3)
     assert forth.places[0].tolist() == [2, 3, 7]
 
 

@@ -110,7 +110,10 @@ class Visitor:
 
     def click_row(self, number: int = 0, *, table: int = 0) -> None:
         """Click the first cell of a table's row: cells are drawn on a canvas, so it is a place and no element."""
-        box = self.page.locator("[data-testid=stDataFrame] canvas").nth(table).bounding_box()
+        frame = self.page.get_by_test_id("stDataFrame").nth(table)
+        frame.scroll_into_view_if_needed()
+        # The second canvas of a table is its header.
+        box = frame.locator("canvas").first.bounding_box()
         assert box is not None
         self.page.mouse.click(box["x"] + 90, box["y"] + 36 + 33 * number + 16)
         self.settle()
