@@ -68,7 +68,7 @@ class ModelPlan:
 
     def _files(self) -> list[tuple[str, str]]:
         return [
-            ("files", f"{job}: up to {_gb(most)} under {self.staging} while it measures; {_gb(kept)} stay")
+            ("files", f"{job}: up to {in_gb(most)} under {self.staging} while it measures; {in_gb(kept)} stay")
             for job, (most, kept) in self.files.items()
         ]
 
