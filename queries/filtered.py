@@ -1,28 +1,51 @@
 """Our own questions with a person's condition on neurons in them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 from queries.errors import BadPredicate
 from queries.predicates import insert_predicate
+from queries.repeats import repeated
 from queries.sandbox import translated
 from queries.statement import records, statement
 from queries.views import view
 
+_CHOICE = re.compile(r"/\* where neurons are chosen \*/.*?/\* end of choice \*/", re.DOTALL)
+
 
 def filtered_records(
-    connection: duckdb.DuckDBPyConnection, name: str, where: str | None, parameters: Mapping[str, object]
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    where: str | None,
+    parameters: Mapping[str, object],
+    *,
+    each: Mapping[str, Sequence[object]] | None = None,
+    is_filtered: bool = True,
 ) -> list[dict[str, Any]]:
     """Rows of `statements/NAME.sql`, for the neurons that the condition `where` keeps.
+
+    Args:
+        connection: a reader.
+        name: the statement.
+        where: a person's condition, or None.
+        parameters: its values, of which it takes those that it names.
+        each: values for its repeated parts, see `repeated`.
+        is_filtered: whether anything is asked of the neurons; else the part that chooses them is left out.
 
     Raises:
         BadPredicate, UnknownColumn: the condition is not one expression over the columns of `neurons`.
     """
-    text = insert_predicate(statement(name), where, list(view("neurons").columns))
+    text, more = repeated(statement(name), each or {})
+    if not is_filtered:
+        text = _CHOICE.sub("", text)
+    text = insert_predicate(text, where, list(view("neurons").columns))
     try:
-        return records(connection, text, parameters)
+        (one,) = connection.extract_statements(text)
+        values = {key: value for key, value in {**parameters, **more}.items() if key in one.named_parameters}
+        return records(connection, text, values)
     except duckdb.Error as error:
         if where is None:
             raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -15,8 +16,9 @@ from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
 from queries.question import Question, Side
 from queries.ranges import layers_of
+from queries.rows import rows_of
 from queries.sections import Section
-from queries.statement import framed
+from queries.statement import ask_records, framed
 from queries.triggered import KEPT, triggered_neurons
 from queries.words import Term, find_terms, nearest_words
 
@@ -136,16 +138,42 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     parameters = _parameters(
         question, models, [*_sided(terms, question.side), *_sided(opposite, "suppressed")], banned, widened
     )
-    rows = filtered_records(connection, "search", question.where, parameters | _eligible(connection, question, models))
+    rows = filtered_records(
+        connection,
+        "search",
+        question.where,
+        parameters | _eligible(connection, question, models),
+        each={"token_id": sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})},
+        is_filtered=question.is_filtered,
+    )
     if not rows:
         _raise_if_split(connection, terms, tokenizer_ids)
     return SearchResult(
         question=question,
         terms=tuple(terms),
-        neurons=framed(rows, COLUMNS),
+        neurons=framed(_with_facts(connection, rows), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(question, models, [*terms, *opposite]), *_added(question, models, widened)),
     )
+
+
+def _with_facts(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with what stands beside a neuron that was found."""
+    if not rows:
+        return []
+    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
+    asked = {
+        "model_ids": [model_id for model_id, _, _ in neurons],
+        "layers": [layer for _, layer, _ in neurons],
+        "neurons": [neuron for _, _, neuron in neurons],
+        "listed_sides": [row["side"] for row in rows],
+    }
+    found = ask_records(connection, "search_facts", asked | rows_of(connection, neurons))
+    facts = {(row["model_id"], row["layer"], row["neuron"]): row for row in found}
+    told = [row | facts[neuron] for row, neuron in zip(rows, neurons, strict=True) if neuron in facts]
+    return [
+        row | {"neighbours": [token for token in row["first_tokens"] if token not in row["matched"]]} for row in told
+    ]
 
 
 def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
@@ -190,7 +218,7 @@ def _parameters(
     terms: Sequence[tuple[Term, Side]],
     banned: Sequence[Term],
     widened: Mapping[int, Sequence[Neighbour]],
-) -> dict[str, object]:
+) -> dict[str, Any]:
     layers = layers_of(question, models)
     words = list(dict.fromkeys((term.word, side) for term, side in terms))
     added = list(dict.fromkeys(one.word for found in widened.values() for one in found))
@@ -221,6 +249,8 @@ def _parameters(
         "word_numbers": [row[1] for row in asked],
         "part_numbers": [row[2] for row in asked],
         "token_ids": [row[3] for row in asked],
+        "first_model": min((model.model_id for model in models), default=0),
+        "last_model": max((model.model_id for model in models), default=0),
         "word_sides": [row[4] for row in asked],
         "first_layers": [layers[row[0]][0] for row in asked],
         "last_layers": [layers[row[0]][1] for row in asked],
@@ -231,7 +261,6 @@ def _parameters(
         "n_words": len(words),
         "min_count": question.min_count,
         "alive": question.alive,
-        "is_filtered": question.is_filtered,
         "limit": question.limit,
     }
 

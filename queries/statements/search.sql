@@ -1,4 +1,4 @@
--- The neurons that list the asked tokens, best first, with what matched.
+-- The neurons that list the asked tokens, best first, with what matched; search_facts says more of those found.
 -- A word asked of a model has parts; every part needs one of its tokens, and a part's best token counts.
 with asked as (
     select
@@ -45,6 +45,14 @@ wanted as (
     left join counts on counts.model_id = asked.model_id and counts.token_id = asked.token_id
     where $min_count = 0 or coalesce(counts.n_occurrences, 0) >= $min_count
 ),
+postings as materialized (
+    -- A query a token, see queries/repeats.py.
+    /* for each token_id */
+    select model_id, token_id, side, layer, neuron, rank, score, z_score,
+    from store.postings
+    where token_id = $token_id and model_id between $first_model and $last_model
+    /* end */
+),
 words as (
     select model_id, word_number, count(distinct part_number) as n_parts,
     from asked
@@ -64,30 +72,27 @@ hits as (
         postings.score::double as score,
         postings.z_score::double as z_score,
         case postings.side when 'promoted' then postings.z_score::double else -postings.z_score::double end as strength,
-    from store.postings as postings
+    from postings
     inner join wanted on wanted.model_id = postings.model_id and wanted.token_id = postings.token_id
     where
         wanted.side in ('both', postings.side)
         and postings.layer between wanted.first_layer and wanted.last_layer
 ),
-best as (
-    select *,
+strengths as (
+    select model_id, layer, neuron, word_number, part_number, max(strength) as strength,
     from hits
-    qualify row_number() over (
-        partition by model_id, layer, neuron, word_number, part_number
-        order by strength desc, rank, side, token_id
-    ) = 1
+    group by model_id, layer, neuron, word_number, part_number
 ),
 matched_words as (
     select
-        best.model_id,
-        best.layer,
-        best.neuron,
-        best.word_number,
-        sum(best.strength) as strength,
-    from best
-    inner join words on words.model_id = best.model_id and words.word_number = best.word_number
-    group by best.model_id, best.layer, best.neuron, best.word_number, words.n_parts
+        strengths.model_id,
+        strengths.layer,
+        strengths.neuron,
+        strengths.word_number,
+        sum(strengths.strength) as strength,
+    from strengths
+    inner join words on words.model_id = strengths.model_id and words.word_number = strengths.word_number
+    group by strengths.model_id, strengths.layer, strengths.neuron, strengths.word_number, words.n_parts
     having count(*) = words.n_parts
 ),
 sums as (
@@ -102,7 +107,7 @@ without as (
     from sums
     anti join (
         select postings.model_id, postings.layer, postings.neuron,
-        from store.postings as postings
+        from postings
         inner join banned on banned.model_id = postings.model_id and banned.token_id = postings.token_id
         where list_contains($sides::varchar[], postings.side)
     ) as unwanted
@@ -114,25 +119,24 @@ eligible as (
         unnest($eligible_layers::integer[]) as layer,
         unnest($eligible_neurons::integer[]) as neuron,
 ),
+-- Left out where nothing is asked of the neurons: millions are not looked through, and the view is not planned.
+/* where neurons are chosen */
 chosen as (
     select model, layer, neuron,
     from neurons
     where
         (/* the condition of --where */ true)
-        -- Millions of neurons are not looked through where nothing is asked of them.
-        and $is_filtered
         and (not $alive or n_active > 0)
 ),
+/* end of choice */
 kept as (
-    select model_id, layer, neuron, n_words, z_sum,
-    from without
-    where not $is_filtered
-    union all
     select without.model_id, without.layer, without.neuron, without.n_words, without.z_sum,
     from without
+    /* where neurons are chosen */
     inner join store.models as models on models.model_id = without.model_id
     inner join chosen
         on chosen.model = models.name and chosen.layer = without.layer and chosen.neuron = without.neuron
+    /* end of choice */
 ),
 found as materialized (
     select
@@ -151,35 +155,20 @@ found as materialized (
     where not $is_restricted or eligible.model_id is not null
     qualify place <= $limit
 ),
-facts as (
-    select
-        facts.model_id,
-        facts.layer,
-        facts.neuron,
-        facts.corpus_id,
-        facts.address,
-        facts.depth,
-        facts.n_active,
-        facts.n_positions,
-    from store.neuron_facts as facts
-    inner join found
-        on found.model_id = facts.model_id and found.layer = facts.layer and found.neuron = facts.neuron
+best as (
+    select hits.*,
+    from hits
+    semi join found
+        on found.model_id = hits.model_id and found.layer = hits.layer and found.neuron = hits.neuron
+    inner join matched_words
+        on matched_words.model_id = hits.model_id and matched_words.layer = hits.layer
+        and matched_words.neuron = hits.neuron and matched_words.word_number = hits.word_number
+    qualify row_number() over (
+        partition by hits.model_id, hits.layer, hits.neuron, hits.word_number, hits.part_number
+        order by hits.strength desc, hits.rank, hits.side, hits.token_id
+    ) = 1
 ),
-places as materialized (
-    -- Found by its narrow columns first, a row's wide lists are then read alone.
-    select projections.rowid as row_number,
-    from store.projections as projections
-    inner join found
-        on found.model_id = projections.model_id and found.layer = projections.layer
-        and found.neuron = projections.neuron
-),
-lists as (
-    -- Ids are read a few rows at a time in a seventh of the time that the texts of neuron_facts take.
-    select model_id, layer, neuron, top_token_ids[1:10] as top_token_ids, bottom_token_ids[1:10] as bottom_token_ids,
-    from store.projections
-    where rowid in (select row_number from places)
-),
-listed as materialized (
+listed as (
     select
         best.model_id,
         best.layer,
@@ -193,48 +182,17 @@ listed as materialized (
         -- The neighbours are those on the side of the strongest match.
         arg_max(best.side, best.strength) as side,
     from best
-    inner join matched_words
-        on matched_words.model_id = best.model_id and matched_words.layer = best.layer
-        and matched_words.neuron = best.neuron and matched_words.word_number = best.word_number
-    semi join found
-        on found.model_id = best.model_id and found.layer = best.layer and found.neuron = best.neuron
     inner join store.models as models on models.model_id = best.model_id
     inner join store.tokens as tokens
         on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = best.token_id
     group by best.model_id, best.layer, best.neuron
-),
-nearby as (
-    select
-        lists.model_id,
-        lists.layer,
-        lists.neuron,
-        unnest(case listed.side when 'promoted' then lists.top_token_ids else lists.bottom_token_ids end) as token_id,
-        generate_subscripts(
-            case listed.side when 'promoted' then lists.top_token_ids else lists.bottom_token_ids end, 1
-        ) as rank,
-    from lists
-    inner join listed
-        on listed.model_id = lists.model_id and listed.layer = lists.layer and listed.neuron = lists.neuron
-),
-neighbours as (
-    select
-        nearby.model_id,
-        nearby.layer,
-        nearby.neuron,
-        list(tokens.text order by nearby.rank) as tokens,
-    from nearby
-    inner join store.models as models on models.model_id = nearby.model_id
-    inner join store.tokens as tokens
-        on tokens.tokenizer_id = models.tokenizer_id and tokens.token_id = nearby.token_id
-    group by nearby.model_id, nearby.layer, nearby.neuron
 )
 select
     found.place,
-    facts.address,
+    found.model_id,
     found.model,
     found.layer,
     found.neuron,
-    facts.depth,
     found.n_words,
     found.z_sum,
     listed.side,
@@ -244,21 +202,8 @@ select
     listed.matched_scores,
     listed.matched_z_scores,
     listed.matched_counts,
-    [
-        token for token in coalesce(neighbours.tokens, [])
-        if not list_contains(listed.matched, token)
-    ] as neighbours,
-    facts.n_active::double / nullif(facts.n_positions, 0) as frequency,
-    facts.n_active = 0 as never_active,
-    facts.n_positions as n_tokens_seen,
-    corpora.name as corpus,
     found.n_found,
 from found
 inner join listed
     on listed.model_id = found.model_id and listed.layer = found.layer and listed.neuron = found.neuron
-inner join facts
-    on facts.model_id = found.model_id and facts.layer = found.layer and facts.neuron = found.neuron
-left join neighbours
-    on neighbours.model_id = found.model_id and neighbours.layer = found.layer and neighbours.neuron = found.neuron
-left join store.corpora as corpora on corpora.corpus_id = facts.corpus_id
 order by found.place

@@ -1,0 +1,29 @@
+"""Parts of statements that are written once a value."""
+
+from queries.repeats import repeated
+
+TEXT = """with found as (
+    /* for each token_id */
+    select 1 where token_id = $token_id and other in $token_ids
+    /* end */
+)
+from found"""
+
+
+def test_a_part_is_written_once_a_value() -> None:
+    text, parameters = repeated(TEXT, {"token_id": [7, 9]})
+    assert text.count("union all") == 1
+    assert "token_id = $token_id_0 and other in $token_ids" in text
+    assert "token_id = $token_id_1 " in text
+    assert parameters == {"token_id_0": 7, "token_id_1": 9}
+    assert text.endswith(")\nfrom found")
+
+
+def test_without_values_it_is_asked_of_null() -> None:
+    text, parameters = repeated(TEXT, {"token_id": []})
+    assert "union all" not in text
+    assert parameters == {"token_id_0": None}
+
+
+def test_a_statement_without_parts_is_left_alone() -> None:
+    assert repeated("select 1", {}) == ("select 1", {})
