@@ -10,7 +10,7 @@ from catalog.errors import NeurothekError
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 
-_PLACES = ("layer", "example_id", "sentence_id", "source_state")
+_PLACES = ("layer", "example_id", "sentence_id", "source_state", "method")
 
 SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "tokenizer": ("tokenizer_id",),

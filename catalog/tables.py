@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from catalog.annotation_tables import ANNOTATIONS
 from catalog.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.errors import NeurothekError
+from catalog.exit_tables import EXITS
 from catalog.shortcut_tables import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
@@ -59,6 +60,7 @@ __all__ = [
     "EVENTS",
     "EVENT_SAMPLES",
     "EXAMPLES",
+    "EXITS",
     "FACTS",
     "JOB_TABLES",
     "MODELS",
@@ -125,6 +127,7 @@ FACTS: tuple[Table, ...] = (
     SHORTCUT_READINGS,
     SHORTCUT_TOPS,
     SHORTCUT_PREDICTIONS,
+    EXITS,
     CLUSTERINGS,
     CLUSTERS,
     NEIGHBOURS,
@@ -152,6 +155,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
         SHORTCUT_PREDICTIONS,
     ),
     "counterparts": (COUNTERPARTS,),
+    "exits": (EXITS,),
     "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
 }
 """The tables that each job fills."""

@@ -80,9 +80,10 @@ def show_figure(title: str, draw: Draw, caption: str, data: Data, *, own_legend:
 def without_legend(chart: Drawing) -> Drawing:
     """The chart for a page that has one legend for all of its charts."""
     bare: Drawing = chart.copy(deep=True)
-    colour = getattr(getattr(bare, "encoding", None), "color", None)
-    if isinstance(colour, alt.Color):
-        colour["legend"] = None
+    for part in bare.layer if isinstance(bare, alt.LayerChart) else [bare]:
+        colour = getattr(getattr(part, "encoding", None), "color", None)
+        if isinstance(colour, alt.Color):
+            colour["legend"] = None
     return bare
 
 

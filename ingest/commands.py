@@ -52,6 +52,12 @@ DEMO_EXAMPLES = 2_000
     help="Domain whose sentences the job shortcuts takes (repeatable).  [default: prose, else all]",
 )
 @click.option(
+    "--baselines/--no-baselines",
+    default=True,
+    show_default=True,
+    help="Fit classifiers of every layer in the job exits, too.",
+)
+@click.option(
     "--clusters",
     type=click.IntRange(1),
     multiple=True,
@@ -153,6 +159,7 @@ def _request(options: dict[str, Any]) -> IngestRequest:
         "methods",
         "keep",
         "domains",
+        "baselines",
         "clusters",
         "force",
     )

@@ -27,6 +27,7 @@ from ingest.jobs.counterparts import CounterpartsJob
 from ingest.jobs.protocols import FilingJob, Job, Partials, PassJob, TextJob
 from ingest.live import Measured, find_measured
 from ingest.pairs import listed_models
+from ingest.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
 from ingest.sweep import sweep
 from ingest.tokenization import Tokenizer
@@ -203,6 +204,7 @@ def _request(run: _Run) -> IngestRequest:
         methods=tuple(said.get("methods", ())),
         keep=said.get("keep", "last"),
         domains=tuple(said.get("domains", ())),
+        baselines=bool(said.get("baselines", True)),
     )
 
 
@@ -233,6 +235,7 @@ def _of_sweep(
 def _of_pass(
     model: _Model, transformer: Transformer, corpus: Corpus, job: PassJob, run: _Run
 ) -> Iterator[Remeasured | Skipped]:
+    job = after(model.warehouse, model.name, corpus, job)
     reason = _unlike(job, run)
     if reason:
         yield Skipped(run.job, reason)

@@ -21,6 +21,7 @@ from ingest.jobs import registry
 from ingest.jobs.protocols import FilingJob, Job, PassJob, TextJob, WeightsJob
 from ingest.measuring import Work, free_bytes, measure_passes, measure_text, measure_weights
 from ingest.pairs import is_asked
+from ingest.prerequisites import after, announcements, needed_first
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
@@ -84,6 +85,7 @@ class Prepared:
         corpus: the text; None if no job reads any.
         agenda: what is left to measure.
         left_out: jobs that such a model cannot be asked for.
+        needed_first: jobs that nobody asked for, but that another one works on.
     """
 
     work: Work
@@ -91,6 +93,7 @@ class Prepared:
     corpus: Corpus | None
     agenda: Agenda
     left_out: tuple[str, ...] = ()
+    needed_first: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,9 +147,8 @@ def ingest_model(
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
     work, corpus, agenda = allotted.work, prepared.corpus, prepared.agenda
-    for job in filing(agenda):
-        if text := job.announcement():
-            announce(f"{work.model.name}: {text}")
+    for text in announcements([job for job, _ in agenda.passes], prepared.needed_first):
+        announce(f"{work.model.name}: {text}")
     if allotted.is_tight:
         give_back_at_once()
     rows = measure_weights(work, agenda.weights)
@@ -180,17 +182,25 @@ def filing(agenda: Agenda) -> list[FilingJob]:
 
 
 def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
-    """Open a model and its text, and find out what is left to measure; nothing is written.
+    """Open a model and its text, and find out what is left to measure.
+
+    Nothing is written, but a file of an earlier release is brought up to date.
 
     Raises:
         NeurothekError: one of its many kinds.
     """
+    if warehouse.exists():
+        with warehouse.current_reader():
+            pass
     work, checkpoint = _open(warehouse, request, asked, progress)
     jobs = _fitting(work)
     work = replace(work, request=replace(request, jobs=jobs))
     corpus = _corpus(work) if set(jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
     others = tuple(job for job in request.jobs if job not in jobs)
-    return Prepared(work, checkpoint, corpus, _agenda(work, corpus), left_out=others)
+    passes = [job for name, job in _pass_jobs(work).items() if name in jobs]
+    first = needed_first(warehouse, work.model.name, corpus, passes, asked=jobs)
+    work = replace(work, request=replace(work.request, jobs=(*jobs, *first)))
+    return Prepared(work, checkpoint, corpus, _agenda(work, corpus), left_out=others, needed_first=first)
 
 
 def left_out(jobs: Sequence[str]) -> str:
@@ -271,7 +281,10 @@ def _agenda(work: Work, corpus: Corpus | None) -> Agenda:
     texts = [job for name, job in _text_jobs(work).items() if name in work.request.jobs]
     passes = [job for name, job in _pass_jobs(work).items() if name in work.request.jobs]
     identities = [_identity(work, job, None) for job in weights]
-    identities += [_identity(work, job, corpus) for job in (*texts, *passes)]
+    identities += [_identity(work, job, corpus) for job in texts]
+    for number, job in enumerate(passes):
+        passes[number] = after(work.warehouse, work.model.name, corpus, job, asked=identities)
+        identities.append(_identity(work, passes[number], corpus))
     missing = {found.job: found for found in to_measure(work.warehouse, identities, force=work.request.force)}
     return Agenda(
         identities=identities,

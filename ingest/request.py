@@ -97,6 +97,7 @@ class IngestRequest:
         methods: shortcuts that the job shortcuts tries; none: all that there are for the model.
         keep: matrices that it keeps: those to the last state, or all.
         domains: domains of the text that it takes sentences from; none: prose where there is any, else all.
+        baselines: whether the job exits fits its baselines too, classifiers of every layer.
         clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.default_sizes` says.
         force: whether to replace what was measured with other parameters.
     """
@@ -116,5 +117,6 @@ class IngestRequest:
     methods: tuple[str, ...] = ()
     keep: Keep = "last"
     domains: tuple[str, ...] = ()
+    baselines: bool = True
     clusters: tuple[int, ...] = ()
     force: bool = False

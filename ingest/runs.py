@@ -12,6 +12,9 @@ from catalog.publish import ModelRecord, NameTaken, TokenizerChanged
 from catalog.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
 
+OTHER_RUN = "_run"
+"""Ends the name of a parameter that says on which run of another job a run rests."""
+
 # What config.json decides beside the weights.
 _CONFIGURED = (
     "architecture",
@@ -72,7 +75,7 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     """The runs that are not finished.
 
     A finished run of an older version of its job is measured anew without being asked, and so is one whose matrices
-    are no longer beside the warehouse.
+    are no longer beside the warehouse, or that rests on runs of other jobs which were replaced since.
 
     Raises:
         ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
@@ -94,7 +97,7 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
         return True
     if earlier["run_key"] == identity.key:
         return False
-    if not force:
+    if not force and not _rests_on_others(earlier, identity):
         raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
     return True
 
@@ -166,11 +169,24 @@ def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | N
     return dict(zip(FOUND, rows[0], strict=True))
 
 
+def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
+    """Whether all that is different is which runs of other jobs it rests on."""
+    names = _different(*_said(earlier, identity))
+    return bool(names) and all(name.endswith(OTHER_RUN) for name in names)
+
+
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:
+    before, asked = _said(earlier, identity)
+    return [_difference(name, before.get(name), asked.get(name)) for name in _different(before, asked)]
+
+
+def _said(earlier: Mapping[str, Any], identity: RunIdentity) -> tuple[dict[str, Any], dict[str, Any]]:
     before = {name: earlier[name] for name in ("job_version", "dtype")} | json.loads(earlier["parameters"])
-    asked = {"job_version": identity.version, "dtype": identity.dtype} | json.loads(identity.parameters_json)
-    names = [name for name in sorted(before | asked) if before.get(name) != asked.get(name)]
-    return [_difference(name, before.get(name), asked.get(name)) for name in names]
+    return before, {"job_version": identity.version, "dtype": identity.dtype} | json.loads(identity.parameters_json)
+
+
+def _different(before: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    return [name for name in sorted({**before, **asked}) if before.get(name) != asked.get(name)]
 
 
 def _difference(name: str, before: object, asked: object) -> str:

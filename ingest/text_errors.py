@@ -92,6 +92,16 @@ class DomainUnknown(NeurothekError):
         super().__init__(f"the corpus {corpus} has no domain {domain}; it has {', '.join(known)}")
 
 
+class ExamplesTooFew(NeurothekError):
+    """Events of fewer examples than a rule can learn from and be tried on."""
+
+    def __init__(self, corpus: str, found: int, least: int) -> None:
+        super().__init__(
+            f"exits are tried on one of ten examples, which takes {least} at least, but the events on the corpus"
+            f" {corpus} have {found}; choose another --corpus, or measure events with more --examples and --force"
+        )
+
+
 class SequenceLengthInvalid(NeurothekError):
     """Sequences that cannot hold an id, or a token limit below one."""
 

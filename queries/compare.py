@@ -10,6 +10,7 @@ import polars as pl
 from catalog.table import BIG, DOUBLE, SMALL, TEXT
 from queries.comparability import Way, why_not_comparable
 from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora
+from queries.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
 from queries.models import choose_models
 from queries.notebook import html_page, text_page
 from queries.saturation import SATURATION_COLUMNS, saturation, saturation_sections
@@ -46,6 +47,8 @@ class Comparison:
         layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
         typology: the kinds of neurons, of the models that are compared on their shown corpora.
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
+        early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
+        exit_tradeoff: what shortcuts say against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
         elsewhere: the other models, which were compared on another corpus than their shown one.
         common_corpus: a corpus that makes more of the models comparable; None if there is none.
     """
@@ -54,6 +57,8 @@ class Comparison:
     layers: pl.DataFrame
     typology: Typology
     saturation: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(SATURATION_COLUMNS)))
+    early_exits: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(EARLY_EXIT_COLUMNS)))
+    exit_tradeoff: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(TRADEOFF_COLUMNS)))
     elsewhere: tuple[str, ...] = ()
     common_corpus: str | None = None
 
@@ -144,11 +149,14 @@ class Comparison:
             Section("halves of the network", self._in_order(halves(self.layers)), _HALVES),
             *self.typology.sections(),
             *saturation_sections(self.saturation),
+            *exit_sections(self.early_exits, self.exit_tradeoff),
         ]
 
     def data(self) -> dict[str, Any]:
         """The comparison for programs."""
-        return {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
+        exits = {"early_exits": self.early_exits, "exit_tradeoff": self.exit_tradeoff}
+        told = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
+        return told | exits
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
@@ -193,6 +201,8 @@ def compare(
         layers=conform(layers, LAYER_COLUMNS),
         typology=typology(connection, on_shown),
         saturation=saturation(connection, on_shown),
+        early_exits=early_exits(connection, on_shown),
+        exit_tradeoff=exit_tradeoff(connection, on_shown),
         elsewhere=tuple(name for name in chosen if name not in on_shown),
         common_corpus=common,
     )

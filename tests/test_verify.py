@@ -36,6 +36,7 @@ TAMPERING = {
     "sub_updates": "coefficient = coefficient + 0.1",
     "events": "layer = layer + 1",
     "event_samples": "extreme_score = extreme_score * 1.1",
+    "exits": "accuracy = accuracy - 0.1",
     "shortcut_sentences": "position = position + 1",
     "shortcuts": "r2 = r2 - 0.01",
     "sub_module_fits": "r2 = r2 - 0.01",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import duckdb
 import streamlit as st
 
-from dashboards import tables
+from dashboards import exit_figures, tables
 from dashboards.colours import model_colours
 from dashboards.comparison_figures import Sizes, activity, detectors, positions, predictions
 from dashboards.kept import kept
@@ -53,6 +53,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     detectors(sizes)
     positions(sizes)
     predictions(sizes)
+    exit_figures.compared(connection, names, look)
 
 
 def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:

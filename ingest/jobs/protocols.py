@@ -10,6 +10,7 @@ import polars as pl
 from catalog.tables import Table
 from ingest.architectures import Shape, Transformer
 from ingest.corpora import Corpus
+from ingest.earlier_runs import EarlierRuns
 from ingest.sweep import Observer
 from ingest.tokenization import Tokenizer
 
@@ -119,6 +120,18 @@ class FilingJob(PassJob, Protocol):
 
     def remarks(self, corpus: Corpus, read_back: Callable[[str], pl.LazyFrame]) -> Sequence[str]:
         """What a person should know of what was measured."""
+
+
+@runtime_checkable
+class DerivedJob(FilingJob, Protocol):
+    """A filing job that works on what other jobs measured of the same model and text."""
+
+    @property
+    def needed(self) -> Mapping[str, int]:
+        """The other jobs, and the version of each."""
+
+    def after(self, runs: EarlierRuns) -> "DerivedJob":
+        """The job on finished runs of the other jobs."""
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from ingest.jobs.contexts import ContextsJob
 from ingest.jobs.controls import ControlsJob
 from ingest.jobs.counterparts import CounterpartsJob
 from ingest.jobs.events import EventsJob
+from ingest.jobs.exits import ExitsJob
 from ingest.jobs.ngrams import NgramsJob
 from ingest.jobs.positions import PositionsJob
 from ingest.jobs.projections import ProjectionsJob
@@ -18,7 +19,10 @@ from ingest.jobs.shortcuts import ShortcutsJob
 from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 
-NAMES = ("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events", "shortcuts")
+NAMES = (
+    *("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events", "shortcuts"),
+    "exits",
+)
 """The names of all jobs on one model."""
 
 PAIR_NAMES = (CounterpartsJob.name,)
@@ -63,5 +67,6 @@ def pass_jobs(transformer: Transformer, tokenizer: Tokenizer, request: IngestReq
         ControlsJob(transformer, tokenizer),
         EventsJob(transformer, tokenizer, n_examples=request.examples),
         ShortcutsJob.of(transformer, tokenizer, methods=request.methods, keep=request.keep, domains=request.domains),
+        ExitsJob(transformer, baselines=request.baselines, n_examples=request.examples),
     )
     return {job.name: job for job in jobs}

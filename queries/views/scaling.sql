@@ -1,10 +1,11 @@
 -- One row per model: the headline numbers of all, and whether they may be compared.
 -- Why: what changes with size. From: store.models, neurons_by_model, measured_corpora, detectors_by_layer,
--- detected_by_layer, suppression_by_model, positions_by_layer, saturation_by_layer and dominant_share. Sources: dead
--- neurons and frequency Voita et al. 2023, section 3, detectors section 4, positional neurons section 5; saturation and
--- dominant neurons Geva et al. 2022, section 5; comparability ours: the reference is the text, sequence length,
--- activation rule and number format that most models share, ties by most tokens; a model measured otherwise, or on less
--- than half of the reference's tokens, is not comparable. Variants are shown but are no sizes.
+-- detected_by_layer, suppression_by_model, positions_by_layer, saturation_by_layer, dominant_share, early_exits and
+-- exit_tradeoff. Sources: dead neurons and frequency Voita et al. 2023, section 3, detectors section 4, positional neurons
+-- section 5; saturation and dominant neurons Geva et al. 2022, section 5, exits by clusters section 6; exits by shortcuts
+-- Din et al. 2023, section 5; comparability ours: the reference is the text, sequence length, activation rule and number
+-- format that most models share, ties by most tokens; a model measured otherwise, or on less than half of the reference's
+-- tokens, is not comparable. Variants are shown but are no sizes.
 -- key: model
 -- columns:
 --   model: Name of the model.
@@ -53,6 +54,12 @@
 --   mean_saturation_depth: Mean depth of the saturation layer, (layer + 0.5) / n_layers.
 --   dominant_share: Mean share of a layer's update that its ten dominant neurons hold, over layers and examples.
 --   leading_share: The same of the largest 0.24% of the neurons, at least one.
+--   n_exit_examples: Examples, over all splits, on which the exit rule by clusters was tried; null before exits were measured, like what follows.
+--   cluster_exit_accuracy: Share of them whose prediction at the exit is the model's own: see early_exits, cluster_ranks.
+--   cluster_exit_saved_share: Share of the layers that the rule saves, over all examples.
+--   n_exit_sentences: Sentences on which exits by shortcuts were tried.
+--   mat_exit_saved_share: Share of the layers that the least-squares shortcut saves at 95% precision: see exit_tradeoff; null where its curve never rises through it.
+--   id_exit_saved_share: The same of the stream as it is.
 --   text_sha256: sha256 of the documents of the shown corpus.
 --   sequence_length: Longest sequence of the shown corpus, in ids.
 --   activation_rule: When a coefficient m counted as active.
@@ -198,6 +205,24 @@ spread as (
         sum(n_examples * leading_share) / nullif(sum(n_examples), 0) as leading_share,
     from dominant_share
     group by model
+),
+rules as (
+    select
+        model,
+        n,
+        accuracy,
+        saved_share,
+    from early_exits
+    where method = 'cluster_ranks'
+),
+shortcuts as (
+    select
+        model,
+        max(n) as n,
+        max(case when method = 'mat' then saved_share_at_95 end) as mat_saved_share,
+        max(case when method = 'id' then saved_share_at_95 end) as id_saved_share,
+    from exit_tradeoff
+    group by model
 )
 select
     models.name as model,
@@ -246,6 +271,12 @@ select
     saturation.depths / saturation.n_examples as mean_saturation_depth,
     spread.dominant_share,
     spread.leading_share,
+    rules.n as n_exit_examples,
+    rules.accuracy as cluster_exit_accuracy,
+    rules.saved_share as cluster_exit_saved_share,
+    shortcuts.n as n_exit_sentences,
+    shortcuts.mat_saved_share as mat_exit_saved_share,
+    shortcuts.id_saved_share as id_exit_saved_share,
     shown.text_sha256,
     shown.sequence_length,
     shown.activation_rule,
@@ -259,4 +290,6 @@ left join detectors on detectors.model = models.name
 left join detected on detected.model = models.name
 left join saturation on saturation.model = models.name
 left join spread on spread.model = models.name
+left join rules on rules.model = models.name
+left join shortcuts on shortcuts.model = models.name
 left join suppression_by_model on suppression_by_model.model = models.name

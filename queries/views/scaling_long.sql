@@ -8,7 +8,7 @@
 --   value: The number; metrics that were not measured have no row.
 --   low: Lower end of its 95% interval; null where none is defined.
 --   high: Upper end of its 95% interval; null where none is defined.
---   n: Neurons it was taken over; of suppression the token detectors, of events the examples.
+--   n: Neurons it was taken over; of suppression the token detectors, of events and exits the examples or sentences.
 --   unit: share (of 1), nats or none.
 --   source_view: The view that shows the same by layer or neuron.
 --   size: Parameters without embeddings.
@@ -43,6 +43,10 @@ kinds as (
             ('mean_saturation_depth', 'none', 'share', 'saturation_by_layer'),
             ('dominant_share', 'none', 'share', 'dominant_share'),
             ('leading_share', 'none', 'share', 'dominant_share'),
+            ('cluster_exit_accuracy', 'none', 'share', 'early_exits'),
+            ('cluster_exit_saved_share', 'none', 'share', 'early_exits'),
+            ('mat_exit_saved_share', 'none', 'share', 'exit_tradeoff'),
+            ('id_exit_saved_share', 'none', 'share', 'exit_tradeoff'),
             ('suppressing_share', 'wilson', 'share', 'suppression_by_model'),
             ('suppressing_expected', 'none', 'share', 'suppression_by_model'),
             ('suppressing_difference', 'none', 'share', 'suppression_by_model')
@@ -71,6 +75,10 @@ metrics as (
             when 'mean_saturation_depth' then scaling.mean_saturation_depth
             when 'dominant_share' then scaling.dominant_share
             when 'leading_share' then scaling.leading_share
+            when 'cluster_exit_accuracy' then scaling.cluster_exit_accuracy
+            when 'cluster_exit_saved_share' then scaling.cluster_exit_saved_share
+            when 'mat_exit_saved_share' then scaling.mat_exit_saved_share
+            when 'id_exit_saved_share' then scaling.id_exit_saved_share
             when 'suppressing_share' then scaling.suppressing_share
             when 'suppressing_expected' then scaling.suppressing_expected
             when 'suppressing_difference' then scaling.suppressing_difference
@@ -82,6 +90,8 @@ metrics as (
             when kinds.metric in ('suppressing_share', 'suppressing_expected', 'suppressing_difference')
                 then scaling.n_token_detectors
             when kinds.source_view in ('saturation_by_layer', 'dominant_share') then scaling.n_examples
+            when kinds.source_view = 'early_exits' then scaling.n_exit_examples
+            when kinds.source_view = 'exit_tradeoff' then scaling.n_exit_sentences
             else scaling.n_neurons
         end as n,
         kinds.unit,

@@ -39,6 +39,8 @@ DAMAGE = {
     "dimensions exist": "update store.models set tokenizer_id = 77",
     "events are their examples": "update store.events set layer = layer + 1 where rowid = 0",
     "every neuron is measured": "update store.projections set neuron = 99999 where rowid = 0",
+    "exits are possible": "update store.exits set n_correct = n + 1 where rowid = 0",
+    "exits have their ends": "update store.exits set layers_run = 1.5 where method = 'mat' and parameter < 0",
     "facts are up to date": "delete from store.neuron_facts where rowid = 0",
     "listed tokens exist": "update store.postings set token_id = 99999 where rowid = 0",
     "lists are sorted": "update store.projections set top_scores = list_reverse(top_scores) where rowid = 0",

@@ -15,8 +15,8 @@ from queries.views import all_views
 
 TEXT = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text("utf-8")
 QUESTIONS = dict(re.findall(r"^### (\d+\. [^\n]+)\n(?:(?!^###).)*?^```sql\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
-NEEDS_MORE_TEXT = {"13", "14", "15", "16"}
-"""Detectors need more text than the hand-made warehouse has."""
+NEEDS_MORE_TEXT = {"13", "14", "15", "16", "23"}
+"""Detectors need more text than the hand-made warehouse has, and exits were not measured there."""
 
 every_question = pytest.mark.parametrize("question", list(QUESTIONS))
 

@@ -19,16 +19,16 @@ CONTRACT = (
     *("positional_neurons", "positions_by_layer", "position_teams"),
     *("clusters_summary", "neighbours", "norm_overlap", "concept_share", "concepts_by_layer"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
+    *("early_exits", "exit_tradeoff"),
 )
 MADE_ELSEWHERE = {
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
     *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
-    "shortcut_fit",
-    "shortcut_quality",
+    *("shortcut_fit", "shortcut_quality", "early_exits", "exit_tradeoff"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
-test_shortcut_views shortcuts."""
+test_shortcut_views shortcuts, test_exit_views exits."""
 
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 

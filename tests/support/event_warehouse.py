@@ -1,4 +1,4 @@
-"""The warehouse made by hand with examples, streams, sub-updates and events added, every one of them random."""
+"""The warehouse made by hand with examples, streams, sub-updates, events and exits added, all of them random."""
 
 import random
 from pathlib import Path
@@ -7,6 +7,7 @@ import duckdb
 
 from catalog.publish import rebuild_facts
 from queries import views
+from tests.support import exit_rows
 from tests.support import warehouse as made
 from tests.support.warehouse import Row
 
@@ -24,7 +25,7 @@ Rows = dict[str, list[Row]]
 
 
 def rows() -> Rows:
-    """The rows of the tables of events; the same at every call."""
+    """The rows of the tables of events and exits; the same at every call."""
     draw = random.Random(8)
     found: Rows = {name: [] for name in ("examples", "streams", "sub_updates", "events", "event_samples")}
     for run_id, (model_id, corpus_id) in enumerate((*MEASURED, UNSHOWN), start=900):
@@ -36,6 +37,7 @@ def rows() -> Rows:
         )
         for number in range(N_EXAMPLES):
             _add_example(found, ids, number, made.MODELS[model_id], draw)
+    found["exits"] = exit_rows.rows((*MEASURED, UNSHOWN))
     return found
 
 
