@@ -26,6 +26,9 @@ _LISTS_ONLY = {"suppresses", "triggered_by", "concept", "match_all", "without", 
 @click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights, for --score.")
 @click.option("--concept", is_flag=True, help="Widen the words with their nearest tokens.")
 @click.option("--neighbours", type=click.IntRange(0), default=5, show_default=True, help="How many, for each word.")
+@click.option(
+    "--leave-out", "left_out", multiple=True, metavar="WORD", help="A near word not to widen with (repeatable)."
+)
 @click.option("--model", "-m", "models", multiple=True, help="Only this model (repeatable).")
 @click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
 @click.option("--depth", help="Only this range of depths, such as 0.5-1.")

@@ -20,6 +20,7 @@ class Question:
         suppresses: words that the neurons must suppress at the same time; then every word must be listed.
         concept: widen the words with their nearest tokens in each model's unembedding.
         neighbours: how many words to add to each word of a concept.
+        left_out: words that a concept is not widened with, near as they are.
         triggered_by: words or short phrases that the neurons must fire on: one of them at least.
         models: names of models; none: all.
         layers: first and last layer.
@@ -41,6 +42,7 @@ class Question:
     suppresses: tuple[str, ...] = ()
     concept: bool = False
     neighbours: int = 5
+    left_out: tuple[str, ...] = ()
     triggered_by: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     layers: tuple[int, int] | None = None
@@ -55,7 +57,7 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
-        for name in ("words", "suppresses", "triggered_by", "models", "without"):
+        for name in ("words", "suppresses", "left_out", "triggered_by", "models", "without"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         for name in ("match_all", "exact", "alive", "concept"):
             if not isinstance(getattr(self, name), bool):

@@ -61,6 +61,7 @@ class SearchResult:
             best z-score, the sign turned on the suppressed side.
         n_found: how many neurons there are beyond the limit too.
         notes: remarks for the person who asked, a sentence each.
+        near: words that a concept may be widened with in any of the models, nearest first, those left out among them.
     """
 
     question: Question
@@ -68,6 +69,7 @@ class SearchResult:
     neurons: pl.DataFrame
     n_found: int
     notes: tuple[str, ...]
+    near: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -134,7 +136,8 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     opposite = find_terms(connection, question.suppresses, tokenizer_ids, exact=question.exact)
     banned = _banned(connection, question, tokenizer_ids)
-    widened = _widened(connection, question, models, terms)
+    near = _near(connection, question, models, terms)
+    widened = _without(near, question.left_out)
     parameters = _parameters(
         question, models, [*_sided(terms, question.side), *_sided(opposite, "suppressed")], banned, widened
     )
@@ -154,6 +157,7 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
         neurons=framed(_with_facts(connection, rows), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(question, models, [*terms, *opposite]), *_added(question, models, widened)),
+        near=_words(near),
     )
 
 
@@ -186,12 +190,23 @@ def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer
     return tokens
 
 
-def _widened(
+def _near(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], terms: Sequence[Term]
 ) -> dict[int, list[Neighbour]]:
     if not question.concept:
         return {}
     return neighbours_of(connection, models, terms, limit=question.neighbours, without=question.without)
+
+
+def _without(near: Mapping[int, Sequence[Neighbour]], left_out: Sequence[str]) -> dict[int, list[Neighbour]]:
+    """What is left of the near words; no others come in place of those left out."""
+    folded = {word.strip().casefold() for word in left_out}
+    return {model_id: [one for one in found if one.word not in folded] for model_id, found in near.items()}
+
+
+def _words(near: Mapping[int, Sequence[Neighbour]]) -> tuple[str, ...]:
+    together = sorted((one for found in near.values() for one in found), key=lambda one: (-one.cosine, one.word))
+    return tuple(dict.fromkeys(one.word for one in together))
 
 
 def _eligible(

@@ -408,5 +408,9 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
             search(connection, Question(words=("coffee",), models=("tiny-1m", "tiny-2m"), limit=500)).neurons["address"]
         )
         assert widened(2, without=("bus",)).notes[1].startswith("widened in tiny-1m with tea (0.90), cat (0.50)")
+        # A word left out is not replaced by the next, and is still told of.
+        fewer = widened(2, left_out=("Tea",))
+        assert fewer.notes[1].startswith("widened in tiny-1m with bus (0.60)")
+        assert (fewer.near, result.near) == (("tea", "bus"), ("tea", "bus"))
         assert "that promote the concept coffee" in result.title
         assert widened(0).notes[1:] == ("widened with nothing, as asked for",)
