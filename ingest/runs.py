@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -80,11 +80,15 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     Raises:
         ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
     """
-    return [
-        one
-        for one in identities
-        if is_missing(_finished(warehouse, one), one, force=force) or not _has_its_files(warehouse, one.key)
-    ]
+    if not warehouse.exists():
+        return list(identities)
+    with warehouse.reader() as connection:
+        return [
+            one
+            for one in identities
+            if is_missing(_finished(connection.execute, one), one, force=force)
+            or missing_maps(kept_maps(connection, one.key), warehouse.maps)
+        ]
 
 
 def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, force: bool) -> bool:
@@ -144,14 +148,7 @@ def versions() -> str:
     return json.dumps({name: metadata.version(name) for name in _LIBRARIES})
 
 
-def _has_its_files(warehouse: Warehouse, run_key: str) -> bool:
-    with warehouse.reader() as connection:
-        return not missing_maps(kept_maps(connection, run_key), warehouse.maps)
-
-
-def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | None:
-    if not warehouse.exists():
-        return None
+def _finished(execute: Callable[[str, list[Any]], Any], identity: RunIdentity) -> dict[str, Any] | None:
     query = """
         select runs.run_key, runs.job_version, runs.parameters, runs.dtype
         from store.runs as runs
@@ -162,8 +159,7 @@ def _finished(warehouse: Warehouse, identity: RunIdentity) -> dict[str, Any] | N
             and (corpora.corpus_id is null or corpora.tokenizer_id = models.tokenizer_id)
     """
     corpus = [identity.corpus_sha256, identity.sequence_length]
-    with warehouse.reader() as connection:
-        rows = connection.execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
+    rows = execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
     if not rows:
         return None
     return dict(zip(FOUND, rows[0], strict=True))
