@@ -219,3 +219,13 @@ class TokenizerEmpty(NeurothekError):
         super().__init__(
             f"the tokenizer of {name} holds no token but special ones: check that its vocabulary was saved"
         )
+
+
+class MaskMissing(NeurothekError):
+    """A masked model whose tokenizer has no token to mask with."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"shortcuts of a masked model are fitted where a token is masked, but the tokenizer of {name} has no mask"
+            " token; give its folder the tokenizer that the model was trained with"
+        )

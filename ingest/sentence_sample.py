@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ingest.corpora import Corpus
+from ingest.model_errors import MaskMissing
 from ingest.sentences import Sentence, sentences
 from ingest.text_errors import DomainUnknown, SentencesTooFew
 from ingest.tokenization import Tokenizer
@@ -30,7 +31,8 @@ class ChosenPosition:
         sentence_id: its number in the sample.
         domain: its domain.
         tokens: int32 [length], what the model reads: a BOS where the tokenizer puts one in front, then the sentence's
-            ids up to the position, since a causal model does not look beyond.
+            ids up to the position, since a causal model does not look beyond. A masked model reads the whole sentence
+            with a mask at the position, and what its tokenizer puts behind.
         position: the position among `tokens`.
         own_position: the position among the sentence's own ids, from 0.
     """
@@ -80,6 +82,7 @@ def draw(
     seed: int,
     domains: Sequence[str] = (),
     n_sentences: int = N_SENTENCES,
+    is_masked: bool = False,
 ) -> SentenceSample:
     """At most `n_sentences` sentences of some domains in a random order, with a position each, uniform over its ids.
 
@@ -92,20 +95,24 @@ def draw(
         seed: of the order and of the positions.
         domains: whose sentences; none: prose where the corpus has it, else all.
         n_sentences: how many at most.
+        is_masked: whether the model fills in masked tokens.
 
     Raises:
+        MaskMissing: it does, and its tokenizer has nothing to mask with.
         DomainUnknown: the corpus has no such domain.
         SentencesTooFew: there are not enough sentences to fit and to validate.
     """
+    if is_masked and tokenizer.mask_id is None:
+        raise MaskMissing(tokenizer.name)
     chosen = _domains(corpus, domains)
     found = [one for one in sentences(corpus, tokenizer) if one.domain in chosen]
     if len(found) < LEAST_SENTENCES:
         raise SentencesTooFew(corpus.name, chosen, len(found), LEAST_SENTENCES)
     # Another counter than any sentence's own numbers, and than those of the examples.
     order = np.random.Generator(np.random.Philox(key=seed, counter=[0, 2, 0, 0])).permutation(len(found))
-    bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
+    around = _Around.of(tokenizer, is_masked=is_masked)
     rows = [
-        _position(found[place], number, bos=bos, context_length=context_length, seed=seed)
+        _position(found[place], number, around, context_length=context_length, seed=seed)
         for number, place in enumerate(order[:n_sentences].tolist())
     ]
     return SentenceSample(len(found), chosen, rows)
@@ -120,15 +127,49 @@ def _domains(corpus: Corpus, asked: Sequence[str]) -> tuple[str, ...]:
     return (USUAL_DOMAIN,) if USUAL_DOMAIN in corpus.domains else tuple(corpus.domains)
 
 
-def _position(sentence: Sentence, number: int, *, bos: Sequence[int], context_length: int, seed: int) -> ChosenPosition:
-    n_own = max(1, min(len(sentence.ids), context_length - len(bos)))
+@dataclass(frozen=True)
+class _Around:
+    """What stands around a sentence's own ids, and for the one that is masked.
+
+    Attributes:
+        opening: ids before them.
+        closing: ids behind them, where the model reads to the end.
+        mask: the id in the place of the one at the position; None: it stays, and is the last one read.
+    """
+
+    opening: tuple[int, ...]
+    closing: tuple[int, ...]
+    mask: int | None
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, *, is_masked: bool) -> "_Around":
+        opening = () if tokenizer.bos_id is None else (tokenizer.bos_id,)
+        if not is_masked:
+            return cls(opening, (), None)
+        return cls(opening, () if tokenizer.closing_id is None else (tokenizer.closing_id,), tokenizer.mask_id)
+
+    def put(self, own: np.ndarray, place: int) -> np.ndarray:
+        """What the model reads of a sentence at whose own id `place` it is looked at."""
+        if self.mask is None:
+            return _joined(self.opening, own[: place + 1])
+        masked = own.copy()
+        masked[place] = self.mask
+        return _joined(self.opening, masked, self.closing)
+
+
+def _joined(*parts: Sequence[int] | np.ndarray) -> np.ndarray:
+    return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
+
+
+def _position(sentence: Sentence, number: int, around: _Around, *, context_length: int, seed: int) -> ChosenPosition:
+    n_own = max(1, min(len(sentence.ids), context_length - len(around.opening) - len(around.closing)))
     # A counter of its own, so that no draw hangs on another.
     drawn = np.random.Generator(np.random.Philox(key=seed, counter=[0, 3, 0, number]))
     place = int(drawn.integers(n_own))
     return ChosenPosition(
         sentence_id=number,
         domain=sentence.domain,
-        tokens=np.concatenate([np.array(bos, dtype=np.int32), sentence.ids[: place + 1]]),
-        position=len(bos) + place,
+        tokens=around.put(sentence.ids[:n_own], place),
+        position=len(around.opening) + place,
         own_position=place,
     )

@@ -70,7 +70,7 @@ class SentenceStates:
                 stream = self._embedded(places) if layer == 0 else self._loaded(layer, places, n_read)
                 n_read += sum(self._lengths(places))
                 entered[places] = self._at_positions(stream, places)
-                after = block(stream).stream if watch is None else watch(block, stream, places)
+                after = block(stream, self._lengths(places)).stream if watch is None else watch(block, stream, places)
                 left[places] = self._at_positions(after, places)
                 if file is not None:
                     self._save(file, after, places)

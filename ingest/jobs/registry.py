@@ -28,7 +28,7 @@ NAMES = (
 PAIR_NAMES = (CounterpartsJob.name,)
 """The names of the jobs on two."""
 
-OF_MASKED = ("projections", "clusters")
+OF_MASKED = ("projections", "clusters", "shortcuts", "exits")
 """Those that a model which fills in masked tokens can be asked for: the others need one that says the next token."""
 
 

@@ -26,11 +26,21 @@ def sentences_frame(sample: SentenceSample, tokenizer: Tokenizer) -> pl.DataFram
             "tokens": one.tokens.tolist(),
             "position": one.position,
             "own_position": one.own_position,
-            "text": tokenizer.decode(one.tokens),
+            "text": _text(one, tokenizer),
         }
         for one in sample.rows
     ]
     return pl.DataFrame(rows, schema=dict(SHORTCUT_SENTENCES.columns))
+
+
+def _text(sentence: ChosenPosition, tokenizer: Tokenizer) -> str:
+    """What was read, without special tokens but for a mask, which stands where it stood."""
+    tokens, place = sentence.tokens, sentence.position
+    if tokens[place] != tokenizer.mask_id:
+        return tokenizer.decode(tokens)
+    (mask,) = tokenizer.texts(tokens[place : place + 1])
+    parts = (tokenizer.decode(tokens[:place]), mask, tokenizer.decode(tokens[place + 1 :]))
+    return " ".join(part for part in parts if part)
 
 
 def readings_frame(

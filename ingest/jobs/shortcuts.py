@@ -316,6 +316,7 @@ class ShortcutsJob:
                 seed=self.seed,
                 domains=self.domains,
                 n_sentences=self.n_sentences,
+                is_masked=self.transformer.shape.is_masked,
             )
         return self._samples[corpus]
 

@@ -8,6 +8,7 @@ import torch
 from click.testing import CliRunner, Result
 
 import neurothek
+from catalog.checks import check
 from ingest import tokenization
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
@@ -15,6 +16,7 @@ from ingest.lens import Lens
 from tests.support import ingests
 from tests.support.anatomy import loaded
 from tests.support.models import KINDS, Kind, build
+from tests.support.shortcuts import write_sentences
 
 pytestmark = pytest.mark.xdist_group("masked")
 
@@ -42,10 +44,14 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     assert ingests.table(warehouse, "projections").height == 48
     assert ingests.table(warehouse, "corpora").is_empty()
-    again = ingest(model, tmp_path / "w.duckdb", "--job", "all")
-    assert "measured clusters (" in again.stderr
+    again = ingest(model, tmp_path / "w.duckdb", "--job", "all", "--corpus", write_sentences(tmp_path))
+    assert "measured clusters, shortcuts, exits (" in again.stderr
     assert "left out activity, contexts, ngrams, positions, controls, events" in again.stderr
     assert "up to date before: projections" in again.stderr
+    methods = {name: set(ingests.table(warehouse, name)["method"]) for name in ("shortcut_predictions", "exits")}
+    assert methods == {"shortcut_predictions": {"id", "mat"}, "exits": {"id", "mat", "fixed_id", "fixed_mat"}}
+    assert check(warehouse) == []
+    assert neurothek.open(warehouse.path).shortcut("tiny-bert", state=1).shape == (32, 32)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     [
         (["--job", "activity"], "the job activity needs one"),
         (["--job", "projections", "--job", "events", "--job", "controls"], "the jobs events, controls need one"),
-        (["--job", "shortcuts"], "the job shortcuts needs one"),
+        (["--job", "shortcuts", "--job", "events"], "the job events needs one"),
     ],
 )
 def test_what_is_chosen_by_name_is_refused_by_name(options: list[str], said: str, model: Path, tmp_path: Path) -> None:
@@ -61,7 +67,7 @@ def test_what_is_chosen_by_name_is_refused_by_name(options: list[str], said: str
     assert result.exit_code == 2
     assert result.stderr.splitlines()[0] == (
         f"Error: tiny-bert is a masked model, and {said} that predicts the next token; "
-        "ask of it for --job projections --job clusters"
+        "ask of it for --job projections --job clusters --job shortcuts --job exits"
     )
     assert not (tmp_path / "w.duckdb").exists()
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,6 +59,11 @@ class PlainStreams:
 
     def logits(self, stream: Floats) -> Floats:
         """Of the unmasked tokens."""
+        if self.body.config.model_type == "bert":
+            # Its head is more than a norm: transformers' own says what it makes of a stream.
+            head: Any = self.body.model.get_submodule("cls")
+            with torch.inference_mode():
+                return float64(head(torch.from_numpy(stream).float()[None, None]))[0, 0, :VOCABULARY]
         logits: Floats = self.unembedding @ (stream if self.norm is None else self.norm(stream))
         return logits
 

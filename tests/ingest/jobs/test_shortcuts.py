@@ -1,7 +1,7 @@
 """Linear shortcuts against plain loops over transformers' own forward pass, planted models, and their laws."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,19 +23,19 @@ from ingest.corpora import Corpus
 from ingest.errors import MethodUnknown
 from ingest.jobs import shortcuts
 from ingest.jobs.shortcuts import MAPS, ShortcutsJob
+from ingest.model_errors import MaskMissing
 from ingest.sentence_sample import LEAST_SENTENCES, draw
 from ingest.sources import Source
 from ingest.text_errors import DomainUnknown, SentencesTooFew
 from ingest.tokenization import Tokenizer
 from tests.support import shortcuts as plain
 from tests.support.anatomy import Floats
-from tests.support.models import CAUSAL_KINDS, build
+from tests.support.models import CAUSAL_KINDS, KINDS, build
 from tests.support.shortcuts import PlainShortcuts, write_sentences
 
 N_LAYERS, WIDTH = 3, 16
 N_SENTENCES, N_FIT, N_VALIDATION = 200, 150, 50
 BATCH_TOKENS = 120
-N_METHODS = 5
 
 # Streams are float32 of batches of another shape than the reference's; their errors of about 1e-6 are doubled or
 # tripled by conditions of some hundred at most, over 150 sentences.
@@ -85,13 +85,15 @@ def opened(folder: Path) -> tuple[Transformer, Tokenizer]:
     return open_transformer(find(str(folder))), tokenization.load(folder)
 
 
-@pytest.fixture(scope="module", params=CAUSAL_KINDS)
+@pytest.fixture(scope="module", params=KINDS)
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, text: str) -> Measured:
     folder = tmp_path_factory.mktemp("models")
     build(folder / request.param, request.param, n_layers=N_LAYERS, d_model=WIDTH)
     transformer, tokenizer = opened(folder / request.param)
     (folder / "files").mkdir()
-    job = ShortcutsJob(transformer, tokenizer, n_sentences=N_SENTENCES, seed=3, keep="all", folder=folder / "files")
+    job = replace(
+        ShortcutsJob.of(transformer, tokenizer, keep="all"), n_sentences=N_SENTENCES, seed=3, folder=folder / "files"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shortcuts, "SENTENCES_AT_ONCE", 20)
         tables = measure(job, prepare(text, tokenizer))
@@ -107,10 +109,44 @@ def test_a_sentence_in_four_is_to_validate_on(measured: Measured) -> None:
     assert [row["is_validation"] for row in rows] == [False] * N_FIT + [True] * N_VALIDATION
     tokenizer = measured.job.tokenizer
     n_bos = int(tokenizer.bos_id is not None)
+    is_masked = tokenizer.mask_id is not None
     for row in rows:
-        assert row["own_position"] == row["position"] - n_bos == len(row["tokens"]) - n_bos - 1 >= 0
+        assert row["own_position"] == row["position"] - n_bos >= 0
         assert row["tokens"][:n_bos] == [tokenizer.bos_id] * n_bos
-        assert row["text"] == tokenizer.decode(np.array(row["tokens"][n_bos:]))
+        if is_masked:
+            assert row["position"] < len(row["tokens"]) - 1
+        else:
+            assert row["position"] == len(row["tokens"]) - 1
+            assert row["text"] == tokenizer.decode(np.array(row["tokens"][n_bos:]))
+
+
+@pytest.mark.parametrize("measured", ["bert"], indirect=True)
+def test_a_masked_model_reads_whole_sentences_with_one_token_masked(measured: Measured, text: str) -> None:
+    """As transformers' own tokenizer encodes them, but for that token."""
+    encode = measured.reference.streams.plain.tokenizer
+    known = set()
+    for file in Path(text.partition("=")[2]).iterdir():
+        written = file.read_text().removesuffix(".").split(". ")
+        # What looks like an abbreviation does not end a sentence.
+        runs = [written[start : start + length] for start in range(len(written)) for length in (1, 2, 3)]
+        known |= {tuple(encode(f"{'. '.join(run)}.").input_ids) for run in runs}
+    hidden = set()
+    for row in measured.tables["shortcut_sentences"].to_dicts():
+        ids, place = row["tokens"], row["position"]
+        assert ids[place] == encode.mask_token_id
+        fitting = [one for one in known if without(one, place) == without(ids, place)]
+        assert fitting, row
+        hidden |= {one[place] for one in fitting}
+        pieces = encode.convert_ids_to_tokens(ids)[1:-1]
+        assert "".join(row["text"].split()).replace("##", "") == "".join(pieces).replace("##", "")
+    # Words and full stops alike, but nothing that the tokenizer itself puts around.
+    assert len(hidden) > 15
+    assert not hidden & set(encode.all_special_ids)
+
+
+def without(ids: Sequence[int], place: int) -> list[int]:
+    """All but one."""
+    return [*ids[:place], *ids[place + 1 :]]
 
 
 def test_r2_is_that_of_the_definition(measured: Measured) -> None:
@@ -129,8 +165,11 @@ def test_r2_is_that_of_the_definition(measured: Measured) -> None:
             assert by_id["r2"] == pytest.approx(plain.r2(y, x), rel=TOLERANCE, abs=TOLERANCE)
             matrix = plain.least_squares(fit[:, source], fit[:, target])
             assert by_mat["r2"] == pytest.approx(plain.r2(y, x @ matrix.T), rel=TOLERANCE, abs=TOLERANCE)
-            assert by_mat["condition"] == pytest.approx(values[0] / values[-1], rel=1e-3)
-            assert (by_mat["rank"], by_id["rank"], by_id["condition"]) == (WIDTH, None, None)
+            # Of a masked model every first state is a mask's: only positions tell them apart.
+            rank = int((values > values[0] * 2**-23).sum())
+            assert (rank < WIDTH) == (source == 0 and measured.job.transformer.shape.is_masked)
+            assert by_mat["condition"] == pytest.approx(values[0] / values[rank - 1], rel=1e-3)
+            assert (by_mat["rank"], by_id["rank"], by_id["condition"]) == (rank, None, None)
             assert {by_id["n_fit"], by_mat["n_fit"]} == {N_FIT}
             assert {by_id["n_validation"], by_mat["n_validation"]} == {N_VALIDATION}
 
@@ -162,7 +201,7 @@ def substitute(measured: Measured, method: str, state: int, sentence: int) -> Fl
 
 def test_readings_are_those_of_the_definition(measured: Measured) -> None:
     rows = measured.tables["shortcut_readings"].to_dicts()
-    assert len(rows) == N_METHODS * (N_LAYERS + 1) * N_VALIDATION
+    assert len(rows) == len(measured.job.methods) * (N_LAYERS + 1) * N_VALIDATION
     unsure = 0
     for row in rows:
         if row["method"] not in ("id", "mat"):
@@ -195,7 +234,7 @@ def test_from_the_last_state_every_method_is_the_model(measured: Measured) -> No
 
 def test_predictions_are_summed_up(measured: Measured) -> None:
     rows = measured.tables["shortcut_predictions"].to_dicts()
-    assert len(rows) == N_METHODS * (N_LAYERS + 1)
+    assert len(rows) == len(measured.job.methods) * (N_LAYERS + 1)
     for row in rows:
         mine = measured.tables["shortcut_readings"].filter(method=row["method"], state=row["state"])
         assert row["n"] == N_VALIDATION
@@ -252,6 +291,7 @@ def maps(measured: Measured) -> dict[tuple[int, str], Floats]:
     return found
 
 
+@pytest.mark.parametrize("measured", CAUSAL_KINDS, indirect=True)
 def test_sub_modules_are_replaced_in_every_block_above(measured: Measured, maps: dict[tuple[int, str], Floats]) -> None:
     sentences = measured.tables["shortcut_sentences"].filter(is_validation=True).to_dicts()[:12]
     unsure = 0
@@ -273,6 +313,7 @@ def test_sub_modules_are_replaced_in_every_block_above(measured: Measured, maps:
     assert unsure < 10
 
 
+@pytest.mark.parametrize("measured", CAUSAL_KINDS, indirect=True)
 def test_the_reference_is_the_model_where_nothing_is_replaced(measured: Measured) -> None:
     for sentence in measured.tables["shortcut_sentences"].head(5).to_dicts():
         found = measured.reference.replaced(sentence["tokens"], sentence["position"], {})
@@ -295,7 +336,9 @@ def replace_blocks(patch: pytest.MonkeyPatch, made: Mapping[int, Tensor], *, noi
     layers = iter(made)
     generator = torch.Generator().manual_seed(7)
 
-    def call(self: Block, stream: Float[Tensor, "batch time d_model"]) -> BlockOutput:
+    def call(
+        self: Block, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None = None
+    ) -> BlockOutput:
         if not hasattr(self, "planted"):
             # Each layer is opened once, in order.
             self.planted = next(layers)  # type: ignore[attr-defined]
@@ -423,3 +466,26 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
         job.shards(prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
     with pytest.raises(MethodUnknown, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
         ShortcutsJob.of(transformer, tokenizer, methods=["id", "mta"])
+
+
+def test_of_a_masked_model_it_is_said_too(tmp_path: Path, text: str) -> None:
+    transformer, tokenizer = opened(build(tmp_path / "tiny", "bert", n_layers=1, d_model=WIDTH))
+    with pytest.raises(MethodUnknown, match="there is no shortcut mat_ffn for bert models; did you mean mat"):
+        ShortcutsJob.of(transformer, tokenizer, methods=["mat_ffn"])
+    maskless = replace(tokenizer, mask_id=None)
+    with pytest.raises(MaskMissing, match="the tokenizer of tiny has no mask token; give its folder"):
+        ShortcutsJob.of(transformer, maskless).shards(prepare(text, maskless))
+
+
+def test_a_long_sentence_is_cut_to_what_a_masked_model_reads(tmp_path: Path) -> None:
+    _, tokenizer = opened(build(tmp_path / "tiny", "bert", n_layers=1, d_model=WIDTH))
+    (tmp_path / "prose").mkdir()
+    for number in range(10):
+        (tmp_path / "prose" / f"{number}.txt").write_text(f"The school {'is near the river and ' * 10} old.")
+    sample = draw(
+        prepare(f"prose={tmp_path / 'prose'}", tokenizer), tokenizer, context_length=16, seed=0, is_masked=True
+    )
+    for row in sample.rows:
+        assert len(row.tokens) == 16
+        assert row.tokens[-1] == tokenizer.closing_id
+        assert 1 <= row.position < 15
