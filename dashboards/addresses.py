@@ -8,6 +8,7 @@ PAGES = {
     "position": "Positions",
     "clusters": "Clusters",
     "events": "Events",
+    "shortcuts": "Shortcuts",
     "trace": "Trace",
     "annotate": "Annotate",
     "sql": "SQL",

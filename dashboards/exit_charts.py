@@ -14,6 +14,9 @@ WANTED = 0.95
 METHOD_COLOURS: Mapping[str, str] = {"mat": "#4a86c2", "id": "#c9a227"}
 """Read on white and on black."""
 
+_GREY = "#8a8a8a"
+"""Read on white and on black."""
+
 _HOW = {"by confidence": [1, 0], "at one state": [2, 2]}
 
 
@@ -68,7 +71,7 @@ def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
             alt.StrokeDash(
                 "left:N",
                 scale=alt.Scale(domain=list(_HOW), range=list(_HOW.values())),
-                legend=alt.Legend(title=None, orient="top", symbolType="stroke"),
+                legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeColor=_GREY),
             ),
             order=alt.Order("layers_run:Q"),
             tooltip=["shortcut:N", "left:N", *_tooltip()],
@@ -100,7 +103,7 @@ def _tooltip() -> list[alt.Tooltip]:
 
 
 def _over_the_wanted(lines: alt.Chart) -> alt.LayerChart:
-    rule = alt.Chart(pl.DataFrame({"wanted": [WANTED]})).mark_rule(strokeDash=[2, 4], color="#8a8a8a")
+    rule = alt.Chart(pl.DataFrame({"wanted": [WANTED]})).mark_rule(strokeDash=[2, 4], color=_GREY)
     whole = alt.LayerChart(layer=[rule.encode(alt.Y("wanted:Q")), lines])
     whole.height = HEIGHT
     return whole

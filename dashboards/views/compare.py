@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import duckdb
 import streamlit as st
 
-from dashboards import exit_figures, tables
+from dashboards import exit_figures, shortcut_figures, tables
 from dashboards.colours import model_colours
 from dashboards.comparison_figures import Sizes, activity, detectors, positions, predictions
 from dashboards.kept import kept
@@ -53,6 +53,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     detectors(sizes)
     positions(sizes)
     predictions(sizes)
+    st.subheader("What states say already", anchor=False)
+    shortcut_figures.compared(connection, names, look)
     exit_figures.compared(connection, names, look)
 
 

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
 
 APP = Path(__file__).parents[2] / "dashboards" / "app.py"
@@ -33,6 +34,20 @@ def weights_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nothing = dict.fromkeys((*OF_TEXT, *MORE_OF_TEXT, *OF_CLUSTERS))
     with duckdb.connect(str(path)) as connection:
         made.insert(connection, "neuron_facts", [row | nothing for row in made.hand_made().rows["neuron_facts"]])
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every kind of measurement: the hand-made warehouse with events, exits and shortcuts."""
+    path = tmp_path_factory.mktemp("whole") / "whole.duckdb"
+    event_warehouse.create(path)
+    measured = event_warehouse.MEASURED
+    methods = (*shortcut_rows.WHOLE, *shortcut_rows.PARTIAL)
+    with duckdb.connect(str(path)) as connection:
+        made.insert(connection, "shortcuts", shortcut_rows.fits(measured))
+        made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(measured, methods))
+        made.insert(connection, "sub_module_fits", shortcut_rows.part_fits(measured))
     return path
 
 

@@ -32,6 +32,7 @@ PAGES = {
     "position": ("position", {"model": LARGE}),
     "clusters": ("clusters", {"model": LARGE, "cluster": "3"}),
     "events": ("events", {"word": "the"}),
+    "shortcuts": ("shortcuts", {"model": SMALL}),
     "trace": ("trace", {"model": SMALL, "prompt": "The capital of France is"}),
     "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),
     "sql": ("sql", {"query": "from scaling_long limit 20"}),
@@ -44,7 +45,7 @@ def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two of the family that ships, measured on a little text: the demo in small."""
     path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
     text = TextRequest(tokens_per_domain=8_000)
-    jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
+    jobs = (*DEFAULT_JOBS, "clusters", "events", "controls", "shortcuts")
     outcomes = neurothek.open(path).ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None, None]
     (pair,) = neurothek.open(path).ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")

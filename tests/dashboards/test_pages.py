@@ -35,8 +35,8 @@ def in_order(page: AppTest) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_runs_on_a_full_warehouse(page: Opener, full_path: Path, name: str) -> None:
-    opened = page(full_path, name)
+def test_every_page_runs_on_a_full_warehouse(page: Opener, whole_path: Path, name: str) -> None:
+    opened = page(whole_path, name)
     in_order(opened)
     assert not opened.error
     in_order(opened.run())
@@ -57,7 +57,13 @@ def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weigh
     assert "--job activity" in shown
 
 
-OF_ONE_JOB = {"position": "positions", "events": "events", "clusters": "clusters", "annotate": "controls"}
+OF_ONE_JOB = {
+    "position": "positions",
+    "events": "events",
+    "shortcuts": "shortcuts",
+    "clusters": "clusters",
+    "annotate": "controls",
+}
 
 
 @pytest.mark.parametrize(("name", "job"), OF_ONE_JOB.items())

@@ -6,42 +6,14 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.support import shortcut_rows
 from tests.support import warehouse as made
 
-METHODS = ("id", "mat")
 MEASURED = ((0, 0), (0, 1), (1, 1))
 """(model, corpus); the first model is pinned to corpus 0, the second shows the larger one."""
 
-NAMES = ("precision_1", "precision_5", "precision_10", "surprisal")
-
-
-def fits() -> list[made.Row]:
-    """One row a pair of states, each with a number of its own."""
-    return [
-        {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "method": method}
-        | {"source_state": source, "target_state": target, "n_fit": 9, "n_validation": 3}
-        | {"r2": 1 - (1 + model_id + 2 * corpus_id + 4 * source + 8 * target) / 64}
-        | {"condition": None if method == "id" else 2.5, "rank": None if method == "id" else 4}
-        for model_id, corpus_id in MEASURED
-        for method in METHODS
-        for source in range(made.MODELS[model_id].n_layers)
-        for target in range(source + 1, made.MODELS[model_id].n_layers + 1)
-    ]
-
-
-def predictions() -> list[made.Row]:
-    """One row a state."""
-    return [
-        {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "method": method, "state": state, "n": 3}
-        | {
-            f"{name}{end}": (1 + place + state + 3 * corpus_id + 5 * number) / 64
-            for place, name in enumerate(NAMES)
-            for number, end in enumerate(("", "_low", "_high"))
-        }
-        for model_id, corpus_id in MEASURED
-        for method in METHODS
-        for state in range(made.MODELS[model_id].n_layers + 1)
-    ]
+FITS = shortcut_rows.fits(MEASURED)
+PREDICTIONS = shortcut_rows.predictions(MEASURED)
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +21,8 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConne
     path = tmp_path_factory.mktemp("shortcuts") / "w.duckdb"
     made.create(path)
     with duckdb.connect(str(path)) as writing:
-        made.insert(writing, "shortcuts", fits())
-        made.insert(writing, "shortcut_predictions", predictions())
+        made.insert(writing, "shortcuts", FITS)
+        made.insert(writing, "shortcut_predictions", PREDICTIONS)
     return duckdb.connect(str(path), read_only=True)
 
 
@@ -67,8 +39,8 @@ def shown(rows: list[made.Row]) -> list[made.Row]:
 @pytest.mark.parametrize(
     ("view", "rows", "key"),
     [
-        ("shortcut_fit", fits(), ("method", "source_state", "target_state")),
-        ("shortcut_quality", predictions(), ("method", "state")),
+        ("shortcut_fit", FITS, ("method", "source_state", "target_state")),
+        ("shortcut_quality", PREDICTIONS, ("method", "state")),
     ],
 )
 def test_a_view_has_the_rows_of_the_shown_corpus(

@@ -1,0 +1,172 @@
+"""What pages show of linear shortcuts: how well states predict each other, and what a model says from each of them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import altair as alt
+import duckdb
+import polars as pl
+import streamlit as st
+
+from dashboards import shortcut_charts
+from dashboards.figures import Data, data_of, show_figure
+from dashboards.heat_map import heat_map
+from dashboards.looks import Look
+from dashboards.page import Theme, missing
+from dashboards.text import plain
+
+FIT = (
+    "How well {how} predicts a state above it: r^2 of each coordinate, averaged, on {n_validation} sentences of "
+    "{corpus} kept apart from the {n_fit} it was fitted on; below 0 is worse than the mean. Figures 2 and 3 of Din et "
+    "al. 2023, Jump to Conclusions."
+)
+HOW = {"mat": "the least-squares map of a state", "id": "a state, taken as it is,"}
+"""Methods that have a heat map, and what they are."""
+
+PRECISION_BY_SIZE = (
+    "How often the token that a shortcut says is the model's own: full lines mat, thin ones id; bands are Wilson 95% "
+    "intervals, on {n} sentences. Figures 7 and 8 of Din et al. 2023, Jump to Conclusions."
+)
+SURPRISAL_BY_SIZE = (
+    "How surprised the model is at what a shortcut says: full lines mat, thin ones id; bands are 95% intervals of the "
+    "mean, on {n} sentences. Figures 7 and 8 of Din et al. 2023, Jump to Conclusions."
+)
+PRECISION = (
+    "How often the token that a shortcut says is the model's first, among its 5 or its 10 first, with Wilson 95% "
+    "intervals, on {n} sentences. From the last state every method is the model. Figures 4 and 5 of Din et al. 2023, "
+    "Jump to Conclusions."
+)
+SURPRISAL = (
+    "-ln of the probability that the model gives what a shortcut says, mean with its 95% interval, on {n} sentences. "
+    "Figures 4 and 5 of Din et al. 2023, Jump to Conclusions."
+)
+PARTS = (
+    "Linear maps in the place of one part of every block above the state, the rest as it is; mat replaces the blocks "
+    "whole. On {n} sentences, 95% intervals. {source} of Din et al. 2023, Jump to Conclusions."
+)
+PART_FITS = (
+    "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences; "
+    "{n_fit} to fit. Din et al. 2023, section 6; the figure is ours."
+)
+WHOLE = ("mat", "id")
+"""The shortcuts that lead to the last state at one go."""
+
+
+def measured(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:
+    """Those of the models whose shortcuts were fitted, smallest first."""
+    rows = data_of(connection, "shortcut_quality", {"models": list(names)}).frame
+    found: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
+    return found
+
+
+def compared(connection: duckdb.DuckDBPyConnection, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
+    """What models say from their states, model beside model; says how to measure it where nothing was."""
+    data = data_of(connection, "shortcut_quality", {"models": list(names)})
+    rows = data.frame.filter(pl.col("method").is_in(WHOLE))
+    if rows.is_empty():
+        missing(connection, "No linear shortcuts were fitted to these models yet.", names, jobs=("shortcuts",))
+        return
+    told = {"n": numbers(rows, "n")}
+    left, right = st.columns(2, gap="medium")
+    for column, number, title, caption in (
+        (left, "precision_1", "Precision of shortcuts by depth", PRECISION_BY_SIZE),
+        (right, "surprisal", "Surprisal of shortcuts by depth", SURPRISAL_BY_SIZE),
+    ):
+        with column:
+            draw = partial(_by_model, rows, number, look)
+            show_figure(title, draw, caption.format(**told), Data(f"{data.name}_{number}", data.sql, rows))
+
+
+def heat_maps(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """How well the states of a model predict each other, a map a method."""
+    found = {method: data_of(connection, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
+    known = {method: data for method, data in found.items() if not data.frame.is_empty()}
+    for column, (method, data) in zip(st.columns(max(1, len(known)), gap="medium"), known.items(), strict=True):
+        told = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
+        corpus = data.frame.get_column("corpus")[0]
+        with column:
+            show_figure(
+                f"{method} of {model}",
+                partial(heat_map, data.frame),
+                FIT.format(how=HOW[method], corpus=corpus, **told),
+                Data(f"shortcut_fit_{method}", data.sql, data.frame),
+                own_legend=True,
+            )
+
+
+def of_model(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """What one model says from each of its states, by the shortcuts that jump to the last one."""
+    data = data_of(connection, "shortcut_quality", {"models": [model]})
+    rows = data.frame.filter(pl.col("method").is_in(WHOLE))
+    if rows.is_empty():
+        return
+    told = {"n": numbers(rows, "n")}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        shown = Data("precision_by_state", data.sql, rows)
+        title = f"Precision by state, {model}"
+        show_figure(
+            title, lambda _: shortcut_charts.precision_of_model(rows), PRECISION.format(**told), shown, own_legend=True
+        )
+    with right:
+        shown = Data("surprisal_by_state", data.sql, rows)
+        show_figure(
+            f"Surprisal by state, {model}",
+            lambda _: shortcut_charts.of_model(rows, "surprisal"),
+            SURPRISAL.format(**told),
+            shown,
+            own_legend=True,
+        )
+
+
+def parts(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """What is lost where one part of every block is replaced by linear maps; says so where none was tried."""
+    data = data_of(connection, "shortcut_quality", {"models": [model]})
+    rows = data.frame.filter(pl.col("method") != "id")
+    if set(rows.get_column("method")) <= set(WHOLE):
+        st.caption(plain(f"No part of {model} was replaced by linear maps: its job tried none of their methods."))
+        return
+    told = {"n": numbers(rows, "n")}
+    left, middle, right = st.columns(3, gap="medium")
+    for column, number, title, source in (
+        (left, "precision_1", "Precision, parts of", "Figure 10"),
+        (middle, "surprisal", "Surprisal, parts of", "Section 6"),
+    ):
+        with column:
+            show_figure(
+                f"{title} {model}",
+                partial(_of_model, rows, number),
+                PARTS.format(**told, source=source),
+                Data(f"parts_{number}", data.sql, rows),
+                own_legend=True,
+            )
+    with right:
+        _part_fits(connection, model)
+
+
+def numbers(frame: pl.DataFrame, column: str) -> str:
+    """One number where it is the same in all rows, else from which to which."""
+    known = sorted(set(frame.get_column(column)))
+    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+
+
+def _part_fits(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    fits = data_of(connection, "sub_module_fits", {"model": model})
+    if fits.frame.is_empty():
+        return
+    told = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")}
+    show_figure(
+        f"Fits, parts of {model}",
+        lambda _: shortcut_charts.part_fits(fits.frame),
+        PART_FITS.format(**told),
+        fits,
+        own_legend=True,
+    )
+
+
+def _by_model(rows: pl.DataFrame, number: str, look: Callable[[Theme], Look], theme: Theme) -> alt.LayerChart:
+    return shortcut_charts.by_model(rows, number, look(theme))
+
+
+def _of_model(rows: pl.DataFrame, number: str, _: Theme) -> alt.LayerChart:
+    return shortcut_charts.of_model(rows, number)

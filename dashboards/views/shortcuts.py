@@ -1,0 +1,50 @@
+"""The page of linear shortcuts: how linear models are between their states, what they say there, what exits save."""
+
+import duckdb
+import streamlit as st
+
+from dashboards import exit_figures, shortcut_figures
+from dashboards.colours import model_colours
+from dashboards.looks import Look
+from dashboards.page import Theme, answer, asked, heading, pick_models, remember, theme
+from dashboards.text import legend_html
+from queries.models import choose_models
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Shortcuts")
+    everything = [model.name for model in choose_models(connection)]
+    names = pick_models(connection)
+    measured = shortcut_figures.measured(connection, names)
+
+    def look(theme: Theme) -> Look:
+        return Look(model_colours(everything, theme=theme), {})
+
+    if measured:
+        colours = look(theme()).colours
+        st.html(legend_html({name: colours[name] for name in measured}))
+    shortcut_figures.compared(connection, names, look)
+    if not measured:
+        return
+    model = _pick(measured)
+    shortcut_figures.heat_maps(connection, model)
+    st.subheader("What it says from each state", anchor=False)
+    shortcut_figures.of_model(connection, model)
+    st.subheader("Parts of its blocks replaced", anchor=False)
+    shortcut_figures.parts(connection, model)
+    st.subheader("Leaving it early", anchor=False)
+    exit_figures.of_model(connection, model)
+
+
+def _pick(measured: list[str]) -> str:
+    """The model that the rest of the page is about, the largest unless the address names another."""
+    st.subheader("One model from state to state", anchor=False)
+    wanted = asked("model")
+    index = measured.index(wanted) if wanted in measured else len(measured) - 1
+    model = st.selectbox("Model", measured, index=index, key="model", label_visibility="collapsed", width=300)
+    remember(model=model)
+    return model
+
+
+answer(show)
