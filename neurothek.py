@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from queries.question import Question
     from queries.scored import ScoredResult
     from queries.search import SearchResult
-    from queries.trace import TracePage
+    from queries.trace import Lens, TracePage
     from queries.triggered import TriggeredResult
 
 __all__ = ["Neurothek", "NeurothekError", "main", "open"]
@@ -167,13 +167,7 @@ class Neurothek:
             asked = wanted(connection, question)
         found = []
         for one in asked:
-            opened = live.open_measured(
-                one.model.name,
-                source=one.model.source,
-                revision=one.model.revision,
-                weights_sha256=one.model.weights_sha256,
-                weights=None if weights is None else Path(weights),
-            )
+            opened = live.open_measured(one.model, weights=weights)
             frame = live_scores.token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
             found.append((one, frame))
         with self.reader() as connection:
@@ -236,29 +230,30 @@ class Neurothek:
         position: int | None = None,
         top: int = 5,
         token: str | None = None,
+        lens: Lens = "id",
+        corpus: str | None = None,
         weights: str | Path | None = None,
         allow_pickle: bool = False,
     ) -> TracePage:
         """How a model builds its prediction at one position of a prompt; see `ingest.live.trace`.
 
+        With the lens `mat` its states are read through the matrices to the last one too, as `shortcut` gives them.
+
         Raises:
-            NeurothekError: there is no such model or token, its weights are not at hand, or the prompt does not fit.
+            NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
+                does not fit.
         """
+        from catalog.map_files import matrix_of
         from ingest import live
-        from queries.trace import measured_model, token_of, trace_page
+        from queries.trace import kept_for, measured_model, token_of, trace_page
 
         with self.reader() as connection:
             known = measured_model(connection, model)
             token_id, text = (None, None) if token is None else token_of(connection, known, token)
-        opened = live.open_measured(
-            model,
-            source=known.source,
-            revision=known.revision,
-            weights_sha256=known.weights_sha256,
-            weights=None if weights is None else Path(weights),
-            allow_pickle=allow_pickle,
-        )
-        traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id)
+            kept = kept_for(connection, model, lens, corpus=corpus)
+        matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        opened = live.open_measured(known, weights=weights, allow_pickle=allow_pickle)
+        traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
         with self.reader() as connection:
             return trace_page(connection, known, traced, token=text)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from catalog.table import DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
+from catalog.table import DOUBLE, FLAG, FLOAT, IDS, INTEGER, SMALL, TEXT
 from catalog.tables import Table
 
 TRACE_LAYERS = Table(
@@ -61,6 +61,23 @@ TRACE_NEURONS = Table(
     nullable=frozenset({"share", "score_token"}),
 )
 
+TRACE_STATES = Table(
+    name="trace_states",
+    scope="none",
+    is_fact=False,
+    key=("state", "method"),
+    columns={
+        "state": SMALL,
+        "method": TEXT,
+        "final_rank": INTEGER,
+        "token_rank": INTEGER,
+        "token_ids": IDS,
+        "probabilities": pl.List(DOUBLE),
+    },
+    # A token was not asked about.
+    nullable=frozenset({"token_rank"}),
+)
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -77,6 +94,7 @@ class Traced:
         layers: rows of TRACE_LAYERS.
         top_tokens: rows of TRACE_TOKENS.
         neurons: rows of TRACE_NEURONS: the ten dominant neurons of every layer.
+        states: rows of TRACE_STATES; none where there were no matrices to read through.
     """
 
     tokens: tuple[str, ...]
@@ -89,3 +107,4 @@ class Traced:
     layers: pl.DataFrame
     top_tokens: pl.DataFrame
     neurons: pl.DataFrame
+    states: pl.DataFrame

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.errors import NeurothekError
-from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_TOKENS, Traced
+from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_STATES, TRACE_TOKENS, Traced
 from ingest import checkpoints, tokenization
 from ingest.architectures import Transformer, open_transformer
 from ingest.errors import (
@@ -24,10 +25,12 @@ from ingest.errors import (
     WeightsNotAtHand,
 )
 from ingest.example_layers import Layer, watch
+from ingest.example_pass import padded
 from ingest.example_readings import Events, Readings, events, read
 from ingest.example_scores import score, token_scores
 from ingest.examples import Example
 from ingest.lens import Lens, probabilities_, ranks
+from ingest.live_states import states_frame
 from ingest.sub_updates import N_DOMINANT
 from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
@@ -35,43 +38,50 @@ from ingest.weights import Checkpoint
 MOMENTS = ("pre", "post")
 
 
-def open_measured(
-    model: str,
-    *,
-    source: str,
-    revision: str | None,
-    weights_sha256: str,
-    weights: Path | None,
-    allow_pickle: bool = False,
-) -> tuple[Transformer, Tokenizer]:
-    """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
-    place = Measured(model, source, revision, weights_sha256)
-    checkpoint, tokenizer = find_measured(place, weights=weights, allow_pickle=allow_pickle)
-    try:
-        return open_transformer(checkpoint), tokenizer
-    except NeurothekError as error:
-        raise WeightsNotAtHand(model, str(checkpoint.folder), str(error)) from error
+@runtime_checkable
+class KnownFiles(Protocol):
+    """What the warehouse knows of a model's files."""
+
+    @property
+    def name(self) -> str:
+        """The model's name in the warehouse."""
+
+    @property
+    def source(self) -> str:
+        """Where it came from."""
+
+    @property
+    def revision(self) -> str | None:
+        """The hub's commit, if it came from there."""
+
+    @property
+    def weights_sha256(self) -> str:
+        """What the warehouse knows its weights by."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the warehouse knows of a model's files.
+    """The files of a model, known as `KnownFiles` says."""
 
-    Attributes:
-        model: its name in the warehouse.
-        source: where it came from.
-        revision: the hub's commit, if it came from there.
-        weights_sha256: what the warehouse knows its weights by.
-    """
-
-    model: str
+    name: str
     source: str
     revision: str | None
     weights_sha256: str
 
 
+def open_measured(
+    known: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
+) -> tuple[Transformer, Tokenizer]:
+    """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
+    checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
+    try:
+        return open_transformer(checkpoint), tokenizer
+    except NeurothekError as error:
+        raise WeightsNotAtHand(known.name, str(checkpoint.folder), str(error)) from error
+
+
 def find_measured(
-    measured: Measured, *, weights: Path | None, allow_pickle: bool = False, option: str = WEIGHTS_OPTION
+    measured: KnownFiles, *, weights: str | Path | None, allow_pickle: bool = False, option: str = WEIGHTS_OPTION
 ) -> tuple[Checkpoint, Tokenizer]:
     """The files that the warehouse measured a model from, where they came from or in the folder `weights`.
 
@@ -88,12 +98,12 @@ def find_measured(
     place = measured.source if weights is None else str(weights)
     wanted = measured.revision if weights is None else None
     try:
-        checkpoint = checkpoints.find(place, name=measured.model, revision=wanted, allow_pickle=allow_pickle)
+        checkpoint = checkpoints.find(place, name=measured.name, revision=wanted, allow_pickle=allow_pickle)
         tokenizer = tokenization.load(checkpoint.folder)
     except NeurothekError as error:
-        raise WeightsNotAtHand(measured.model, place, str(error), option=option) from error
+        raise WeightsNotAtHand(measured.name, place, str(error), option=option) from error
     if checkpoint.weights_sha256 != measured.weights_sha256:
-        raise OtherWeights(measured.model, place, option=option)
+        raise OtherWeights(measured.name, place, option=option)
     return checkpoint, tokenizer
 
 
@@ -105,6 +115,7 @@ def trace(
     position: int | None = None,
     top: int = 5,
     token_id: int | None = None,
+    matrices: Sequence[np.ndarray] = (),
 ) -> Traced:
     """Read one position of a prompt layer by layer.
 
@@ -115,6 +126,7 @@ def trace(
         position: the position, 0-based and with a BOS counted; below 0 from the end; None: the last.
         top: tokens shown before and after each FFN.
         token_id: a token whose ranks and scores are wanted too.
+        matrices: of each state but the last one, float32 [d_model d_model] to read it through; none: states are not.
 
     Raises:
         NothingToTrace: the model is a masked one.
@@ -127,7 +139,7 @@ def trace(
     ids = _prompt_ids(tokenizer, prompt, context_length=transformer.shape.context_length)
     place = _place(ids, position)
     with torch.inference_mode():
-        return _traced(transformer, tokenizer, ids, place, top=top, token_id=token_id)
+        return _traced(transformer, tokenizer, ids, place, top=top, token_id=token_id, matrices=matrices)
 
 
 def _prompt_ids(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> np.ndarray:
@@ -156,6 +168,7 @@ def _traced(
     *,
     top: int,
     token_id: int | None,
+    matrices: Sequence[np.ndarray],
 ) -> Traced:
     # Attention looks back only: what comes after the position changes nothing there.
     example = Example(0, "", ids[: place + 1], place + 1, None)
@@ -167,6 +180,8 @@ def _traced(
     readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device))
     found = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
     elimination = int(found.elimination[0])
+    embedded = transformer.embed(padded([example]))[:, place].float()
+    states = [embedded, *(layer.post for layer in layers)]
     return Traced(
         tokens=tokenizer.texts(ids),
         position=place,
@@ -178,6 +193,9 @@ def _traced(
         layers=TRACE_LAYERS.check(_layers_frame(lens, layers, readings, found, asked)),
         top_tokens=TRACE_TOKENS.check(_tokens_frame(lens, layers, top=top)),
         neurons=TRACE_NEURONS.check(_neurons_frame(lens, layers, readings, transformer, asked)),
+        states=TRACE_STATES.check(
+            states_frame(lens, states, matrices, final=readings.final, asked=asked, top=top),
+        ),
     )
 
 

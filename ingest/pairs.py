@@ -53,7 +53,7 @@ class ListedModel:
     @property
     def name(self) -> str:
         """Its name."""
-        return self.measured.model
+        return self.measured.name
 
     @property
     def n_neurons(self) -> int:

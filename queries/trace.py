@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import polars as pl
 
+from catalog.kept_maps import KeptMap
 from catalog.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from catalog.traces import Traced
 from catalog.visible import readable, visible
+from queries.kept_shortcut import kept_lens
 from queries.models import choose_models
 from queries.notebook import html_page, text_page
 from queries.sections import Section
@@ -48,7 +50,18 @@ NEURON_COLUMNS: Mapping[str, pl.DataType] = {
     "kind": TEXT,
     "n_tokens_seen": BIG,
 }
+STATE_COLUMNS: Mapping[str, pl.DataType] = {
+    "state": SMALL,
+    "method": TEXT,
+    "tokens": pl.List(TEXT),
+    "probabilities": pl.List(DOUBLE),
+    "final_rank": INTEGER,
+    "token_rank": INTEGER,
+}
 _SHOWN_TOKENS = 5
+
+Lens = Literal["id", "mat"]
+"""What states are read through: nothing, or also the matrices that lead to the last one ([D])."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,8 @@ class TracePage:
         token: text of the token that was asked about; None if none was.
         layers: one row a layer, with the columns of `LAYER_COLUMNS`.
         neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`.
+        states: what is said from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless the
+            lens was `mat`.
     """
 
     model: str
@@ -89,6 +104,7 @@ class TracePage:
     token: str | None
     layers: pl.DataFrame
     neurons: pl.DataFrame
+    states: pl.DataFrame
 
     @property
     def summary(self) -> str:
@@ -110,13 +126,14 @@ class TracePage:
         return f"“{said}”" if len(said) <= 60 else f"“...{said[-60:]}”"
 
     def sections(self) -> list[Section]:
-        """The layers, and the neurons."""
+        """The layers, the states where there are any, and the neurons."""
         remark = (
             "before and after the FFN; rank: of the token predicted in the end; share: of the ten dominant neurons;"
             " an elimination is of the first token before the FFN"
         )
         return [
             Section("layers", self._layers_table(), remark),
+            *self._states_sections(),
             Section("dominant neurons", self._neurons_table(), self._neurons_remark()),
         ]
 
@@ -134,6 +151,35 @@ class TracePage:
             for row in self.layers.to_dicts()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _states_sections(self) -> list[Section]:
+        if self.states.is_empty():
+            return []
+        remark = (
+            "what the model says from a state: id reads it as it is, mat through the kept matrix to the last state;"
+            " rank: of the token predicted in the end"
+        )
+        return [Section("states", self._states_table(), remark)]
+
+    def _states_table(self) -> pl.DataFrame:
+        by_id, by_mat = (self.states.filter(method=method).to_dicts() for method in ("id", "mat"))
+        rows = [
+            {
+                "state": one["state"],
+                "tokens by id": one["tokens"],
+                "tokens by mat": other["tokens"],
+                "rank by id": one["final_rank"],
+                "rank by mat": other["final_rank"],
+                **self._ranks_of_token(one, other),
+            }
+            for one, other in zip(by_id, by_mat, strict=True)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _ranks_of_token(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, str]:
+        if self.token is None:
+            return {}
+        return {f"rank of {visible(self.token)}": f"id {one['token_rank']:,}, mat {other['token_rank']:,}"}
 
     def _asked(self, row: Mapping[str, Any]) -> dict[str, str]:
         if self.token is None:
@@ -156,7 +202,7 @@ class TracePage:
         return remark if self.token is None else f"{remark}; score_token: to that of {visible(self.token)}"
 
     def data(self) -> dict[str, Any]:
-        """The trace for programs: `layers`, `neurons`, and `trace` with the rest."""
+        """The trace for programs: `layers`, `neurons`, `states` where there are any, and `trace` with the rest."""
         traced = self.traced
         said = {
             "model": self.model,
@@ -169,7 +215,8 @@ class TracePage:
             "elimination_layer": traced.elimination_layer,
             "token": self.token,
         }
-        return {"trace": said, "layers": self.layers, "neurons": self.neurons}
+        states = {} if self.states.is_empty() else {"states": self.states}
+        return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons}
 
     def __repr__(self) -> str:
         """The page as text."""
@@ -201,11 +248,19 @@ def token_of(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, text: 
     return token.token_id, token.text
 
 
+def kept_for(
+    connection: duckdb.DuckDBPyConnection, model: str, lens: Lens, *, corpus: str | None = None
+) -> list[KeptMap]:
+    """The matrices that a lens reads states through; see `kept_lens`."""
+    return kept_lens(connection, model, corpus=corpus) if lens == "mat" else []
+
+
 def trace_page(
     connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced: Traced, *, token: str | None = None
 ) -> TracePage:
     """Join what the model said with what the warehouse knows of its tokens and neurons."""
     ids = {traced.final_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
+    ids.update(*traced.states["token_ids"])
     texts = _texts(connection, model, sorted(ids))
     return TracePage(
         model=model.name,
@@ -214,6 +269,7 @@ def trace_page(
         token=token,
         layers=_layers(traced, texts),
         neurons=_neurons(connection, model, traced),
+        states=_states(traced, texts),
     )
 
 
@@ -231,6 +287,13 @@ def _layers(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
             row[f"{name}_probabilities"] = said["probability"].to_list()
         row["candidate"] = texts[row["candidate_token"]]
     return framed(rows, LAYER_COLUMNS)
+
+
+def _states(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
+    rows = traced.states.to_dicts()
+    for row in rows:
+        row["tokens"] = [texts[token] for token in row["token_ids"]]
+    return framed(rows, STATE_COLUMNS)
 
 
 def _neurons(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced: Traced) -> pl.DataFrame:

@@ -1,10 +1,16 @@
 """The command `trace`: how a model builds its prediction for one prompt."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from catalog.commands import Format, common_options, format_option, show_tables
+
+if TYPE_CHECKING:
+    from queries.trace import Lens
 
 
 @click.command()
@@ -13,6 +19,14 @@ from catalog.commands import Format, common_options, format_option, show_tables
 @click.option("--position", type=int, help="Position to look at, from 0, or from -1 backwards.  [default: the last]")
 @click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Tokens before and after an FFN.")
 @click.option("--token", metavar="TEXT", help="Show the ranks and scores of this token too; ·school is ' school'.")
+@click.option(
+    "--lens",
+    type=click.Choice(["id", "mat"]),
+    default="id",
+    show_default=True,
+    help="What states are read through: nothing, or the matrices kept by --job shortcuts too.",
+)
+@click.option("--corpus", help="Corpus whose matrices --lens mat takes.  [default: the model's shown corpus]")
 @click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights.  [default: where they were]")
 @click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
 @format_option
@@ -26,6 +40,8 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     position: int | None,
     top: int,
     token: str | None,
+    lens: Lens,
+    corpus: str | None,
     weights: Path | None,
     allow_pickle: bool,
     output_format: Format,
@@ -34,9 +50,18 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
 
     Shown are the top tokens before and after each FFN, the rank of the token predicted in the end, where it comes to
     stay at the top (saturation) and where another is pushed down furthest (elimination), and the ten neurons that add
-    most. The model itself is run for it, from the weights that were measured.
+    most. With --lens mat also what the model says from each of its states, as it is and through the matrix that leads
+    to the last one. The model itself is run for it, from the weights that were measured.
     """
     page = ctx.obj.trace(
-        model, prompt, position=position, top=top, token=token, weights=weights, allow_pickle=allow_pickle
+        model,
+        prompt,
+        position=position,
+        top=top,
+        token=token,
+        lens=lens,
+        corpus=corpus,
+        weights=weights,
+        allow_pickle=allow_pickle,
     )
     show_tables(page.sections(), output_format, page.data(), head=page.summary)

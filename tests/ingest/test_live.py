@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooL
 from tests.support import events as plain
 from tests.support.events import PlainStreams
 from tests.support.models import CAUSAL_KINDS, build
+from tests.support.shortcuts import PlainShortcuts
 
 PROMPT = "the school is near the river and the old"
 TOLERANCE = 2e-4
@@ -24,12 +26,9 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
     return tiny_models[request.param]
 
 
-def traced(folder: Path, prompt: str = PROMPT, **options: int | None) -> Traced:
-    checkpoint = find(str(folder))
-    opened = live.open_measured(
-        "tiny", source=str(folder), revision=None, weights_sha256=checkpoint.weights_sha256, weights=None
-    )
-    return live.trace(*opened, prompt, **options)  # type: ignore[arg-type]
+def traced(folder: Path, prompt: str = PROMPT, **options: Any) -> Traced:
+    opened = live.open_measured(live.Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
+    return live.trace(*opened, prompt, **options)
 
 
 @pytest.mark.parametrize("position", [None, 3])
@@ -62,6 +61,33 @@ def test_a_trace_is_what_the_model_does(folder: Path, position: int | None) -> N
             assert said["probability"].to_list() == pytest.approx(probabilities, rel=TOLERANCE)
         assert row["is_saturation"] == (number == found.saturation_layer)
         assert row["is_elimination"] == (number == found.elimination_layer)
+
+
+@pytest.mark.parametrize("position", [None, 3])
+def test_states_are_read_as_they_are_and_through_matrices(folder: Path, position: int | None) -> None:
+    reference = PlainStreams(folder)
+    ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    place = len(ids) - 1 if position is None else position
+    states = PlainShortcuts(folder).states(ids, place)
+    last = len(states) - 1
+    chance = np.random.default_rng(5)
+    matrices = [chance.normal(size=(32, 32)).astype(np.float32) / 6 for _ in range(last)]
+    found = traced(folder, position=position, top=4, token_id=TOKEN, matrices=matrices)
+    assert found.states.select("state", "method").rows() == [(s, way) for s in range(last + 1) for way in ("id", "mat")]
+    final = int(np.argmax(reference.logits(states[last])))
+    for row in found.states.to_dicts():
+        through = row["method"] == "mat" and row["state"] < last
+        matrix = matrices[row["state"]].astype(np.float64) if through else np.eye(32)
+        logits = reference.logits(matrix @ states[row["state"]])
+        expected = np.argsort(-logits, kind="stable")[:4].tolist()
+        assert row["token_ids"] == expected
+        assert (row["final_rank"], row["token_rank"]) == (plain.rank(logits, final), plain.rank(logits, TOKEN))
+        probabilities = [plain.probability(logits, token) for token in expected]
+        assert row["probabilities"] == pytest.approx(probabilities, rel=TOLERANCE)
+
+
+def test_without_matrices_no_states_are_read(folder: Path) -> None:
+    assert traced(folder).states.is_empty()
 
 
 def test_its_neurons_are_the_dominant_ones(folder: Path) -> None:
@@ -109,15 +135,14 @@ def test_bytes_that_are_no_text_are_read_as_question_marks(folder: Path) -> None
 
 def test_weights_that_are_gone_or_others_are_refused(tmp_path: Path) -> None:
     folder = build(tmp_path / "tiny", "opt", d_ffn=8)
-    checkpoint = find(str(folder))
-    known = {"source": str(folder), "revision": None, "weights_sha256": checkpoint.weights_sha256}
+    known = live.Measured("tiny", str(folder), None, find(str(folder)).weights_sha256)
     moved = tmp_path / "elsewhere"
     shutil.move(folder, moved)
     with pytest.raises(WeightsNotAtHand, match=f"were looked for at '{folder}'.*--weights PATH"):
-        live.open_measured("tiny", **known, weights=None)  # type: ignore[arg-type]
+        live.open_measured(known, weights=None)
     with pytest.raises(WeightsNotAtHand, match=r"were looked for at '.*nowhere'"):
-        live.open_measured("tiny", **known, weights=tmp_path / "nowhere")  # type: ignore[arg-type]
-    assert live.open_measured("tiny", **known, weights=moved)  # type: ignore[arg-type]
+        live.open_measured(known, weights=tmp_path / "nowhere")
+    assert live.open_measured(known, weights=moved)
     other = build(tmp_path / "other", "opt", d_ffn=8, seed=1)
     with pytest.raises(OtherWeights, match="are not those that were measured as tiny"):
-        live.open_measured("tiny", **known, weights=other)  # type: ignore[arg-type]
+        live.open_measured(known, weights=other)

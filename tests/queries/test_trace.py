@@ -9,9 +9,10 @@ from click.testing import CliRunner, Result
 import neurothek
 from neurothek import Neurothek
 from queries.errors import NoSuchToken, UnknownModel
-from queries.trace import LAYER_COLUMNS, NEURON_COLUMNS
+from queries.trace import LAYER_COLUMNS, NEURON_COLUMNS, STATE_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
+from tests.support.shortcuts import write_sentences
 
 # One worker measures the warehouse.
 pytestmark = pytest.mark.xdist_group("trace")
@@ -27,6 +28,20 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
     warehouse = ingests.open_warehouse(folder / "w.duckdb")
     asked = ingests.request((f"words={folder / 'words.txt'}",), jobs=("projections", "activity"))
     ingests.measure(warehouse, folder / "tiny", asked)
+    return neurothek.open(folder / "w.duckdb")
+
+
+@pytest.fixture(scope="module")
+def with_matrices(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
+    """A model with shortcuts on one text, and without on another."""
+    folder = tmp_path_factory.mktemp("lens")
+    build(folder / "tiny", "opt", d_ffn=32)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    asked = ingests.request((write_sentences(folder, n=80),), jobs=("projections", "shortcuts"))
+    ingests.measure(warehouse, folder / "tiny", asked)
+    (folder / "words.txt").write_text("one two three four five six school " * 400)
+    more = ingests.request((f"words={folder / 'words.txt'}",), jobs=("activity",))
+    ingests.measure(warehouse, folder / "tiny", more)
     return neurothek.open(folder / "w.duckdb")
 
 
@@ -52,6 +67,50 @@ def test_neurons_come_with_what_the_catalog_says(door: Neurothek) -> None:
 def test_top_sets_how_many_tokens_are_shown(door: Neurothek) -> None:
     page = door.trace("tiny", PROMPT, top=3)
     assert page.layers["before"].list.len().to_list() == page.layers["after"].list.len().to_list() == [3, 3]
+
+
+def test_the_lens_mat_reads_states_through_the_kept_matrices(with_matrices: Neurothek) -> None:
+    page = with_matrices.trace("tiny", PROMPT, lens="mat", corpus="prose", token="·school")
+    assert dict(page.states.schema) == dict(STATE_COLUMNS)
+    assert page.states.height == 2 * 3
+    first_by_id, first_by_mat = page.states.filter(state=0).sort("method").to_dicts()
+    assert first_by_id["probabilities"] != first_by_mat["probabilities"]
+    by_id, by_mat = page.states.filter(state=2).drop("method").to_dicts()
+    assert by_id == by_mat
+    assert by_mat["final_rank"] == 1
+    assert by_mat["tokens"][0] == page.final
+    shown = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose", "--token", "·school")
+    for text in ("states", "tokens by mat", "rank by id", "rank of ·school"):
+        assert text in shown.stdout
+    said = json.loads(
+        run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose", "--format", "json").stdout
+    )
+    assert len(said["states"]) == 6
+    usual = with_matrices.trace("tiny", PROMPT)
+    assert usual.states.is_empty()
+    assert "states" not in usual.data()
+    assert usual.layers.equals(with_matrices.trace("tiny", PROMPT, lens="mat", corpus="prose").layers)
+
+
+def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices: Neurothek, door: Neurothek) -> None:
+    never = run(door, "trace", "tiny", PROMPT, "--lens", "mat")
+    elsewhere = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat")
+    (gone,) = with_matrices.warehouse.maps.rglob("0001-*.safetensors")
+    kept = gone.read_bytes()
+    gone.unlink()
+    missing = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose")
+    gone.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
+    changed = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose")
+    gone.write_bytes(kept)
+    for answer, text in (
+        (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts`"),
+        (elsewhere, "no shortcut of tiny is kept on words; they were on prose: name that corpus"),
+        (missing, "is not there any more; make it anew with `neurothek ingest"),
+        (changed, "is not the matrix that was kept"),
+    ):
+        assert (answer.exit_code, answer.stdout) == (2, "")
+        assert text in answer.stderr
+        assert len(answer.stderr.strip().splitlines()) == 1
 
 
 def test_people_read_tables_and_programs_json(door: Neurothek) -> None:
