@@ -7,7 +7,7 @@ from dashboards import tables
 from dashboards.figures import download_data
 from dashboards.page import asked, heading, pick_model, remember, said
 from dashboards.text import plain, table_html
-from queries.trace import TracePage
+from queries.trace import Lens, TracePage
 
 NEURONS = (
     "address",
@@ -31,6 +31,7 @@ def show() -> None:
         with neurothek.open().warehouse.reader() as connection:
             model = pick_model(connection).name
         prompt, position = _prompt()
+        lens = _lens()
         if not prompt:
             st.caption(
                 "Runs the model on the prompt, on this machine: what it would say after each layer, where its "
@@ -38,8 +39,9 @@ def show() -> None:
             )
             return
         with st.spinner(f"running {model}"):
-            page = neurothek.open().trace(model, prompt, position=position)
+            page = neurothek.open().trace(model, prompt, position=position, lens=lens)
         _layers(page)
+        _states(page)
         _neurons(page)
 
 
@@ -60,6 +62,16 @@ def _prompt() -> tuple[str, int | None]:
     return prompt, position
 
 
+def _lens() -> Lens:
+    through = st.toggle(
+        "Through linear shortcuts",
+        asked("lens") == "mat",
+        help="What each state says through the kept matrix to the last one; needs the job shortcuts. Din et al. 2023.",
+    )
+    remember(lens="mat" if through else None)
+    return "mat" if through else "id"
+
+
 def _layers(page: TracePage) -> None:
     st.markdown(plain(page.summary))
     (layers, *_) = page.sections()
@@ -67,6 +79,15 @@ def _layers(page: TracePage) -> None:
     st.html(table_html(layers.frame, tokens=("tokens before", "tokens after")))
     st.caption(plain(layers.remark))
     download_data("trace_layers", page.layers)
+
+
+def _states(page: TracePage) -> None:
+    for section in page.sections():
+        if section.title == "states":
+            st.subheader("States", anchor=False)
+            st.html(table_html(section.frame, tokens=("tokens by id", "tokens by mat")))
+            st.caption(plain(section.remark))
+            download_data("trace_states", page.states)
 
 
 def _neurons(page: TracePage) -> None:
