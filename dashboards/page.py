@@ -23,14 +23,16 @@ Theme = Literal["light", "dark"]
 _FEWEST_CORPORA = 2
 """Of one there is nothing to choose."""
 
-# Streamlit leaves a hand's breadth above a page, and its editor sets SQL in the face of prose.
+# Streamlit leaves a hand's breadth above a page and a finger's below a chart, and its editor sets SQL in the face of
+# prose.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding-top: 3.6rem; padding-bottom: 2rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
 .stMainBlockContainer h3 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
-.stMainBlockContainer .stCaptionContainer { margin-top: -0.4rem; }
-.stMainBlockContainer .stVegaLiteChart { margin-bottom: -0.6rem; }
+.stMainBlockContainer .stElementContainer:has(.stVegaLiteChart) { margin-bottom: -1.2rem; }
+.stMainBlockContainer [data-testid="stPageLink-NavLink"] { background: none; }
+.stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
 .stTextArea textarea { font-family: monospace; }
 </style>
 """

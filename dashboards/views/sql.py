@@ -2,14 +2,22 @@
 
 import time
 
+import polars as pl
 import streamlit as st
 
 import neurothek
+from catalog.warehouse import WarehouseMissing
 from dashboards import tables
-from dashboards.figures import download_data
+from dashboards.answer_charts import Fit, answer_chart, fitting
+from dashboards.charts import spoken
+from dashboards.colours import ACCENT, model_colours
+from dashboards.figures import Data, download_data, show_figure
 from dashboards.page import asked, heading, remember, said
 from dashboards.text import columns_html, plain
 from queries.asking import ask_people
+from queries.cookbook import Question, questions
+from queries.errors import NoModels
+from queries.models import choose_models
 from queries.views import all_views, view
 
 FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
@@ -18,14 +26,45 @@ FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer
 def show() -> None:
     """The page from top to bottom."""
     heading("SQL")
+    models = _models()
     editor, beside = st.columns([3, 1], gap="medium")
     with beside:
         _relations()
     with editor:
+        _examples(models)
         query = _editor()
         if query.strip():
             with said():
-                _answer(query)
+                _answer(query, models)
+
+
+def _models() -> dict[str, bool]:
+    """Names of the models, smallest first, and whether each is a plain size."""
+    try:
+        with neurothek.open().warehouse.reader() as connection:
+            return {model.name: model.variant is None for model in choose_models(connection)}
+    except (WarehouseMissing, NoModels):
+        return {}
+
+
+def _examples(models: dict[str, bool]) -> None:
+    st.selectbox(
+        "Question",
+        questions(),
+        index=None,
+        key="example",
+        format_func=lambda question: f"{question.number}. {question.words}",
+        placeholder="Questions of the cookbook",
+        label_visibility="collapsed",
+        on_change=_ask_example,
+        args=([name for name, is_size in models.items() if is_size] or list(models),),
+    )
+
+
+def _ask_example(models: list[str]) -> None:
+    chosen: Question | None = st.session_state["example"]
+    if chosen is not None:
+        st.session_state["query"] = chosen.about(models)
 
 
 def _editor() -> str:
@@ -38,10 +77,16 @@ def _editor() -> str:
 
 
 def _relations() -> None:
-    name = st.selectbox("View", sorted(all_views()), index=sorted(all_views()).index("neurons"), key="view")
+    name = st.selectbox(
+        "View",
+        sorted(all_views()),
+        index=sorted(all_views()).index("neurons"),
+        key="view",
+        label_visibility="collapsed",
+    )
     st.caption(plain(view(name).grain))
     st.button("Ask for its first rows", on_click=_ask_for, args=(name,))
-    with st.container(height=420, border=False):
+    with st.container(height=600, border=False):
         st.html(columns_html(view(name).columns))
 
 
@@ -49,15 +94,35 @@ def _ask_for(name: str) -> None:
     st.session_state["query"] = f"from {name}\nlimit 100"
 
 
-def _answer(query: str) -> None:
+def _answer(query: str, models: dict[str, bool]) -> None:
     start = time.perf_counter()
     # A page never writes, and holds no lease while the query runs: a publisher need not wait for it.
     found = ask_people(neurothek.open().warehouse, query, updates=False)
     seconds = time.perf_counter() - start
     frame = found.frame
-    st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
+        st.page_link("views/sql.py", label="Link to this query", query_params={"query": query})
     st.dataframe(tables.shown(frame, keep=tuple(frame.columns)), hide_index=True, key="answer")
-    download_data("answer", frame)
+    fit = fitting(frame)
+    if fit is None:
+        download_data("answer", frame)
+    else:
+        _draw(Data("answer", query, frame), fit, list(models))
+
+
+def _draw(data: Data, fit: Fit, models: list[str]) -> None:
+    number = fit.numbers[0]
+    if len(fit.numbers) > 1:
+        number = st.selectbox("Draw", fit.numbers, format_func=spoken, key=f"draw-{'-'.join(fit.numbers)}", width=300)
+    shown: pl.DataFrame = data.frame
+    show_figure(
+        f"{spoken(number).capitalize()} by {spoken(fit.across)}",
+        lambda theme: answer_chart(shown, fit, number, accent=ACCENT[theme], models=model_colours(models, theme=theme)),
+        f"{shown.height:,} rows of the query above, of the warehouse as it is.",
+        data,
+        own_legend=True,
+    )
 
 
 show()

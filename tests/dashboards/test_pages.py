@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboards.figures import data_of, filled, statement
 from dashboards.views import __file__ as views_file
+from queries.cookbook import questions
 from queries.sandbox import run_query
 from tests.support import warehouse as made
 
@@ -224,6 +225,29 @@ def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page:
     next(button for button in opened.button if button.label == "Run").click().run()
     assert table(opened, "two")["two"][0] == 2
     assert opened.query_params["query"] == "select 2 as two"
+
+
+def test_a_question_of_the_cookbook_is_asked_of_the_models_that_are_there(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "sql")
+    question = questions()[1]
+    expected = question.about([min(made.MODELS, key=lambda plan: (plan.size, plan.name)).name])
+    opened.selectbox(key="example").select(question).run()
+    in_order(opened)
+    assert opened.text_area(key="query").value == expected
+    assert table(opened, "rank").height == 20
+    # What fits is drawn, whole answers and nothing else; and the address carries the query.
+    assert "Score by token" in text(opened)
+    assert opened.query_params["query"] == expected
+    opened.text_area(key="query").set_value("select 1 as one")
+    next(button for button in opened.button if button.label == "Run").click().run()
+    assert " by " not in text(opened)
+
+
+def test_without_models_the_questions_stay_as_they_are_written(page: Opener, tmp_path: Path) -> None:
+    opened = page(tmp_path / "none.duckdb", "sql")
+    opened.selectbox(key="example").select(questions()[1]).run()
+    in_order(opened)
+    assert opened.text_area(key="query").value == questions()[1].query
 
 
 FORBIDDEN = (

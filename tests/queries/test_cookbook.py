@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from neurothek import main
+from queries import cookbook
 from queries.admission import check_query
 from queries.sandbox import known_relations, run_query
 from queries.views import all_views
@@ -25,6 +26,21 @@ def test_there_are_twenty_and_more() -> None:
     assert [int(question.partition(".")[0]) for question in QUESTIONS] == list(range(1, len(QUESTIONS) + 1))
     assert len(QUESTIONS) > 20
     assert len(re.findall("^```sql$", TEXT, re.MULTILINE)) == len(QUESTIONS)
+
+
+def test_the_page_offers_each_of_them() -> None:
+    offered = {f"{one.number}. {one.words}": one.query for one in cookbook.questions()}
+    assert offered == {question: query.strip() for question, query in QUESTIONS.items()}
+
+
+def test_a_question_is_asked_of_the_models_that_are_there(full: duckdb.DuckDBPyConnection) -> None:
+    asked = [one.about(["tiny-2m", "tiny-2m-nopos", "gelu-1m"]) for one in cookbook.questions()]
+    assert not any("tiny-1m" in query for query in asked)
+    assert any("'gelu-1m'" in query for query in asked)
+    # One model is the smaller and the larger; none leaves what is written.
+    for one in cookbook.questions():
+        run_query(full, one.about(["tiny-2m"]))
+        assert one.about([]) == one.query
 
 
 @every_question
