@@ -21,7 +21,7 @@ test-browser: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m browser tests/dashboards/test_browser.py
 
 test-crash: $(INSTALLED)
-	$(BIN)/python -m pytest -q -m crash
+	$(PYTEST) -m crash
 
 # Needs Java 17 or later; installs PySpark, 480 MB, which nothing else needs.
 test-spark: $(INSTALLED)

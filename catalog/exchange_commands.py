@@ -36,7 +36,7 @@ def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
 @common_options
 @click.pass_context
 def import_(ctx: click.Context, folder: Path) -> None:
-    """Read an exported FOLDER into a new or empty warehouse."""
+    """Read an exported FOLDER into a new or empty warehouse; one that holds its rows already is left as it is."""
     from catalog.imports import import_folder
 
     with console_progress() as progress:

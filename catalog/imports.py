@@ -36,23 +36,27 @@ class WarehouseNotEmpty(NeurothekError):
 
 
 def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | None = None) -> Manifest:
-    """Read an export into a new or empty warehouse, row for row.
+    """Read an export into a new or empty warehouse, row for row; one that holds these very rows is left as it is.
 
     Raises:
         ExportInvalid: the folder is no export, is damaged, or is of a newer release; nothing is written.
-        WarehouseNotEmpty: the warehouse has rows already.
+        WarehouseNotEmpty: the warehouse has other rows already.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
     folder, progress = folder.expanduser().absolute(), progress or Silent()
     manifest = read_manifest(folder)
     warehouse.require_writable()
-    if warehouse.exists():
-        with warehouse.current_reader() as connection:
-            _require_empty(warehouse.path, connection)
     with duckdb.connect() as blank:
         migrate(blank)
+        if warehouse.exists():
+            with warehouse.current_reader() as connection:
+                _require_room(warehouse.path, connection, manifest)
         _judge_tables(folder, manifest, blank)
         _judge_files(folder, manifest, blank, progress)
+        if warehouse.exists() and _holds(warehouse, folder, manifest, blank):
+            # Somebody repeats an import that was killed between its commit and its end.
+            warehouse.settle()
+            return manifest
     with warehouse.transaction() as connection:
         _require_empty(warehouse.path, connection)
         _fill(connection, folder, manifest, progress)
@@ -60,10 +64,39 @@ def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | No
     return manifest
 
 
+def _require_room(path: Path, connection: duckdb.DuckDBPyConnection, manifest: Manifest) -> None:
+    """Refuse a warehouse with rows, unless they are as many as the export's in every table."""
+    counted = {name: table.n_rows for name, table in manifest.tables.items()}
+    for table in store_tables(connection):
+        if first_row(connection, f"select count(*) from store.{table}") != (counted.get(table, 0),):
+            _require_empty(path, connection)
+
+
 def _require_empty(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
     for table in store_tables(connection):
         if first_row(connection, f"select 1 from store.{table} limit 1"):
             raise WarehouseNotEmpty(path, table)
+
+
+def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a warehouse that is not empty has the rows of the export; those that follow from others may differ.
+
+    Raises:
+        WarehouseNotEmpty: it has other rows.
+    """
+    with warehouse.current_reader() as connection:
+        for name, table in manifest.tables.items():
+            if name == "neuron_facts" or not table.n_rows:
+                continue
+            # Other rows have the same sum of hashes of 64 bits once in 2^64 times; neither side is held in memory.
+            columns = ", ".join(f'"{column}"' for column in table.columns)
+            query = f"select count(*), sum(hash({columns})) from"
+            files = {"files": [_literally(folder / file.path) for file in table.files]}
+            there = first_row(blank, f"{query} read_parquet($files)", files)
+            if first_row(connection, f"{query} store.{name}") != there:
+                _require_empty(warehouse.path, connection)
+                return False
+    return True
 
 
 def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> None:

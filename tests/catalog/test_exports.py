@@ -129,9 +129,32 @@ def test_an_export_that_fails_leaves_nothing(full: Warehouse, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_a_new_or_empty_warehouse_takes_an_import(full: Warehouse, exported: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update store.projections set value_norm = value_norm + 1 where rowid = 0",
+        "update store.models set variant = '' where rowid = 0",
+        "delete from store.postings where rowid = 0",
+        "delete from store.postings",
+    ],
+)
+def test_only_a_new_or_empty_warehouse_takes_an_import(
+    full: Warehouse, exported: Path, tmp_path: Path, change: str
+) -> None:
+    other = Warehouse(tmp_path / "other.duckdb", views=views)
+    shutil.copy(full.path, other.path)
+    with other.writer() as connection:
+        connection.execute(change)
+    before = other.path.read_bytes()
     with pytest.raises(WarehouseNotEmpty, match="neurothek merge"):
-        import_folder(full, exported)
+        import_folder(other, exported)
+    assert other.path.read_bytes() == before
+
+
+def test_a_warehouse_that_holds_these_very_rows_is_left_as_it_is(full: Warehouse, exported: Path) -> None:
+    before = full.path.read_bytes()
+    assert import_folder(full, exported).n_rows > 0
+    assert full.path.read_bytes() == before
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

@@ -1,4 +1,4 @@
-"""Children that measure a small model and are killed, by the clock or at the n-th call, or find their disk full."""
+"""Children that measure a small model or run a command, and are killed by the clock or at a call, or lack disk."""
 
 import json
 import multiprocessing
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 PRELOADED = (
     "torch",
     "ingest.pipeline",
+    "catalog.imports",
+    "catalog.merging",
+    "queries.annotations",
     "queries.views",
     "pandas",
     "transformers.models.auto.tokenization_auto",
@@ -32,14 +35,22 @@ PRELOADED = (
     "tests.support.crash",
 )
 
-OURS = tuple(str(Path(__file__).parents[2] / package) for package in ("catalog", "ingest"))
+OURS = tuple(str(Path(__file__).parents[2] / package) for package in ("catalog", "ingest", "queries"))
 
 CHUNK_TOKENS = 300
 POLL_SECONDS = 0.001
 PATIENCE_SECONDS = 60.0
 
-Arena = Literal["measuring", "publish", "_create"]
-"""Between the first staged shard and the end; inside a publishing; inside the making of the empty warehouse."""
+Arena = Literal["measuring", "publish", "_create", "command", "writing", "committed"]
+"""Between the first staged shard and the end; inside a publishing; inside the making of the empty warehouse; all of a
+command; from its first lease of a writer to the end; from its commit to the end."""
+
+BEGINNINGS: dict[str, Arena] = {
+    **dict.fromkeys(("annotate", "import_", "merge"), "command"),
+    "writer": "writing",
+    "tidy": "committed",
+}
+"""Functions with whose first call an arena begins that lasts to the end."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,14 @@ class Task:
     model: Path
     corpora: tuple[str, ...]
     order: "Order" = "chunks"
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a child is to do: one command, `stdin` being the file that it reads."""
+
+    arguments: tuple[str, ...]
+    stdin: Path
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,7 @@ class _Profile:
     moment: Moment | None
     calls: Counter[str] = field(default_factory=Counter)
     inside: Counter[str] = field(default_factory=Counter)
-    staged: bool = False
+    begun: dict[Arena, float] = field(default_factory=dict)
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if not frame.f_code.co_filename.startswith(OURS):
@@ -76,11 +95,19 @@ class _Profile:
         name = frame.f_code.co_name
         if event in ("call", "return") and name in ("publish", "_create"):
             self.inside[name] += 1 if event == "call" else -1
-        self.staged |= event == "return" and name == "write"
-        for arena, is_here in (("measuring", self.staged), *self.inside.items()):
-            if is_here:
-                self.calls[arena] += 1
-                self._kill_if_due(arena)
+        arena = _begun_by(event, name)
+        if arena is not None:
+            self.begun.setdefault(arena, time.monotonic())
+        for here in (*self.begun, *(name for name, depth in self.inside.items() if depth)):
+            self.calls[here] += 1
+            self._kill_if_due(here)
+
+    def tell(self, counts: Path | None) -> None:
+        """Write how many calls each arena had, and for how many seconds those went on that last to the end."""
+        ended = time.monotonic()
+        seconds = {arena: ended - started for arena, started in self.begun.items()}
+        if counts is not None:
+            counts.write_text(json.dumps({"calls": self.calls, "seconds": seconds}))
 
     def _kill_if_due(self, arena: str) -> None:
         moment = self.moment
@@ -92,6 +119,13 @@ class _Profile:
         timer = threading.Timer(moment.delay_seconds, os.kill, (os.getpid(), signal.SIGKILL))
         timer.daemon = True
         timer.start()
+
+
+def _begun_by(event: str, name: str) -> Arena | None:
+    """The arena that lasts from here to the end."""
+    if event == "return":
+        return "measuring" if name == "write" else None
+    return BEGINNINGS.get(name) if event == "call" else None
 
 
 def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
@@ -113,15 +147,28 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
         ingests.force(patch, task.order, is_resident=task.order == "chunks")
         ingests.measure(ingests.open_warehouse(task.warehouse), task.model, asked)
     sys.setprofile(None)
-    if counts is not None:
-        counts.write_text(json.dumps(profile.calls))
+    profile.tell(counts)
 
 
-def start(task: Task, *, moment: Moment | None = None, counts: Path | None = None) -> ForkServerProcess:
-    """Start a child that measures; it kills itself at `moment`, or writes how many calls each arena had."""
+def _obey(command: Command, moment: Moment | None, counts: Path | None) -> None:
+    import neurothek  # noqa: PLC0415
+
+    profile = _Profile(moment)
+    with command.stdin.open() as sys.stdin:
+        sys.setprofile(profile)
+        try:
+            neurothek.main(list(command.arguments))
+        finally:
+            sys.setprofile(None)
+            profile.tell(counts)
+
+
+def start(task: Task | Command, *, moment: Moment | None = None, counts: Path | None = None) -> ForkServerProcess:
+    """Start a child; it kills itself at `moment`, or writes what `_Profile.tell` does to `counts`."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOADED))
-    child = context.Process(target=_measure, args=(task, moment, counts), daemon=True)
+    work = _measure if isinstance(task, Task) else _obey
+    child = context.Process(target=work, args=(task, moment, counts), daemon=True)
     child.start()
     return child
 
