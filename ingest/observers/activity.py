@@ -8,7 +8,7 @@ from torch import Tensor
 from catalog.tables import ACTIVITY
 from ingest.activation import ActivationRule
 from ingest.batches import Batch
-from ingest.observers.sequences import CountedSequence, counted_sequences
+from ingest.observers.sequences import CountedSequences, counted_sequences
 from ingest.observers.tallies import ABOVE, ABS, ACTIVE, BOS, BOS_ACTIVE, FIRST_ABOVE, SQUARES, SUM, Tallier, Tally
 from ingest.threads import mapped
 
@@ -30,8 +30,8 @@ PARTIAL = {
 class ActivityObserver:
     """Counts one layer's activations over one chunk, by domain.
 
-    Each sequence is counted by one thread and appended in the order of the corpus: the sums do not depend on how many
-    threads there are.
+    Each run of sequences is counted by one thread and appended in the order of the corpus: the sums do not depend on
+    how many threads there are.
     """
 
     def __init__(self, d_ffn: int, rule: ActivationRule, *, is_non_negative: bool) -> None:
@@ -48,21 +48,21 @@ class ActivityObserver:
     ) -> None:
         """Take in [batch time d_ffn] coefficients m, and the gates' pre-activations."""
         asked = gates if self._tallier.rule.is_of_gate else None
-        for sequences in counted_sequences(batch, coefficients, asked):
-            for sequence in sequences:
-                self._tallies.setdefault(sequence.domain, Tally.empty(self._d_ffn, coefficients.device))
-            tallies = mapped(self._count, sequences, device=coefficients.device)
-            for sequence, tally in zip(sequences, tallies, strict=True):
-                self._tallies[sequence.domain].append(tally)
+        for runs in counted_sequences(batch, coefficients, asked):
+            for run in runs:
+                self._tallies.setdefault(run.domain, Tally.empty(self._d_ffn, coefficients.device))
+            tallies = mapped(self._count, runs, device=coefficients.device)
+            for run, tally in zip(runs, tallies, strict=True):
+                self._tallies[run.domain].append(tally)
 
     def result(self) -> pl.DataFrame:
         """One row a domain of the chunk and neuron, with the columns of PARTIAL."""
         return pl.concat([self._frame(domain) for domain in sorted(self._tallies)])
 
-    def _count(self, sequence: CountedSequence) -> Tally:
+    def _count(self, run: CountedSequences) -> Tally:
         # The domain's tally is not appended to while sequences are counted: it says who fired before.
-        ignored = self._tallies[sequence.domain].first_active >= 0
-        return self._tallier.sequence(sequence, ignored=ignored)
+        ignored = self._tallies[run.domain].first_active >= 0
+        return self._tallier.sequences(run, ignored=ignored)
 
     def _frame(self, domain: int) -> pl.DataFrame:
         tally = self._tallies[domain]

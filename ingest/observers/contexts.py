@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ingest.batches import Batch
-from ingest.observers.sequences import CountedSequence, counted_sequences
+from ingest.observers.sequences import CountedSequences, counted_sequences
 from ingest.threads import mapped
 
 KEPT = 10
@@ -15,9 +15,6 @@ KEPT = 10
 
 # Sequences whose maxima are held before the ten best are picked out.
 _HELD = 48
-
-# The position of a maximum is looked for in the one block of rows that holds it.
-_BLOCK_ROWS = 64
 
 PARTIAL = {
     "neuron": pl.Int32(),
@@ -47,10 +44,10 @@ class ContextsObserver:
         gates: Float[Tensor, "batch time d_ffn"] | None = None,
     ) -> None:
         """Take in [batch time d_ffn] coefficients m; the gates play no part."""
-        for sequences in counted_sequences(batch, coefficients):
-            counted = [sequence for sequence in sequences if len(sequence.coefficients)]
+        for runs in counted_sequences(batch, coefficients):
+            counted = [run for run in runs if run.coefficients.shape[1]]
             self._held += mapped(self._strongest, counted, device=coefficients.device)
-            if len(self._held) >= _HELD:
+            if sum(len(sequences) for sequences, _, _ in self._held) >= _HELD:
                 self._reduce()
 
     def result(self) -> pl.DataFrame:
@@ -76,22 +73,12 @@ class ContextsObserver:
         self._held = [(sequences.gather(0, order), values.gather(0, order), positions.gather(0, order))]
 
     def _strongest(
-        self, sequence: CountedSequence
-    ) -> tuple[Int[Tensor, "1 d_ffn"], Float[Tensor, "1 d_ffn"], Int[Tensor, "1 d_ffn"]]:
-        """([1 d_ffn], [1 d_ffn], [1 d_ffn]) the sequence, the m of largest |m| in it, and its first position."""
-        counted = sequence.coefficients
-        maxima = torch.stack([self._magnitude(block) for block in torch.split(counted, _BLOCK_ROWS)])
-        # argmax takes the first of equal values: the first block, and in it the first row.
-        first_rows = maxima.argmax(0) * _BLOCK_ROWS
-        rows = first_rows[None] + torch.arange(min(_BLOCK_ROWS, len(counted)), device=counted.device)[:, None]
-        # The last block may be short; its last row again changes no first maximum.
-        candidates = counted.gather(0, rows.clamp_(max=len(counted) - 1))
-        best = candidates.abs().argmax(0)[None]
-        positions = first_rows + best + sequence.first_position
-        return torch.full_like(positions, sequence.number), candidates.gather(0, best).float(), positions
-
-    def _magnitude(self, block: Float[Tensor, "rows d_ffn"]) -> Float[Tensor, " d_ffn"]:
-        """[d_ffn] largest |m| of a block."""
-        if self._is_non_negative:
-            return block.amax(0)
-        return torch.maximum(block.amax(0), -block.amin(0))
+        self, run: CountedSequences
+    ) -> tuple[Int[Tensor, "sequences d_ffn"], Float[Tensor, "sequences d_ffn"], Int[Tensor, "sequences d_ffn"]]:
+        """(sequence, m of largest |m| in it, its first position), each [sequences d_ffn]."""
+        counted = run.coefficients
+        # Of equal values `max` takes the first.
+        best = (counted if self._is_non_negative else counted.abs()).max(1)
+        values = best.values if self._is_non_negative else counted.gather(1, best.indices[:, None]).squeeze(1)
+        numbers = torch.arange(run.first, run.first + len(counted), device=counted.device)
+        return numbers[:, None].expand_as(values), values.float(), best.indices + run.first_position

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ingest.activation import ActivationRule
-from ingest.observers.sequences import CountedSequence
+from ingest.observers.sequences import CountedSequences
 
 ABOVE = (0.1, 0.5, 1.0, 2.0)
 """Thresholds of |m| in `n_above`."""
@@ -65,7 +65,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Tallier:
-    """Counts one sequence after the other; several threads may use it at once.
+    """Counts one run of sequences after the other; several threads may use it at once.
 
     Attributes:
         rule: when a coefficient counts as active.
@@ -75,20 +75,22 @@ class Tallier:
     rule: ActivationRule
     is_non_negative: bool
 
-    def sequence(self, counted: CountedSequence, *, ignored: Bool[Tensor, " d_ffn"]) -> Tally:
-        """Count one sequence; `ignored` are neurons whose first activation nobody asks for any more."""
-        coefficients, gates = counted.coefficients, counted.gates
-        length, d_ffn = coefficients.shape
-        tally = Tally.empty(d_ffn, coefficients.device)
-        tally.n_sequences = 1
+    def sequences(self, counted: CountedSequences, *, ignored: Bool[Tensor, " d_ffn"]) -> Tally:
+        """Count some sequences; `ignored` are neurons whose first activation nobody asks for any more."""
+        n_sequences, _, d_ffn = counted.coefficients.shape
+        tally = Tally.empty(d_ffn, counted.coefficients.device)
+        tally.n_sequences = n_sequences
         if counted.bos is not None:
             values = counted.bos.float()
             decisive = values if counted.bos_gates is None else counted.bos_gates.float()
-            tally.totals[BOS] += values
-            tally.totals[BOS_ACTIVE] += self.rule.mark_(torch.empty_like(values), decisive)
+            tally.totals[BOS] += values.sum(0, dtype=torch.float64)
+            tally.totals[BOS_ACTIVE] += self.rule.mark_(torch.empty_like(values), decisive).sum(0)
+        # One sequence stays where it is; several, which are small, are copied to lie without gaps.
+        coefficients = counted.coefficients.reshape(-1, d_ffn)
+        gates = None if counted.gates is None else counted.gates.reshape(-1, d_ffn)
         rows = min(_MAX_BLOCK_ROWS, max(8, _BLOCK_BYTES // (4 * d_ffn)))
-        scratch = torch.empty(min(rows, length), d_ffn, device=coefficients.device)
-        for start in range(0, length, rows):
+        scratch = torch.empty(min(rows, len(coefficients)), d_ffn, device=coefficients.device)
+        for start in range(0, len(coefficients), rows):
             block = coefficients[start : start + rows].float()
             decisive = block if gates is None else gates[start : start + rows].float()
             self._add(tally, block, decisive, scratch[: len(block)], ignored)

@@ -90,6 +90,23 @@ def test_every_number_is_that_of_the_loops(*, relu: bool, threshold: float | Non
     assert ACTIVITY.check(frame).to_dicts() == loops(text, made, threshold=threshold)
 
 
+# Neighbours of one length and domain are counted together.
+ALIKE = [("a", 9)] * 5 + [("b", 9)] * 4 + [("b", 2)] * 3 + [("a", 70)] * 5
+
+
+@pytest.mark.parametrize("has_bos", [True, False])
+@pytest.mark.parametrize("together_bytes", [0, 4 * 9 * D_FFN * 2, 1 << 20])
+def test_sequences_counted_together_count_as_alone(
+    *, together_bytes: int, has_bos: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.observers.sequences._TOGETHER_BYTES", together_bytes)
+    text = corpus(ALIKE, has_bos=has_bos)
+    made = planted(text, share=0.05, relu=False)
+    chunks = [range(0, 4), range(4, len(ALIKE))]
+    frame = measured(text, made, chunks, rule=ActivationRule(None), relu=False, batch_tokens=250)
+    assert ACTIVITY.check(frame).to_dicts() == loops(text, made, threshold=None)
+
+
 def test_planted_neurons() -> None:
     text = corpus(LENGTHS)
     frame = measured(text, planted(text, share=0.3, relu=True), [range(7)], rule=ActivationRule(None), relu=True).sort(
@@ -118,19 +135,29 @@ def noisy(text: Corpus) -> list[Tensor]:
     return [torch.randn(len(text.sequence(i)), D_FFN, generator=generator) for i in range(text.n_sequences)]
 
 
-def test_batches_and_threads_change_no_bit() -> None:
-    """Each sequence is summed alone, and sequences are added up in order."""
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run of sequences is summed by one thread, and runs are added up in order."""
+    monkeypatch.setattr("ingest.observers.sequences._TOGETHER_BYTES", 4 * 9 * D_FFN * 2)
+    text = corpus([*LENGTHS, *ALIKE])
+    made = noisy(text)
+    rule, chunks = ActivationRule(0.0), [range(0, 4), range(4, text.n_sequences)]
+    expected = measured(text, made, chunks, rule=rule, relu=False)
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 3, 2):
+            torch.set_num_threads(threads)
+            assert measured(text, made, chunks, rule=rule, relu=False).equals(expected)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_batches_that_part_no_alike_neighbours_change_no_bit() -> None:
     text = corpus(LENGTHS)
     made = noisy(text)
     rule, chunks = ActivationRule(0.0), [range(0, 4), range(4, 7)]
     expected = measured(text, made, chunks, rule=rule, relu=False)
-    before = torch.get_num_threads()
-    try:
-        for threads, batch_tokens in ((1, 1), (3, 60), (2, 10_000)):
-            torch.set_num_threads(threads)
-            assert measured(text, made, chunks, rule=rule, relu=False, batch_tokens=batch_tokens).equals(expected)
-    finally:
-        torch.set_num_threads(before)
+    for batch_tokens in (1, 60, 10_000):
+        assert measured(text, made, chunks, rule=rule, relu=False, batch_tokens=batch_tokens).equals(expected)
 
 
 def test_sums_of_long_sequences_are_close_to_exact_ones() -> None:

@@ -14,7 +14,8 @@ from ingest.observers.contexts import ContextsObserver
 from tests.support.coefficients import coefficients, corpus, padded
 
 D_FFN = 15
-LENGTHS = [("a" if number % 3 else "b", 2 + number * 7 % 90) for number in range(60)]
+# Three neighbours of one length and domain at a time, which are looked at together.
+LENGTHS = [("a" if number // 3 % 3 else "b", 2 + number // 3 * 7 % 90) for number in range(60)]
 
 
 def loops(text: Corpus, made: list[Tensor]) -> list[dict[str, Any]]:
