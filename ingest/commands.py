@@ -13,7 +13,7 @@ from catalog.commands import Size, common_options, console_progress, detail, not
 if TYPE_CHECKING:
     from ingest.request import IngestRequest
 
-DEMO_TOKENS = 60_000
+DEMO_TOKENS = 40_000
 DEMO_EXAMPLES = 2_000
 
 
@@ -88,15 +88,16 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
 
 
 @click.command()
+@click.option("--tokens", type=click.IntRange(1), default=DEMO_TOKENS, show_default=True, help="Tokens of each domain.")
 @common_options
 @click.pass_context
-def demo(ctx: click.Context) -> None:
+def demo(ctx: click.Context, tokens: int) -> None:
     """Build the warehouse of the mini-OPT family from nothing, offline, and compare its sizes."""
     from ingest import minis
     from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
     jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
-    request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=DEMO_TOKENS), examples=DEMO_EXAMPLES)
+    request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=tokens), examples=DEMO_EXAMPLES)
     pairs = IngestRequest(jobs=("counterparts",))
     status = _ingest(ctx, (request, minis.names()), (pairs, minis.sizes()))
     if status == 0:

@@ -136,7 +136,10 @@ class Corpus:
 
     def sequences_frame(self) -> pl.DataFrame:
         """[n_sequences] rows of the table `sequences`."""
-        lists = pa.LargeListArray.from_arrays(pa.array(self.offsets), pa.array(self.tokens))
+        # From the buffers themselves: to convert an array Arrow would load pandas first, lest it be one of its own.
+        ids = pa.Array.from_buffers(pa.int32(), self.n_tokens, [None, pa.py_buffer(self.tokens.data)])
+        starts = [None, pa.py_buffer(self.offsets.data)]
+        lists = pa.Array.from_buffers(pa.large_list(pa.int32()), self.n_sequences, starts, children=[ids])
         columns = {
             "sequence_id": np.arange(self.n_sequences, dtype=np.int32),
             "domain": [self.domains[index] for index in self.domain_of.tolist()],

@@ -129,15 +129,18 @@ def test_jobs_are_chosen_by_name(asked: list[Any], options: list[str], jobs: tup
     assert asked[0][1].jobs == jobs
 
 
-def test_the_demo_measures_the_family_that_ships(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("options", "tokens"), [((), DEMO_TOKENS), (("--tokens", "500"), 500)])
+def test_the_demo_measures_the_family_that_ships(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], tokens: int
+) -> None:
     monkeypatch.setattr(minis, "names", lambda: ["mini-a", "mini-b", "mini-b-seed1"])
     monkeypatch.setattr(minis, "sizes", lambda: ["mini-a", "mini-b"])
     monkeypatch.setattr(reports, "print_report", lambda *_, **__: 2)
-    assert run("demo").exit_code == 2
+    assert run("demo", *options).exit_code == 2
     (_, request, models), (_, compared, sizes) = asked
     assert (models, sizes) == (["mini-a", "mini-b", "mini-b-seed1"], ["mini-a", "mini-b"])
     assert compared == IngestRequest(jobs=("counterparts",))
-    text = TextRequest(tokens_per_domain=DEMO_TOKENS)
+    text = TextRequest(tokens_per_domain=tokens)
     assert request == IngestRequest(
         jobs=(*DEFAULT_JOBS, "clusters", "controls", "events"), text=text, examples=DEMO_EXAMPLES
     )
