@@ -103,8 +103,9 @@ def test_formats_hold_the_same_rows(ask: Ask) -> None:
 
 def test_a_page_for_programs(ask: Ask) -> None:
     page = json.loads(ask("neuron", "tiny-1m/L0N0", "--format", "json").stdout)
-    frames = {"tokens", "domains", "positions", "triggers", "detection", "contexts", "pushed", "mates", "neighbours"}
-    assert set(page) == {"neuron", "suppression", "cluster", "annotations", *frames}
+    of_text = {"domains", "positions", "triggers", "detection", "contexts", "pushed"}
+    of_weights = {"tokens", "mates", "neighbours", "counterparts"}
+    assert set(page) == {"neuron", "suppression", "cluster", "annotations", *of_text, *of_weights}
     assert page["neuron"]["address"] == "tiny-1m/L0N0"
     tokens = pl.read_csv(io.StringIO(ask("neuron", "tiny-1m/L0N0", "--format", "csv").stdout))
     assert tokens.height == len(page["tokens"]) == 24

@@ -116,7 +116,7 @@ def test_page_without_text(full: duckdb.DuckDBPyConnection) -> None:
     assert page.tokens.get_column("z_score").null_count() == page.tokens.height
     titles = [section.title for section in page.sections()]
     assert titles[:2] == ["promotes", "suppresses"]
-    assert set(titles[2:]) <= {"others of its cluster", "nearest value vectors"}
+    assert set(titles[2:]) <= {"others of its cluster", "nearest value vectors", "counterparts in other models"}
 
 
 def test_repr_marks_the_token_and_escapes(full: duckdb.DuckDBPyConnection) -> None:
