@@ -23,7 +23,7 @@ from ingest.measuring import finished_run, staged, staging_folder
 from ingest.overlaps import Best
 from ingest.pair_plan import PairPlan, pair_plan
 from ingest.pairs import ListedModel, Pair
-from ingest.pipeline import device_of
+from ingest.preparing import device_of
 from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint

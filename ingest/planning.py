@@ -6,10 +6,12 @@ from pathlib import Path
 
 from catalog.progress import Progress, Silent
 from catalog.warehouse import Warehouse
+from ingest.allotting import Allotted, allot
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.measuring import free_bytes
-from ingest.pipeline import Allotted, Prepared, allot, check_request, filing, left_out, prepare
+from ingest.pipeline import left_out
+from ingest.preparing import Prepared, check_request, prepare
 from ingest.request import IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan, WeightsPlan
 from ingest.trial import Trial, product_rate, run_trial
@@ -143,7 +145,7 @@ def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:
     corpus = prepared.corpus
     if corpus is None:
         return {}
-    return {job.name: (job.disk_bytes(corpus), job.kept_bytes()) for job in filing(prepared.agenda)}
+    return {job.name: (job.disk_bytes(corpus), job.kept_bytes()) for job in prepared.agenda.filing}
 
 
 def _estimated_hours(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:

@@ -14,8 +14,9 @@ from ingest.checkpoints import model_name
 from ingest.comparing import PairReport, compare_pair, plan_pair
 from ingest.errors import ModelNamedTwice
 from ingest.pairs import ListedModel, asked_models, is_asked, pairs_of
-from ingest.pipeline import ModelReport, check_request, ingest_model
+from ingest.pipeline import ModelReport, ingest_model
 from ingest.planning import plan_model
+from ingest.preparing import check_request
 from ingest.request import IngestRequest, ModelSource
 
 Report = ModelReport | PairReport

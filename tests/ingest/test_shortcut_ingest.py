@@ -22,7 +22,7 @@ from catalog.map_files import MapChanged, MapMissing
 from catalog.merging import merge
 from catalog.staging import StagedRun
 from catalog.warehouse import Warehouse
-from ingest import pipeline
+from ingest import allotting
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
 from ingest.errors import DiskTooSmall, MemoryTooSmall, ParametersDiffer
@@ -191,7 +191,7 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
 def test_too_little_disk_is_said_before_anything_is_written(
     tmp_path: Path, folder: Path, asked: IngestRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "free_bytes", lambda folder: 1_000)
+    monkeypatch.setattr(allotting, "free_bytes", lambda folder: 1_000)
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     with pytest.raises(DiskTooSmall, match="--staging"):
         ingests.measure(warehouse, folder / "tiny", asked)

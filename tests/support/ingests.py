@@ -14,7 +14,7 @@ import pytest
 
 from catalog.progress import Silent
 from catalog.warehouse import Warehouse
-from ingest import builtin, pairs, pipeline
+from ingest import allotting, builtin, pairs
 from ingest.comparing import PairReport, compare_pair
 from ingest.pipeline import ModelReport, ingest_model
 from ingest.request import IngestRequest, ModelSource, TextRequest
@@ -97,7 +97,7 @@ def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False)
     def forced(*arguments: Any, **options: Any) -> SweepPlan:
         return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
 
-    patch.setattr(pipeline, "plan", forced)
+    patch.setattr(allotting, "plan", forced)
 
 
 def table(warehouse: Warehouse, name: str, condition: str = "true") -> pl.DataFrame:
