@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
+from dashboards.columns import columns
 from dashboards.figures import Data, Draw, data_of, show_figure, show_source
 from dashboards.page import answer, asked, heading, missing, pick_model, remember
 from dashboards.text import plain
@@ -51,7 +52,7 @@ def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFr
     st.subheader("Clusters", anchor=False)
     event = st.dataframe(
         tables.shown(clusters.select(LISTED), keep=LISTED),
-        column_config=tables.columns(),
+        column_config=columns(),
         hide_index=True,
         key="clusters",
         on_select="rerun",

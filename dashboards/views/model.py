@@ -4,6 +4,7 @@ import duckdb
 import streamlit as st
 
 from dashboards import tables
+from dashboards.columns import columns
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from dashboards.figures import data_of, show_source
 from dashboards.page import answer, heading, missing, pick_model
@@ -60,7 +61,7 @@ def _layers(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     shown = tables.shown(data.frame.drop("depth", "corpus"), keep=("layer",))
     event = st.dataframe(
         shown,
-        column_config=tables.columns(),
+        column_config=columns(),
         hide_index=True,
         key="layers",
         on_select="rerun",

@@ -1,0 +1,163 @@
+"""The columns that pages show: label, unit and meaning of each, by what it is about."""
+
+from typing import Any
+
+import streamlit as st
+
+_number = st.column_config.NumberColumn
+_text = st.column_config.TextColumn
+_flag = st.column_config.CheckboxColumn
+
+_NEVER = "Never active on the tokens seen."
+
+
+def columns() -> dict[str, Any]:
+    """Label, unit and meaning of every column that a page's table may hold."""
+    return {**_of_models(), **_of_neurons(), **_of_layers(), **_of_clusters(), **_of_events(), **_of_annotations()}
+
+
+def _of_models() -> dict[str, Any]:
+    return {
+        "model": _text("model", pinned=True),
+        "size": _number("size", format="compact", help="Parameters without embeddings."),
+        "n_layers": _number("layers"),
+        "n_neurons": _number("neurons", format="localized"),
+        "n_tokens_seen": _number(
+            "tokens seen", format="localized", help="Positions at which the neurons were watched."
+        ),
+        "n_dead": _number("dead", format="localized", help=_NEVER),
+        "dead_share": _number("dead, share", format="percent", help=_NEVER),
+        "first_half_dead_share": _number("in the first half", format="percent", help=_NEVER),
+        "provably_dead_share": _number("provably dead", format="percent", help="No input can activate them."),
+        "never_active_share": _number("never active", format="percent", help=_NEVER),
+        "never_active": _flag("never active", help=_NEVER),
+        "is_dead": _flag("dead", help=_NEVER),
+        "mean_frequency": _number("mean frequency", format="percent", help="Of the neurons that fired."),
+        "median_frequency": _number("median frequency", format="percent", help="Of the neurons that fired."),
+        "median_kurtosis": _number("median kurtosis", format="%.2f", help="How far the neurons' lists stick out."),
+        "n_detectors": _number("token detectors", format="localized"),
+        "observed": _number(
+            "suppress them", format="percent", help="Share with a negative mean score of their tokens."
+        ),
+        "observed_low": _number("from", format="percent", help="Lower end of the Wilson 95% interval."),
+        "observed_high": _number("to", format="percent", help="Upper end of the Wilson 95% interval."),
+        "expected": _number("expected", format="percent", help="Share of equally frequent tokens."),
+        "difference": _number("difference", format="percent"),
+        "tokens_per_parameter": _number("tokens/param", format="%.1f", help="Training tokens over parameters."),
+        "corpus": _text("corpus"),
+        "comparable": _flag("comparable", help="Measured as most of these models were."),
+    }
+
+
+def _of_neurons() -> dict[str, Any]:
+    return {
+        "address": _text("neuron", pinned=True),
+        "frequency": _number("frequency", format="%.4f", help="Share of the tokens seen at which it was active."),
+        "n_words": _number("words", help="How many of the words it lists."),
+        "z_sum": _number("z-score", format="%.2f", help="Sum over the words of the best z-score."),
+        "z_score": _number("z-score", format="%.2f"),
+        "score": _number("score", format="%.3f"),
+        "matched": _text("tokens found"),
+        "matched_sides": _text("sides"),
+        "rank": _number("rank", format="%d"),
+        "rank_from_bottom": _number("from the bottom", format="localized"),
+        "strength": _number(
+            "strength", format="%.3f", help="Harmonic mean of recall and share, summed over the words."
+        ),
+        "overlap": _number("overlap", format="%.3f", help="Weight of the tokens that both hold, over all: 1 if equal."),
+        "n_promoted": _number("both promote", format="localized"),
+        "n_suppressed": _number("both suppress", format="localized"),
+        "token_status": _text("detector"),
+        "neighbours": _text("other tokens of its list", width="large"),
+        "top_tokens": _text("promotes", width="large"),
+        "mean_activation": _number("mean activation", format="%.4f"),
+        "activation_max": _number("largest", format="%.3f"),
+        "n_active": _number("active at", format="localized"),
+        "first_active": _number("first active after", format="localized", help="Tokens before it first fired."),
+        "cosine": _number("cosine", format="%.3f", help="Of the two value vectors."),
+        "null_99": _number("random", format="%.3f", help="Overlap that 99% of random vectors do not exceed."),
+        "is_mutual": _flag("mutual", help="Each of the two is the other's first."),
+        "centre_cosine": _number(
+            "to the centre", format="%.3f", help="Cosine with the sum of the cluster's directions."
+        ),
+        "kurtosis": _number("kurtosis", format="%.2f"),
+        "value_norm": _number("value norm", format="%.3f"),
+        "depth": _number("depth", format="%.2f"),
+        "side": _text("side"),
+        "corpus_count": _number("in corpus", format="localized"),
+    }
+
+
+def _of_layers() -> dict[str, Any]:
+    return {
+        "layer": _number("layer", format="%d"),
+        "n_positional": _number("positional", format="localized"),
+        "n_sequences": _number("sequences", format="localized", help="Full-length sequences behind it."),
+        "saturated_share": _number("settled here", format="percent", help="Examples whose prediction settles there."),
+        "position_kind": _text("kind"),
+        "position_strength": _text("strength"),
+        "mutual_information_corrected": _number("nats", format="%.3f", help="Less the bias of chance."),
+        "domain_agreement": _number("least of a domain", format="%.3f", help="In nats."),
+        "covered_share": _number("covered", format="percent", help="Of the positions."),
+        "n_ranges": _number("ranges", format="localized"),
+        "n_positions": _number("positions", format="localized"),
+        "n_covered_once": _number("covered once", format="localized"),
+        "n_redundant": _number("redundant", format="localized", help="Others cover all that they cover."),
+        "team": _text("team"),
+    }
+
+
+def _of_clusters() -> dict[str, Any]:
+    return {
+        "cluster_id": _number("cluster", format="%d"),
+        "cohesion": _number("cohesion", format="%.3f", help="Mean cosine of its pairs of value vectors."),
+        "shared_tokens": _text("shared tokens", width="large"),
+        "top_share": _number("share", format="percent", help="Of its neurons that list the most common token."),
+        "first_layer": _number("from layer", format="%d"),
+        "last_layer": _number("to layer", format="%d"),
+    }
+
+
+def _of_events() -> dict[str, Any]:
+    return {
+        "coefficient": _number("coefficient", format="%.3f"),
+        "share": _number("share of the update", format="percent"),
+        "score_final": _number("to the prediction", format="%.3f", help="What it adds to the raw score."),
+        "score_candidate": _number("to the candidate", format="%.3f", help="The token at the top before the FFN."),
+        "token": _text("token"),
+        "n_pushes": _number("pushes", format="localized", help="Examples in which it pushed the token."),
+        "n_saturations": _number("of", format="localized", help="Examples in which any FFN did."),
+        "push_share": _number("share", format="percent"),
+        "mean_score": _number("mean score", format="%.3f"),
+        "mean_coefficient": _number("mean coefficient", format="%.3f"),
+        "mean_share": _number("share of the update", format="percent"),
+        "event": _text("event"),
+        "kind": _text("kind"),
+        "n_events": _number("events", format="localized"),
+        **{
+            f"mean_{what}{unit}": _number(f"{said}{', logit' if unit else ''}", format="%.3f")
+            for what, said in (("max", "largest"), ("mean", "mean"), ("min", "smallest"), ("abs", "absolute"))
+            for unit in ("", "_logit")
+        },
+    }
+
+
+def _of_annotations() -> dict[str, Any]:
+    return {
+        "annotator": _text("annotator"),
+        "other_annotator": _text("and"),
+        "condition": _text("kind", help="value: value vectors; all: of every kind together."),
+        "concept": _text("concept", width="medium"),
+        "class": _text("class"),
+        "tokens": _text("tokens", width="large"),
+        "n_judgements": _number("judged", format="localized", help="Vectors that the annotator judged."),
+        "n_with_concept": _number("with a concept", format="localized"),
+        "n_concepts": _number("concepts", format="localized"),
+        "n_vectors": _number("vectors", format="localized", help="Vectors that both judged."),
+        "agreement": _number("agree", format="percent", help="On whether there is a concept."),
+        "kappa": _number("kappa", format="%.2f", help="Agreement beyond chance, at most 1."),
+        "n_marked": _number(
+            "marked", format="localized", help="Vectors in which at least one of them names a concept."
+        ),
+        "mean_jaccard": _number("tokens", format="percent", help="Mean overlap of the tokens that they mark."),
+    }
