@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from catalog.export_manifest import Manifest
+    from catalog.merging import Merged
     from catalog.progress import Progress
     from catalog.verification import Agreement
     from catalog.warehouse import Warehouse
@@ -289,25 +290,19 @@ class Neurothek:
         Raises:
             NeurothekError: there is no such model, or its weights are not there or are others.
         """
-        from catalog.commands import console_progress
-        from catalog.progress import Silent
+        from catalog.commands import progress_bars
         from catalog.verification import agreement, combined
         from ingest.live_verify import Skipped, remeasure
 
-        def compared(shown: Progress) -> list[Agreement | Skipped]:
-            agreements, skipped = [], []
-            for part in remeasure(self.warehouse, model, weights=weights, n_shards=sample, progress=shown):
+        agreements, skipped = [], []
+        with progress_bars(shown=progress) as bars:
+            for part in remeasure(self.warehouse, model, weights=weights, n_shards=sample, progress=bars):
                 if isinstance(part, Skipped):
                     skipped.append(part)
                     continue
                 with self.reader() as connection:
                     agreements.append(agreement(connection, part))
-            return [*combined(agreements), *skipped]
-
-        if not progress:
-            return compared(Silent())
-        with console_progress() as shown:
-            return compared(shown)
+        return [*combined(agreements), *skipped]
 
     def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> Saved:
         """Publish what people see in vectors, all or nothing; each has fields as a line of `neurothek annotate` does.
@@ -331,21 +326,38 @@ class Neurothek:
         texts = exported_views([require_dialect(name) for name in dialects])
         return write(self.warehouse, Path(folder), texts=texts, progress=progress)
 
+    def import_(self, folder: str | Path, *, progress: Progress | None = None) -> Manifest:
+        """Read an exported folder into this warehouse, which is new or empty; one that holds its rows stays as it is.
+
+        Raises:
+            NeurothekError: the folder is no export or is damaged, or the warehouse has other rows or takes no writing.
+        """
+        from catalog.imports import import_folder
+
+        return import_folder(self.warehouse, Path(folder), progress=progress)
+
+    def merge(self, other: str | Path, *, progress: Progress | None = None) -> Merged:
+        """Add the models, texts, runs and annotations of the warehouse at a path; what both hold is taken once.
+
+        Raises:
+            NeurothekError: the two contradict each other, or one of the files cannot be used; nothing is written.
+        """
+        from catalog.merging import merge as join
+
+        return join(self.warehouse, Path(other), progress=progress)
+
     def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
         """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
 
         Returns:
             One `ingest.reports.Outcome` a model.
         """
-        from catalog.commands import console_progress
-        from catalog.progress import Silent
+        from catalog.commands import progress_bars
         from ingest.reports import ingest_all
         from ingest.request import IngestRequest
 
-        if not progress:
-            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=Silent()))
-        with console_progress() as shown:
-            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=shown))
+        with progress_bars(shown=progress) as bars:
+            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=bars))
 
 
 def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
@@ -366,29 +378,10 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS: Sequence[click.Command] = (
-    demo,
-    ingest,
-    search,
-    neuron,
-    compare,
-    trace,
-    annotate,
-    sql,
-    dashboard,
-    views,
-    schema,
-    models,
-    corpora,
-    runs,
-    pin,
-    rename,
-    remove,
-    export,
-    import_,
-    merge,
-    check,
-    verify,
-    train,
+    *(demo, ingest, train, verify),
+    *(search, neuron, compare, trace, sql, dashboard, annotate),
+    *(views, schema, models, corpora, runs),
+    *(pin, rename, remove, export, import_, merge, check),
 )
 
 for _command in _COMMANDS:

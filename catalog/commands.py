@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -168,6 +168,11 @@ def console_progress() -> Iterator[Progress]:
         return
     with ConsoleProgress.bars() as bars:
         yield ConsoleProgress(bars)
+
+
+def progress_bars(*, shown: bool) -> AbstractContextManager[Progress]:
+    """The same for who calls from Python and says whether to show any."""
+    return console_progress() if shown else nullcontext(Silent())
 
 
 class ConsoleProgress:

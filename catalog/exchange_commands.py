@@ -37,10 +37,8 @@ def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
 @click.pass_context
 def import_(ctx: click.Context, folder: Path) -> None:
     """Read an exported FOLDER into a new or empty warehouse; one that holds its rows already is left as it is."""
-    from catalog.imports import import_folder
-
     with console_progress() as progress:
-        manifest = import_folder(ctx.obj.warehouse, folder, progress=progress)
+        manifest = ctx.obj.import_(folder, progress=progress)
     note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {ctx.obj.path}")
 
 
@@ -50,10 +48,8 @@ def import_(ctx: click.Context, folder: Path) -> None:
 @click.pass_context
 def merge(ctx: click.Context, other: Path) -> None:
     """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once."""
-    from catalog.merging import merge as join
-
     with console_progress() as progress:
-        merged = join(ctx.obj.warehouse, other, progress=progress)
+        merged = ctx.obj.merge(other, progress=progress)
     models = f"{len(merged.models):,} new models ({', '.join(merged.models)})" if merged.models else "no new model"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""

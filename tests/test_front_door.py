@@ -156,6 +156,24 @@ def test_python_measures_as_the_command_does(door: Neurothek, folder: Path, tmp_
     )
 
 
+def test_python_carries_a_warehouse_elsewhere_and_joins_two(door: Neurothek, tmp_path: Path) -> None:
+    written = door.export(tmp_path / "out")
+    brought, joined = (neurothek.open(tmp_path / f"{name}.duckdb") for name in ("brought", "joined"))
+    assert brought.import_(tmp_path / "out") == written
+    merged = joined.merge(door.path)
+    query = "select model from models order by model"
+    names = door.sql(query)["model"].to_list()
+    assert (
+        sorted(merged.models) == names == brought.sql(query)["model"].to_list() == joined.sql(query)["model"].to_list()
+    )
+    assert joined.merge(brought.path).models == ()
+    run("rename", "tiny", "renamed", "--warehouse", str(joined.path))
+    with pytest.raises(NeurothekError, match=r"already has rows in .*; name another file"):
+        joined.import_(tmp_path / "out")
+    with pytest.raises(NeurothekError, match="there is no warehouse at"):
+        joined.merge(tmp_path / "none.duckdb")
+
+
 def test_outcomes_tell_what_went_well_and_what_did_not(door: Neurothek, folder: Path) -> None:
     text = TextRequest(corpora=("words",))
     done, failed = door.ingest(str(folder / "tiny"), str(folder / "none"), jobs=ingests.JOBS, text=text)
