@@ -8,8 +8,6 @@ import streamlit as st
 from dashboards import charts
 from dashboards.colours import ACCENT
 from dashboards.figures import Data, show_figure
-from dashboards.page import theme
-from dashboards.text import plain
 from queries.views import view
 
 # Numbers that spread over powers of ten.
@@ -55,24 +53,28 @@ def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
     )
 
 
-def pick_scatter(neurons: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
-    """Draw two numbers that the person picks; the neurons within the rectangle that the person drew, or all."""
+def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
+    """Draw two numbers that the person picks; the neurons within the rectangle that the person drew, or all.
+
+    Args:
+        data: neurons with the numbers.
+        known: the numbers to pick from.
+    """
+    neurons = data.frame
     left, right = st.columns(2)
     x = _number(left.selectbox("Across", known, format_func=charts.spoken, key="across"))
     y = _number(right.selectbox("Up", known, index=min(1, len(known) - 1), format_func=charts.spoken, key="up"))
     usable = neurons.filter(_drawable(x), _drawable(y))
     drawn = charts.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
-    st.markdown(f"**{plain(y.title.capitalize())} against {plain(x.title)}**")
-    event = st.altair_chart(
-        charts.scatter(drawn, x, y, ACCENT[theme()]),
-        width="stretch",
-        key=f"scatter-{x.column}-{y.column}",
-        on_select="rerun",
-        alt=f"{y.title} against {x.title} for each neuron",
-    )
     part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn by lot."
-    st.caption(plain(f"Each point is a neuron; drag a rectangle to list those within.{part} Ours."))
-    rectangle = event.selection.get("chosen") or {}
+    selected = show_figure(
+        f"{y.title.capitalize()} against {x.title}",
+        lambda theme: charts.scatter(drawn, x, y, ACCENT[theme]),
+        f"Each point is a neuron; drag a rectangle to list those within.{part} Ours.",
+        Data(f"{y.column}_against_{x.column}", data.sql, drawn),
+        selects=True,
+    )
+    rectangle = selected.get("chosen") or {}
     return within(usable, rectangle) if rectangle else neurons
 
 

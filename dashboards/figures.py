@@ -58,7 +58,9 @@ def filled(text: str, parameters: Mapping[str, Any]) -> str:
     return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
 
 
-def show_figure(title: str, draw: Draw, caption: str, data: Data, *, own_legend: bool = False) -> None:
+def show_figure(
+    title: str, draw: Draw, caption: str, data: Data, *, own_legend: bool = False, selects: bool = False
+) -> Mapping[str, Any]:
     """Draw a chart with its caption, the SQL behind it, and picture and data to download.
 
     Args:
@@ -67,14 +69,23 @@ def show_figure(title: str, draw: Draw, caption: str, data: Data, *, own_legend:
         caption: what one sees and whose figure it is; shown as plain text.
         data: what was drawn.
         own_legend: whether the chart keeps its legend; else the page has one for all of its charts.
+        selects: whether a person's selection on the chart runs the page again.
+
+    Returns:
+        What is selected, by the name of the chart's selection.
     """
     st.markdown(f"**{plain(title)}**")
-    chart = draw(theme())
-    st.altair_chart(
-        chart if own_legend else without_legend(chart), width="stretch", key=f"chart-{data.name}-{title}", alt=title
-    )
+    drawing = draw(theme())
+    chart = drawing if own_legend else without_legend(drawing)
+    key = f"chart-{data.name}-{title}"
+    selected: Mapping[str, Any] = {}
+    if selects:
+        selected = st.altair_chart(chart, width="stretch", key=key, alt=title, on_select="rerun").selection
+    else:
+        st.altair_chart(chart, width="stretch", key=key, alt=title)
     st.caption(plain(caption))
     show_source(data, partial(_on_paper, title, draw))
+    return selected
 
 
 def without_legend(chart: Drawing) -> Drawing:

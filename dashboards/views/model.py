@@ -34,7 +34,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     with left:
         pick_distribution(data, known, part)
     with right:
-        chosen = pick_scatter(data.frame, known)
+        chosen = pick_scatter(data, known)
     st.subheader(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
 

@@ -1,24 +1,38 @@
 """The page of one neuron: what it promotes and suppresses, how often it fires, and on what."""
 
 import random
+from functools import partial
 
+import altair as alt
 import duckdb
 import polars as pl
 import streamlit as st
 
 from dashboards import charts, tables
 from dashboards.colours import ACCENT, CONTRAST
-from dashboards.figures import Data, data_of, filled, show_source, statement
+from dashboards.figures import Data, data_of, filled, show_figure, show_source, statement
 from dashboards.neuron_figure import position_profile
-from dashboards.page import answer, asked, heading, missing, pick_corpus, remember, theme
+from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, remember, theme
 from dashboards.text import places_html, plain, tables_html
-from queries.addresses import find_neuron
+from queries.addresses import NeuronAddress, find_neuron
+from queries.corpora import choose_corpora
 from queries.models import KnownModel, choose_models, models_alike
 from queries.neuron import NeuronPage, neuron_page
+from queries.statement import statement as asked_statement
 
 MOST_BARS = 20
 MOST_TRIGGERS = 5
 COUNTERPARTS = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
+PROFILE = (
+    "{nats:.3f} nats between position and firing, on {n:,} full-length sequences of {corpus}. Figure 7 of Voita et al. "
+    "2023."
+)
+SCORES = "Scores: value vector times unembedding, the first tokens of the list. Geva et al. 2022, section 3."
+PUSHED = (
+    "Tokens that its FFN brought to the top to stay while it was among the ten largest of the update. Saturation as in "
+    "Geva et al. 2022, section 5.2; whose work it was is ours."
+)
+_SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _PROFILE_HEIGHT = 200
 
 
@@ -35,9 +49,10 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if page.corpus is None:
         missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
     else:
-        _activity(page)
+        _activity(connection, page, neuron)
         _triggers(page)
         _places(page)
+        _pushed(page)
     _relatives(page)
     _counterparts(connection, page, neuron.model)
 
@@ -78,16 +93,16 @@ def address_at(model: KnownModel, place: int) -> str:
 
 
 def _tokens(page: NeuronPage) -> None:
-    colours = {"promoted": ACCENT[theme()], "suppressed": CONTRAST[theme()]}
-    for column, side in zip(st.columns(2, gap="medium"), colours, strict=True):
-        with column:
-            st.markdown(f"**{'Promotes' if side == 'promoted' else 'Suppresses'}**")
-            rows = page.tokens.filter(pl.col("side") == side).head(MOST_BARS)
-            chart = charts.token_bars(rows, colours[side])
-            st.altair_chart(chart, width="stretch", key=f"tokens-{side}", alt=f"tokens {side}, with their scores")
-    st.caption("Scores: value vector times unembedding, the first tokens of each list. Geva et al. 2022, section 3.")
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
-    show_source(Data("neuron_tokens", filled(statement("neuron_tokens"), parameters), page.tokens))
+    sql = filled(statement("neuron_tokens"), parameters)
+    for column, (side, title) in zip(st.columns(2, gap="medium"), _SIDES.items(), strict=True):
+        rows = page.tokens.filter(pl.col("side") == side)
+        with column:
+            show_figure(title, partial(_bars, side, rows.head(MOST_BARS)), SCORES, Data(f"tokens_{side}", sql, rows))
+
+
+def _bars(side: str, rows: pl.DataFrame, theme: Theme) -> alt.LayerChart:
+    return charts.token_bars(rows, (ACCENT if side == "promoted" else CONTRAST)[theme])
 
 
 def _concepts(page: NeuronPage) -> None:
@@ -101,7 +116,7 @@ def _concepts(page: NeuronPage) -> None:
     )
 
 
-def _activity(page: NeuronPage) -> None:
+def _activity(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: NeuronAddress) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("Activity by domain", anchor=False)
@@ -112,15 +127,21 @@ def _activity(page: NeuronPage) -> None:
         if page.positions.is_empty():
             st.caption("Its positions were not measured: run the job positions, unless it never fires.")
             return
-        row = page.positions.row(0, named=True)
-        chart = position_profile(page.positions).properties(width="container", height=_PROFILE_HEIGHT)
-        st.altair_chart(chart, width="stretch", key="profile", alt="share of sequences in which it fires, by position")
-        st.caption(
-            plain(
-                f"{row['mutual_information_corrected']:.3f} nats between position and firing, on {row['n_sequences']:,}"
-                f" full-length sequences of {page.corpus}. Figure 7 of Voita et al. 2023."
-            )
-        )
+        _profile(connection, page, neuron)
+
+
+def _profile(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: NeuronAddress) -> None:
+    first = page.positions.row(0, named=True)
+    measured = choose_corpora(connection, [neuron.model], page.corpus)[neuron.model]
+    place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
+    sql = filled(asked_statement("neuron_positions").strip(), {**place, "corpus_id": measured.corpus_id})
+    show_figure(
+        "Share of the sequences in which it fires",
+        lambda _: position_profile(page.positions).properties(height=_PROFILE_HEIGHT),
+        PROFILE.format(nats=first["mutual_information_corrected"], n=first["n_sequences"], corpus=page.corpus),
+        Data("position_profile", sql, page.positions),
+        own_legend=True,
+    )
 
 
 def _triggers(page: NeuronPage) -> None:
@@ -143,6 +164,16 @@ def _places(page: NeuronPage) -> None:
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
+
+
+def _pushed(page: NeuronPage) -> None:
+    if page.pushed.is_empty():
+        return
+    st.subheader("What it brings to the top", anchor=False)
+    tables.show_table(tables.shown(page.pushed.drop("token_id")), key="pushed")
+    parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
+    st.caption(PUSHED)
+    show_source(Data("pushed", filled(asked_statement("neuron_pushed").strip(), parameters), page.pushed))
 
 
 def _relatives(page: NeuronPage) -> None:

@@ -7,10 +7,11 @@ import streamlit as st
 from dashboards import page_charts, paper_charts, tables
 from dashboards.colours import ACCENT
 from dashboards.comparison_figures import sequences
-from dashboards.figures import data_of, show_figure
+from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.kept import kept
 from dashboards.page import answer, heading, missing, pick_model
 from queries.profiles import frequencies
+from queries.statement import statement
 from queries.thresholds import thresholds
 from queries.typology import positional_neurons
 
@@ -18,6 +19,7 @@ MOST_LISTED = 1000
 MOST_PROFILES = 40
 """As many rows as are told apart at a glance."""
 
+RANGES = "Covered: active in more than half of the sequences. Figure 9 of Voita et al. 2023."
 LISTED = (
     "address",
     "position_kind",
@@ -108,9 +110,13 @@ def _teams(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         if layers:
             layer = st.selectbox("Layer", layers, key="team_layer")
             team = known.filter(pl.col("layer") == layer)
-            chart = paper_charts.ranges(team).properties(width="container")
-            st.altair_chart(chart, width="stretch", key=f"ranges-{layer}", alt="positions that each neuron covers")
-            st.caption("Covered: active in more than half of the sequences.")
+            show_figure(
+                f"Positions that the neurons of layer {layer} cover",
+                lambda _: paper_charts.ranges(team).properties(width="container"),
+                RANGES,
+                Data("team_ranges", filled(statement("typology_positional").strip(), {"models": [model]}), team),
+                own_legend=True,
+            )
 
 
 answer(show)

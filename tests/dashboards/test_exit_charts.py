@@ -24,15 +24,8 @@ LOOK = Look(dict(zip(MEASURED, ("#44bf70", "#440154", "#21918c"), strict=True)),
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("exits") / "exits.duckdb"
-    made.create(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def curves(path: Path) -> pl.DataFrame:
-    with Warehouse(path).reader() as connection:
+def curves(whole_path: Path) -> pl.DataFrame:
+    with Warehouse(whole_path).reader() as connection:
         return exit_tradeoff(connection, MEASURED)
 
 
@@ -83,8 +76,8 @@ def text(app: AppTest) -> str:
     return "\n".join(str(element.value) for element in elements)
 
 
-def test_the_page_draws_them_and_names_splits_and_sentences(page: Opener, path: Path) -> None:
-    shown = text(page(path))
+def test_the_page_draws_them_and_names_splits_and_sentences(page: Opener, whole_path: Path) -> None:
+    shown = text(page(whole_path))
     assert "Leaving early" in shown
     assert f"On {exit_rows.N_SENTENCES} sentences" in shown
     assert "over 1 to 5 splits" in shown
