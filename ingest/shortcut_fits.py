@@ -76,18 +76,18 @@ class Shortcuts:
             wanted: the targets whose matrices `sink` takes.
             sink: takes them.
         """
-        own, basis = self._validation(source), Basis.of(self._fit(source))
-        own_in_basis = basis.of_others(own)
+        basis = Basis.of(self._fit(source))
+        own_in_basis = basis.of_others(self._validation(source))
         found = {}
         for target in self.targets(source):
             there = self._fit(target)
-            found[target] = self._r2(target, own_in_basis @ basis.coefficients(there))
-            if target in wanted or target == self.last_state:
-                matrix = basis.matrix(there)
-                if target in wanted:
-                    sink(target, matrix)
-                if target == self.last_state:
-                    keep(self._substitutes_path(source), applied(matrix, own).cpu().numpy())
+            coefficients = basis.coefficients(there)
+            predicted = own_in_basis @ coefficients
+            found[target] = self._r2(target, predicted)
+            if target in wanted:
+                sink(target, basis.matrix(there, coefficients))
+            if target == self.last_state:
+                keep(self._substitutes_path(source), predicted.cpu().numpy())
         return Fitted(basis.condition, basis.rank, found)
 
     def substitutes(self, source: int) -> Float[Tensor, "validation d_model"]:

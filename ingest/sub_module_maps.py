@@ -83,7 +83,7 @@ class SubModuleMaps:
         coefficients = basis.coefficients(left[: self.n_fit])
         there = left[self.n_fit :]
         found = r2(there, basis.of_others(entered[self.n_fit :]) @ coefficients, total=spread(there))
-        keep(self._path(layer, part), basis.matrix(left[: self.n_fit]).cpu().numpy())
+        keep(self._path(layer, part), basis.matrix(left[: self.n_fit], coefficients).cpu().numpy())
         return PartFit(part, found, basis.condition, basis.rank)
 
     def substitutes(
