@@ -24,10 +24,10 @@ from catalog.tables import (
     SUB_MODULE_FITS,
     Table,
 )
+from ingest import shortcut_sizes
 from ingest.architectures import Transformer
 from ingest.corpora import Corpus
 from ingest.errors import MethodUnknown
-from ingest.families.sub_modules import PARTS
 from ingest.jobs import shortcut_frames as frames
 from ingest.lens import Lens
 from ingest.linear_maps import LEAST_SINGULAR
@@ -51,12 +51,6 @@ SENTENCES_AT_ONCE = 125
 
 MAPS = "maps"
 """Folder, within the run's, of the matrices that are kept."""
-
-_HEADER_BYTES = 200
-"""Of a safetensors file, at most."""
-
-_LONG = 64
-"""Ids of a sentence, padding included, beyond which the estimate of memory does not look."""
 
 _SAMPLE, _LAYER, _FROM, _READ, _CONCLUSION = "sample", "layer-", "from-", "read-", "conclusion"
 
@@ -241,33 +235,21 @@ class ShortcutsJob:
 
     def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
-        shape = transformer.shape
-        n_fit, n_validation, width = self.n_sentences * 3 // 4, self.n_sentences // 4, shape.d_model
-        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
-        # A block over one batch, and the states it takes and leaves of all sentences.
-        working = max(batch_tokens, shape.context_length) * (10 * width + 3 * shape.d_ffn) * 4
-        # And what its parts read and return, where they are to be replaced.
-        running = working + (4 + 2 * len(PARTS)) * self.n_sentences * width * 4
-        # The states in double precision, their decomposition and its workspace, and targets in single precision.
-        fitting = (6 * n_fit * width + 8 * width * width) * 8 + 8 * n_validation * width * 8
-        # The unembedding, its logits of a shard and what is made of them.
-        reading = shape.vocab_size * (width + 6 * SENTENCES_AT_ONCE) * 4
-        # The streams of a shard's sentences from every state on, at all positions.
-        replacing = working + (shape.n_layers + 2) * SENTENCES_AT_ONCE * _LONG * width * transformer.dtype.itemsize
-        return weights + max(running, fitting, reading, replacing)
+        return shortcut_sizes.memory_bytes(
+            transformer,
+            n_sentences=self.n_sentences,
+            sentences_at_once=SENTENCES_AT_ONCE,
+            batch_tokens=batch_tokens,
+            is_resident=is_resident,
+        )
 
     def disk_bytes(self, corpus: Corpus) -> int:
-        """What states, streams, substitutes and matrices take at once, estimated from above."""
-        shape, sample = self.transformer.shape, self._sample(corpus)
-        n_ids = sum(len(sentence.tokens) for sentence in sample.rows)
-        states = (shape.n_layers + 1) * len(sample.rows) + shape.n_layers * sample.n_validation
-        streams = 2 * n_ids * self.transformer.dtype.itemsize
-        parts = shape.n_layers * len(PARTS) * shape.d_model
-        return ((states + parts) * 4 + streams) * shape.d_model + self.kept_bytes()
+        """What its files take at once, estimated from above."""
+        return shortcut_sizes.disk_bytes(self.transformer, self._sample(corpus)) + self.kept_bytes()
 
     def kept_bytes(self) -> int:
         """What the matrices take that stay."""
-        return self._n_kept * (4 * self.transformer.shape.d_model**2 + _HEADER_BYTES)
+        return shortcut_sizes.kept_bytes(self._n_kept, self.transformer.shape.d_model)
 
     def maps(self) -> Path | None:
         """Folder of the matrices that stay."""
@@ -277,7 +259,8 @@ class ShortcutsJob:
         """How large the matrices will be, where all are kept."""
         if self.keep == "last" or MAT not in self.methods:
             return None
-        return f"keeping all {self._n_kept:,} matrices takes {_size(self.kept_bytes())} beside the warehouse"
+        size = shortcut_sizes.in_words(self.kept_bytes())
+        return f"keeping all {self._n_kept:,} matrices takes {size} beside the warehouse"
 
     def remarks(self, corpus: Corpus, read_back: Callable[[str], pl.LazyFrame]) -> list[str]:
         """Where there were few sentences, and where these did not determine the maps."""
@@ -353,10 +336,6 @@ class Opened:
     def here(self, states: Float[Tensor, "sentences d_model"]) -> Float[Tensor, "sentences d_model"]:
         """The states where the model runs."""
         return states.to(self.shortcuts.device)
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:,.2f} GB" if n_bytes >= 1e7 else f"{n_bytes / 1e6:,.2f} MB"
 
 
 def _row(method: str, target: int, value: float) -> dict[str, Any]:
