@@ -1,15 +1,20 @@
 """Where rows of single neurons lie: counted from their model's first row, so that millions are not looked through."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import duckdb
 
-from queries.statement import ask_records
+from queries.statement import ask_records, records
+from queries.views import view
 
 TABLES = ("neuron_facts", "projections")
 """The tables that hold a row a neuron, a model's together in the order of layers and neurons."""
 
 Neuron = tuple[int, int, int]
+
+_ALL = "from store.neuron_facts as facts"
+_SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
@@ -32,6 +37,19 @@ def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) ->
     for row in ask_records(connection, "found_rows", asked):
         found[row["name"]].append(row["row_number"])
     return found
+
+
+def neurons_at(
+    connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron], columns: Sequence[str]
+) -> dict[tuple[str, int, int], dict[str, Any]]:
+    """(model, layer, neuron) -> these columns of the view `neurons`, read at the rows of the neurons alone."""
+    if not neurons:
+        return {}
+    text = view("neurons").text
+    assert text.count(_ALL) == 1
+    query = f"select model, layer, neuron, {', '.join(columns)} from (\n{text.replace(_ALL, _SOME)}\n)"
+    rows = records(connection, query, {"rows": rows_of(connection, neurons)["neuron_facts"]})
+    return {(row["model"], row["layer"], row["neuron"]): row for row in rows}
 
 
 def _counted(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:

@@ -17,6 +17,7 @@ from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
 from queries.question import Question
 from queries.ranges import layers_of
+from queries.rows import Neuron, neurons_at
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.words import Term, find_terms
@@ -45,7 +46,8 @@ COLUMNS: Mapping[str, pl.DataType] = {
 }
 """Columns of a result: `recalls` and its companions hold one entry per word that triggers the neuron."""
 
-Neuron = tuple[int, int, int]
+FACTS = ("address", "depth", "top_tokens", "frequency", "token_status", "corpus")
+"""What is said of a neuron beside how it fires on the words."""
 
 KEPT = (
     "of what fires a neuron the first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover"
@@ -117,7 +119,7 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
     rows, terms = _rows(connection, question, models, limit=question.limit)
     return TriggeredResult(
         question=question,
-        neurons=framed(rows, COLUMNS),
+        neurons=framed(_with_facts(connection, rows), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(terms), KEPT),
     )
@@ -162,6 +164,7 @@ def _rows(
         "corpus_ids": [corpus_id for _, corpus_id, *_ in asked],
         "word_numbers": [number for _, _, number, *_ in asked],
         "ngrams": [[token.token_id for token in ngram] for *_, ngram, _ in asked],
+        "first_ids": sorted({ngram[0].token_id for *_, ngram, _ in asked}),
         "texts": ["".join(token.text for token in ngram) for *_, ngram, _ in asked],
         "first_layers": [first for *_, (first, _) in asked],
         "last_layers": [last for *_, (_, last) in asked],
@@ -169,7 +172,16 @@ def _rows(
         "n_words": len(question.triggered_by),
         "limit": limit,
     }
-    return filtered_records(connection, "triggered", question.where, parameters), terms
+    is_filtered = question.where is not None
+    return filtered_records(connection, "triggered", question.where, parameters, is_filtered=is_filtered), terms
+
+
+def _with_facts(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with what the view `neurons` says of them."""
+    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
+    facts = neurons_at(connection, neurons, FACTS)
+    places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
+    return [row | facts[place] for row, place in zip(rows, places, strict=True) if place in facts]
 
 
 def _notes(terms: Sequence[Term]) -> list[str]:

@@ -9,23 +9,27 @@ with asked as (
         unnest($first_layers::integer[]) as first_layer,
         unnest($last_layers::integer[]) as last_layer,
 ),
+begun as materialized (
+    -- The first id alone tells most apart, in half the time of comparing lists with those asked for.
+    select model_id, corpus_id, layer, neuron, n, token_ids, n_active, n_occurrences,
+    from store.triggers
+    where list_contains($first_ids::integer[], token_ids[1]) and n_active > 0
+),
 hits as (
     select
-        triggers.model_id,
-        triggers.corpus_id,
-        triggers.layer,
-        triggers.neuron,
-        triggers.n,
+        begun.model_id,
+        begun.corpus_id,
+        begun.layer,
+        begun.neuron,
+        begun.n,
         asked.word_number,
         asked.text,
-        triggers.n_active,
-        triggers.n_occurrences,
-        triggers.score,
-    from store.triggers as triggers
+        begun.n_active,
+        begun.n_occurrences,
+    from begun
     inner join asked
-        on asked.model_id = triggers.model_id and asked.corpus_id = triggers.corpus_id
-        and asked.token_ids = triggers.token_ids
-    where triggers.n_active > 0 and triggers.layer between asked.first_layer and asked.last_layer
+        on asked.model_id = begun.model_id and asked.corpus_id = begun.corpus_id and asked.token_ids = begun.token_ids
+    where begun.layer between asked.first_layer and asked.last_layer
 ),
 words as (
     -- A word's spellings count together.
@@ -61,35 +65,37 @@ matched as (
     group by model_id, layer, neuron
     having not $match_all or count(*) = $n_words
 ),
+-- Left out where nothing is asked of the neurons: millions are not looked through.
+/* where neurons are chosen */
 chosen as (
-    select model, layer, neuron, address, depth, top_tokens, frequency, corpus, token_status,
+    select model, layer, neuron,
     from neurons
     where
         (/* the condition of --where */ true)
+),
+/* end of choice */
+named as (
+    select models.name as model, matched.*,
+    from matched
+    inner join store.models as models on models.model_id = matched.model_id
 )
 select
-    row_number() over (order by matched.strength desc, models.name, matched.layer, matched.neuron) as place,
-    chosen.address,
-    chosen.model,
-    chosen.layer,
-    chosen.neuron,
-    chosen.depth,
-    matched.n_words,
-    matched.strength,
-    matched.matched,
-    matched.recalls,
-    matched.shares,
-    matched.matched_active,
-    matched.matched_occurrences,
-    chosen.top_tokens,
-    chosen.frequency,
-    chosen.token_status,
-    chosen.corpus,
+    row_number() over (order by named.strength desc, named.model, named.layer, named.neuron) as place,
+    named.model,
+    named.model_id,
+    named.layer,
+    named.neuron,
+    named.n_words,
+    named.strength,
+    named.matched,
+    named.recalls,
+    named.shares,
+    named.matched_active,
+    named.matched_occurrences,
     count(*) over () as n_found,
-    matched.model_id,
-from matched
-inner join store.models as models on models.model_id = matched.model_id
-inner join chosen
-    on chosen.model = models.name and chosen.layer = matched.layer and chosen.neuron = matched.neuron
+from named
+/* where neurons are chosen */
+inner join chosen on chosen.model = named.model and chosen.layer = named.layer and chosen.neuron = named.neuron
+/* end of choice */
 qualify place <= $limit
 order by place
