@@ -17,6 +17,7 @@ from dashboards.kept import kept
 from dashboards.page import Theme, theme
 from dashboards.pictures import Drawing, drawn
 from dashboards.text import plain
+from queries.corpora import choose_corpora
 from queries.sandbox import run_query
 
 Draw = Callable[[Theme], Drawing]
@@ -45,6 +46,24 @@ def data_of(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mappin
     """Run `dashboards/statements/NAME.sql` with values bound to its parameters."""
     text = statement(name)
     return Data(name, filled(text, parameters), kept(connection, run_query, text, dict(parameters)))
+
+
+def data_on(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any], corpus: str | None
+) -> Data:
+    """Run `NAME.sql` about a model on its shown corpus, or `NAME_by_corpus.sql` where another one was asked for.
+
+    Args:
+        connection: the page's lease.
+        name: name of the statement.
+        parameters: values of its parameters, `model` among them.
+        corpus: name of a corpus that the model was measured on; None: the shown one.
+    """
+    if corpus is None:
+        return data_of(connection, name, parameters)
+    model = parameters["model"]
+    corpus_id = choose_corpora(connection, [model], corpus)[model].corpus_id
+    return data_of(connection, f"{name}_by_corpus", {**parameters, "corpus_id": corpus_id})
 
 
 @cache

@@ -70,7 +70,11 @@ def corpora_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> 
 
 
 def pick_corpus(
-    connection: duckdb.DuckDBPyConnection, models: Sequence[str], *, width: int | Literal["stretch"] = "stretch"
+    connection: duckdb.DuckDBPyConnection,
+    models: Sequence[str],
+    *,
+    width: int | Literal["stretch"] = "stretch",
+    is_labelled: bool = False,
 ) -> str | None:
     """Let the person choose a corpus where the models have several; None: the one that each model shows."""
     names = corpora_of(connection, models)
@@ -83,7 +87,7 @@ def pick_corpus(
         index=names.index(wanted) if wanted in names else None,
         key="corpus",
         placeholder="shown corpus",
-        label_visibility="collapsed",
+        label_visibility="visible" if is_labelled else "collapsed",
         width=width,
     )
     remember(corpus=picked)

@@ -6,8 +6,8 @@ import streamlit as st
 
 from dashboards import tables
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
-from dashboards.figures import data_of
-from dashboards.page import answer, asked, heading, missing, remember
+from dashboards.figures import data_on
+from dashboards.page import answer, asked, corpora_of, heading, missing, pick_corpus, remember
 from dashboards.text import plain
 from queries.models import KnownModel, choose_models
 
@@ -17,8 +17,8 @@ LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activati
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Layer")
-    model, layer = _pick(connection)
-    data = data_of(connection, "layer_neurons", {"model": model.name, "layer": layer})
+    model, layer, corpus = _pick(connection)
+    data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     st.markdown(plain(summary(data.frame)))
     if data.frame.is_empty():
         missing(connection, "Nothing was measured of this layer yet.", [model.name])
@@ -45,9 +45,10 @@ def summary(neurons: pl.DataFrame) -> str:
     return f"{told} {neurons.get_column('never_active').sum():,} {word} on the {watched[0]:,} tokens seen."
 
 
-def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int]:
+def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str | None]:
     models = {model.name: model for model in choose_models(connection)}
-    wide, narrow = st.columns([3, 1])
+    several = len(corpora_of(connection, list(models))) > 1
+    wide, narrow, last = st.columns([3, 1, 1]) if several else (*st.columns([3, 1]), st.container())
     names = list(models)
     wanted = asked("model")
     name = wide.selectbox("Model", names, index=names.index(wanted) if wanted in models else 0, key="model")
@@ -57,7 +58,8 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int]:
     # A key of its own for each model: a layer that one model lacks is not asked of it.
     layer = narrow.selectbox("Layer", layers, index=place, key=f"layer-{name}")
     remember(model=name, layer=str(layer))
-    return models[name], layer
+    with last:
+        return models[name], layer, pick_corpus(connection, [name], is_labelled=True)
 
 
 answer(show)

@@ -6,10 +6,11 @@ import streamlit as st
 from dashboards import tables
 from dashboards.columns import columns
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
-from dashboards.figures import data_of, show_source
-from dashboards.page import answer, heading, missing, pick_model
+from dashboards.figures import data_on, show_source
+from dashboards.page import answer, corpora_of, heading, missing, pick_corpus, pick_model
 from dashboards.text import plain
 from queries import listing
+from queries.models import KnownModel, choose_models
 
 DRAWN = 5000
 """Neurons drawn by lot for the charts."""
@@ -20,10 +21,10 @@ LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activati
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Model")
-    model = pick_model(connection)
+    model, corpus = _pick(connection)
     st.markdown(plain(summary(connection, model.name)))
-    _layers(connection, model.name)
-    data = data_of(connection, "model_neurons", {"model": model.name, "n": DRAWN})
+    _layers(connection, model.name, corpus)
+    data = data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus)
     known = known_numbers(data.frame, NUMBERS)
     if not known:
         missing(connection, "Nothing was measured of this model yet.", [model.name], jobs=("projections",))
@@ -52,8 +53,17 @@ def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     )
 
 
-def _layers(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    data = data_of(connection, "model_layers", {"model": name})
+def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None]:
+    several = len(corpora_of(connection, [model.name for model in choose_models(connection)])) > 1
+    wide, narrow = st.columns([4, 1]) if several else (st.container(), st.container())
+    with wide:
+        model = pick_model(connection)
+    with narrow:
+        return model, pick_corpus(connection, [model.name])
+
+
+def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None) -> None:
+    data = data_on(connection, "model_layers", {"model": name}, corpus)
     if data.frame.is_empty():
         missing(connection, "No text was run through this model yet.", [name])
         return
@@ -68,13 +78,15 @@ def _layers(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         selection_mode=["single-row", "single-cell"],
     )
     seen = data.frame.get_column("n_tokens_seen")[0]
-    corpus = data.frame.get_column("corpus")[0]
-    st.caption(plain(f"Dead: never active on the {seen:,} tokens seen of {corpus}. Click a row to open its layer."))
+    told = f"Dead: never active on the {seen:,} tokens seen of {data.frame.get_column('corpus')[0]}."
+    aside = "" if corpus is None else " Detectors, positions and saturation are told of the shown corpus only."
+    st.caption(plain(f"{told}{aside} Click a row to open its layer."))
     show_source(data)
     place = tables.chosen_row(event.selection)
     if place is not None and place < data.frame.height:
         layer = data.frame.get_column("layer")[place]
-        st.switch_page("views/layer.py", query_params={"model": name, "layer": str(layer)})
+        chosen = {} if corpus is None else {"corpus": corpus}
+        st.switch_page("views/layer.py", query_params={"model": name, "layer": str(layer), **chosen})
 
 
 answer(show)

@@ -217,6 +217,37 @@ def test_a_layer_counts_its_dead_and_lists_its_neurons(page: Opener, full_path: 
     assert page(full_path, "layer", model="tiny-2m", layer="99").selectbox(key="layer-tiny-2m").value == 0
 
 
+@pytest.mark.parametrize("corpus", ["builtin", "long"])
+def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_path: Path, corpus: str) -> None:
+    # From the table itself, summed over its domains.
+    sums = f"""
+        select neuron, sum(n_active) / sum(n_positions) as frequency, sum(n_positions) as seen, sum(n_active) as active
+        from store.activity
+        inner join store.corpora using (corpus_id)
+        where model_id = 1 and layer = 2 and corpora.name = '{corpus}'
+        group by neuron order by neuron
+    """
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        expected = connection.sql(sums).pl()
+    layer = page(full_path, "layer", model="tiny-2m", layer="2", corpus=corpus)
+    in_order(layer)
+    assert table(layer, "frequency")["frequency"].to_list() == pytest.approx(expected["frequency"].to_list())
+    n_dead, seen = expected.filter(pl.col("active") == 0).height, expected["seen"][0]
+    assert f"6 neurons. {n_dead} dead on the {seen:,} tokens seen." in text(layer)
+    assert layer.query_params["corpus"] == corpus
+    model = page(full_path, "model", model="tiny-2m", corpus=corpus)
+    in_order(model)
+    assert table(model, "n_dead").filter(pl.col("layer") == 2)["n_dead"].to_list() == [n_dead]
+    assert f"tokens seen of {corpus}" in text(model)
+
+
+def test_a_model_of_one_corpus_has_none_to_choose(page: Opener, full_path: Path) -> None:
+    for name in ("layer", "model"):
+        opened = page(full_path, name, model="gelu-1m", corpus="long")
+        in_order(opened)
+        assert not [box for box in opened.selectbox if box.key == "corpus"]
+
+
 def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql", query="select count(*) as n from neurons")
     assert table(opened, "n")["n"][0] == sum(plan.n_layers * plan.d_ffn for plan in made.MODELS)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.error import URLError
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Browser, Download, Locator, Page
@@ -60,7 +59,7 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
         try:
             with urllib.request.urlopen(address, timeout=5):
                 return
-        except URLError:
+        except OSError:
             time.sleep(0.1)
     raise TimeoutError(f"the dashboard did not start:\n{log.read_text('utf-8')}")
 
