@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -11,11 +12,13 @@ from queries.addresses import find_neuron
 from queries.errors import OtherTokenizer
 from queries.filtered import filtered_records
 from queries.models import KnownModel, choose_models
+from queries.neuron_tokens import listed
 from queries.notebook import html_page, text_page
 from queries.question import Question
 from queries.ranges import layers_of
+from queries.rows import with_facts
 from queries.sections import Section
-from queries.statement import framed
+from queries.statement import ask_records, framed
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -30,6 +33,9 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
 }
+
+FACTS = ("address", "depth", "top_tokens", "frequency")
+"""What is said of a neuron beside its overlap."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,24 +99,36 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     (own,) = choose_models(connection, [neuron.model])
     models = _comparable(own, choose_models(connection, question.models), by_name=bool(question.models))
     layers = layers_of(question, models)
+    place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
+    mine = _own(listed(ask_records(connection, "neuron_lists", place)))
     parameters = {
-        "model_id": neuron.model_id,
-        "layer": neuron.layer,
-        "neuron": neuron.neuron,
+        **place,
+        **mine,
         "model_ids": list(layers),
         "model_first_layers": [first for first, _ in layers.values()],
         "model_last_layers": [last for _, last in layers.values()],
         "alive": question.alive,
-        "is_filtered": question.is_filtered,
         "limit": question.limit,
     }
-    rows = filtered_records(connection, "alike", question.where, parameters)
+    rows = filtered_records(
+        connection,
+        "alike",
+        question.where,
+        parameters,
+        each={"token_id": sorted(set(mine["own_token_ids"]))},
+        is_filtered=question.is_filtered,
+    )
     return AlikeResult(
         address=str(neuron),
-        neurons=framed(rows, COLUMNS),
+        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(f"in {', '.join(model.name for model in models)}",),
     )
+
+
+def _own(lists: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The neuron's own lists, as values."""
+    return {f"own_{name}s": [row[name] for row in lists] for name in ("side", "token_id", "rank")}
 
 
 def _comparable(own: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:

@@ -1,7 +1,7 @@
 """Statements that ask the same of several values: a part is written once a value, and joined by `union all`.
 
-Of several tokens at once DuckDB reads every row from the first token to the last; of one it reads the few groups of
-rows that hold it.
+Of several tokens at once DuckDB reads every row from the first token to the last, unless the query names them one by
+one; of one it reads the few groups of rows that hold it.
 """
 
 import re
@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 
 _PART = re.compile(r"/\* for each (\w+) \*/\n(.*?)\n */\* end \*/", re.DOTALL)
 
+_LIST = re.compile(r"/\* all of (\w+) \*/")
+
 
 def repeated(text: str, values: Mapping[str, Sequence[object]]) -> tuple[str, dict[str, object]]:
     """The statement with its parts written out, and the parameters that they name.
 
     Args:
-        text: a statement with parts between `/* for each NAME */` and `/* end */`, which name `$NAME`.
+        text: a statement with parts between `/* for each NAME */` and `/* end */`, which name `$NAME`, or with
+            `/* all of NAME */` where its values are to stand with commas between them.
         values: NAME -> its values; a part without values is asked of null, which equals nothing.
     """
     parameters: dict[str, object] = {}
@@ -27,4 +30,9 @@ def repeated(text: str, values: Mapping[str, Sequence[object]]) -> tuple[str, di
             parts.append(re.sub(rf"\${name}\b", f"${name}_{number}", part))
         return "\n    union all\n".join(parts)
 
-    return _PART.sub(write, text), parameters
+    def enumerate_all(found: re.Match[str]) -> str:
+        names = [f"{found[1]}_{number}" for number, _ in enumerate(values[found[1]] or [None])]
+        parameters.update(zip(names, values[found[1]] or [None], strict=True))
+        return ", ".join(f"${name}" for name in names)
+
+    return _LIST.sub(enumerate_all, _PART.sub(write, text)), parameters

@@ -1,6 +1,6 @@
 """Where rows of single neurons lie: counted from their model's first row, so that millions are not looked through."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -39,17 +39,28 @@ def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) ->
     return found
 
 
-def neurons_at(
-    connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron], columns: Sequence[str]
-) -> dict[tuple[str, int, int], dict[str, Any]]:
-    """(model, layer, neuron) -> these columns of the view `neurons`, read at the rows of the neurons alone."""
-    if not neurons:
-        return {}
+def with_facts(
+    connection: duckdb.DuckDBPyConnection, found: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rows of neurons with these columns of the view `neurons`, which is read at their rows alone.
+
+    Args:
+        connection: a reader.
+        found: rows with model, model_id, layer and neuron.
+        columns: names of the columns.
+    """
+    if not found:
+        return []
     text = view("neurons").text
     assert text.count(_ALL) == 1
     query = f"select model, layer, neuron, {', '.join(columns)} from (\n{text.replace(_ALL, _SOME)}\n)"
-    rows = records(connection, query, {"rows": rows_of(connection, neurons)["neuron_facts"]})
-    return {(row["model"], row["layer"], row["neuron"]): row for row in rows}
+    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in found]
+    facts = {
+        (row["model"], row["layer"], row["neuron"]): row
+        for row in records(connection, query, {"rows": rows_of(connection, neurons)["neuron_facts"]})
+    }
+    places = [(row["model"], row["layer"], row["neuron"]) for row in found]
+    return [{**row, **facts[place]} for row, place in zip(found, places, strict=True) if place in facts]
 
 
 def _counted(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:

@@ -17,7 +17,7 @@ from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
 from queries.question import Question
 from queries.ranges import layers_of
-from queries.rows import Neuron, neurons_at
+from queries.rows import Neuron, with_facts
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.words import Term, find_terms
@@ -119,7 +119,7 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
     rows, terms = _rows(connection, question, models, limit=question.limit)
     return TriggeredResult(
         question=question,
-        neurons=framed(_with_facts(connection, rows), COLUMNS),
+        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(terms), KEPT),
     )
@@ -174,14 +174,6 @@ def _rows(
     }
     is_filtered = question.where is not None
     return filtered_records(connection, "triggered", question.where, parameters, is_filtered=is_filtered), terms
-
-
-def _with_facts(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with what the view `neurons` says of them."""
-    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
-    facts = neurons_at(connection, neurons, FACTS)
-    places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
-    return [row | facts[place] for row, place in zip(rows, places, strict=True) if place in facts]
 
 
 def _notes(terms: Sequence[Term]) -> list[str]:

@@ -6,13 +6,10 @@ with compared as (
         unnest($model_last_layers::integer[]) as last_layer,
 ),
 own as (
-    select 'promoted' as side, unnest(top_token_ids) as token_id, generate_subscripts(top_token_ids, 1) as rank,
-    from store.projections
-    where model_id = $model_id and layer = $layer and neuron = $neuron
-    union all
-    select 'suppressed', unnest(bottom_token_ids), generate_subscripts(bottom_token_ids, 1),
-    from store.projections
-    where model_id = $model_id and layer = $layer and neuron = $neuron
+    select
+        unnest($own_sides::varchar[]) as side,
+        unnest($own_token_ids::integer[]) as token_id,
+        unnest($own_ranks::integer[]) as rank,
 ),
 whole as (
     select sum(1 / log2(1 + rank)) as weight,
@@ -30,7 +27,10 @@ hits as (
     from store.postings as postings
     inner join own on own.token_id = postings.token_id and own.side = postings.side
     inner join compared on compared.model_id = postings.model_id
-    where postings.layer between compared.first_layer and compared.last_layer
+    where
+        -- Written out, which tells DuckDB which groups of rows to read: a join reads all from the first to the last.
+        postings.token_id in (/* all of token_id */)
+        and postings.layer between compared.first_layer and compared.last_layer
 ),
 sums as (
     select
@@ -57,67 +57,48 @@ weighed as (
     from sums
     cross join whole
 ),
+-- Left out where nothing is asked of the neurons: millions are not looked through.
+/* where neurons are chosen */
 chosen as (
     select model, layer, neuron,
     from neurons
     where
         (/* the condition of --where */ true)
-        -- Millions of neurons are not looked through where nothing is asked of them.
-        and $is_filtered
         and (not $alive or n_active > 0)
 ),
-kept as (
-    select model_id, layer, neuron, n_promoted, n_suppressed, overlap,
-    from weighed
-    where not $is_filtered
-    union all
-    select weighed.model_id, weighed.layer, weighed.neuron, weighed.n_promoted, weighed.n_suppressed, weighed.overlap,
+/* end of choice */
+kept as materialized (
+    select
+        models.name as model,
+        weighed.model_id,
+        weighed.layer,
+        weighed.neuron,
+        weighed.n_promoted,
+        weighed.n_suppressed,
+        weighed.overlap,
     from weighed
     inner join store.models as models on models.model_id = weighed.model_id
+    /* where neurons are chosen */
     inner join chosen
         on chosen.model = models.name and chosen.layer = weighed.layer and chosen.neuron = weighed.neuron
+    /* end of choice */
 ),
-found as materialized (
-    select
-        row_number() over (order by kept.overlap desc, models.name, kept.layer, kept.neuron) as place,
-        models.name as model,
-        kept.model_id,
-        kept.layer,
-        kept.neuron,
-        kept.overlap,
-        kept.n_promoted,
-        kept.n_suppressed,
-        count(*) over () as n_found,
+found as (
+    -- The first few are taken before they are numbered: most neurons share some token, and are not put in order.
+    select model, model_id, layer, neuron, n_promoted, n_suppressed, overlap,
     from kept
-    inner join store.models as models on models.model_id = kept.model_id
-    qualify place <= $limit
-),
-places as materialized (
-    -- Found by its narrow columns first, a row's wide lists are then read alone: a quarter of the time.
-    select facts.rowid as row_number,
-    from store.neuron_facts as facts
-    inner join found
-        on found.model_id = facts.model_id and found.layer = facts.layer and found.neuron = facts.neuron
-),
-facts as materialized (
-    select model_id, layer, neuron, address, depth, top_tokens, n_active, n_positions,
-    from store.neuron_facts
-    where rowid in (select row_number from places)
+    order by overlap desc, model, layer, neuron
+    limit $limit
 )
 select
-    found.place,
-    facts.address,
-    found.model,
-    found.layer,
-    found.neuron,
-    facts.depth,
-    found.overlap,
-    found.n_promoted,
-    found.n_suppressed,
-    facts.top_tokens,
-    facts.n_active::double / nullif(facts.n_positions, 0) as frequency,
-    found.n_found,
+    row_number() over (order by overlap desc, model, layer, neuron) as place,
+    model,
+    model_id,
+    layer,
+    neuron,
+    overlap,
+    n_promoted,
+    n_suppressed,
+    (select count(*) from kept) as n_found,
 from found
-inner join facts
-    on facts.model_id = found.model_id and facts.layer = found.layer and facts.neuron = found.neuron
-order by found.place
+order by place

@@ -27,3 +27,9 @@ def test_without_values_it_is_asked_of_null() -> None:
 
 def test_a_statement_without_parts_is_left_alone() -> None:
     assert repeated("select 1", {}) == ("select 1", {})
+
+
+def test_a_list_names_all_values() -> None:
+    text, parameters = repeated("select 1 where i in (/* all of i */) or j = $i", {"i": [3, 5]})
+    assert (text, parameters) == ("select 1 where i in ($i_0, $i_1) or j = $i", {"i_0": 3, "i_1": 5})
+    assert repeated("in (/* all of i */)", {"i": []}) == ("in ($i_0)", {"i_0": None})
