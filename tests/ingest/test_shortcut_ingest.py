@@ -409,3 +409,39 @@ def test_one_method_alone_leaves_the_other_out(tmp_path: Path, folder: Path, ask
     assert set(ingests.table(warehouse, "shortcut_readings")["method"]) == {"id"}
     assert set(ingests.table(warehouse, "shortcuts")["method"]) == {"id"}
     assert not warehouse.maps.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--method", "mta"], "there is no shortcut mta for opt models; did you mean mat?"),
+        (["--domain", "math"], "the corpus prose has no domain math; it has prose"),
+        (["--corpus", "few"], "takes 8 at least, but few of the corpus few has 3"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    options: list[str], said: str, tmp_path: Path, folder: Path
+) -> None:
+    (tmp_path / "few.txt").write_text("The school is near. It is old. It has a roof.")
+    corpus = f"few={tmp_path / 'few.txt'}" if "--corpus" in options else f"prose={folder / 'prose'}"
+    asked = [] if "--corpus" in options else options
+    path = tmp_path / "w.duckdb"
+    command = ["ingest", str(folder / "tiny"), "--job", "shortcuts", "--corpus", corpus, "--warehouse", str(path)]
+    answer = CliRunner().invoke(neurothek.main, [*command, *asked], catch_exceptions=False)
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    (sentence, *_) = answer.stderr.strip().splitlines()
+    assert said in sentence
+    assert not path.exists()
+
+
+def test_a_model_of_one_layer_and_few_sentences_runs_and_is_warned_of(tmp_path: Path) -> None:
+    model = build(tmp_path / "one", "gpt2", n_layers=1, d_model=32)
+    path = tmp_path / "w.duckdb"
+    command = ["ingest", str(model), "--job", "exits", "--no-baselines", "--corpus", write_sentences(tmp_path, n=24)]
+    answer = CliRunner().invoke(neurothek.main, [*command, "--warehouse", str(path)], catch_exceptions=False)
+    assert answer.exit_code == 0, answer.stderr
+    assert "1 of 1 states have fewer directions in these sentences than the 32 of the model" in answer.stderr
+    warehouse = ingests.open_warehouse(path)
+    assert check(warehouse) == []
+    assert ingests.table(warehouse, "shortcuts").height == 2
+    assert set(ingests.table(warehouse, "exits")["layers_run"]) <= {0.0, 1.0}
