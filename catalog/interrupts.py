@@ -1,4 +1,4 @@
-"""A person's Ctrl-C while DuckDB works: DuckDB looks for it between its tasks only, and reports it in its own words."""
+"""Ctrl-C, or the end of a time, while DuckDB works: it looks for them between its tasks, and has its own words."""
 
 import signal
 import socket
@@ -23,6 +23,25 @@ def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
         if str(error) != "Query interrupted" and not interrupted.is_set():
             raise
         raise KeyboardInterrupt from error
+
+
+@contextmanager
+def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[threading.Event]:
+    """Interrupt what `connection` runs after so many seconds; the event says whether that happened."""
+    expired = threading.Event()
+
+    def stop() -> None:
+        expired.set()
+        connection.interrupt()
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield expired
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 @contextmanager

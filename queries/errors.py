@@ -292,6 +292,16 @@ class OutsideTheWarehouse(NeurothekError):
         )
 
 
+class ConditionTooSlow(NeurothekError):
+    """A condition on neurons that was stopped."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        super().__init__(
+            f"with the condition {text!r} the question took more than {seconds:g} s and was stopped; write a simpler"
+            " condition, or ask fewer models with --model"
+        )
+
+
 class OverLimit(NeurothekError):
     """A query that was stopped."""
 

@@ -6,12 +6,16 @@ from typing import Any
 
 import duckdb
 
-from queries.errors import BadPredicate
+from catalog.interrupts import time_limit
+from queries.errors import BadPredicate, ConditionTooSlow
 from queries.predicates import insert_predicate
 from queries.repeats import repeated
 from queries.sandbox import translated
 from queries.statement import records, statement
 from queries.views import view
+
+SECONDS = 30.0
+"""How long a question with a person's condition in it may hold its lease."""
 
 _CHOICE = re.compile(r"/\* where neurons are chosen \*/.*?/\* end of choice \*/", re.DOTALL)
 
@@ -37,6 +41,7 @@ def filtered_records(
 
     Raises:
         BadPredicate, UnknownColumn: the condition is not one expression over the columns of `neurons`.
+        ConditionTooSlow: with the condition it takes more than `SECONDS`.
     """
     text, more = repeated(statement(name), each or {})
     if not is_filtered:
@@ -45,7 +50,14 @@ def filtered_records(
     try:
         (one,) = connection.extract_statements(text)
         values = {key: value for key, value in {**parameters, **more}.items() if key in one.named_parameters}
-        return records(connection, text, values)
+        if where is None:
+            return records(connection, text, values)
+        with time_limit(connection, SECONDS) as expired:
+            return records(connection, text, values)
+    except duckdb.InterruptException as error:
+        if where is None or not expired.is_set():
+            raise
+        raise ConditionTooSlow(where, SECONDS) from error
     except duckdb.Error as error:
         if where is None:
             raise
