@@ -117,6 +117,9 @@ def answers(connection: duckdb.DuckDBPyConnection) -> dict[str, list[float]]:
     # By frequency as Zipf's law gives it: the frequent tokens are those that most neurons list.
     frequent = drawn.choices(range(4, VOCABULARY), [1 / (i + 1) for i in range(4, VOCABULARY)], k=ROUNDS)
     addresses = [_address(drawn) for _ in range(ROUNDS)]
+    # Most tokens fire no neuron in the made-up text, which is told at once.
+    query = "select distinct token_ids[1] from store.triggers where model_id = 0 and n = 1 order by 1"
+    firing = drawn.sample([token for (token,) in connection.execute(query).fetchall()], FEW)
     return {
         "one token's best 20 postings, tokens drawn uniformly": _each(lambda t: _best(connection, t), uniform),
         "the same, drawn by frequency": _each(lambda t: _best(connection, t), frequent),
@@ -124,7 +127,7 @@ def answers(connection: duckdb.DuckDBPyConnection) -> dict[str, list[float]]:
         "the same, by frequency": _each(lambda t: _search(connection, t), frequent),
         "the page of a neuron": _each(lambda a: neuron_page(connection, a), addresses[:50]),
         "neurons like one, in all models": _each(lambda a: alike(connection, a), addresses[:FEW]),
-        "neurons that fire on a token": _each(lambda t: _triggered(connection, t), uniform[:FEW]),
+        "neurons that fire on a token": _each(lambda t: _triggered(connection, t), firing),
         "`scaling`": _each(lambda _: ask(connection, "scaling", {"models": list(SHAPES)}), range(3)),
     }
 
