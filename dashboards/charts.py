@@ -237,6 +237,10 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
     """
     rows = tokens.with_columns(pl.col("token").map_elements(visible, return_dtype=pl.String))
     is_negative = float(rows.get_column("score").sum()) < 0
+    # Room for the number behind the longest bar.
+    edges = [0.0, *rows.get_column("score")]
+    room = 0.18 * (max(edges) - min(edges)) or 1.0
+    domain = [min(edges) - room, max(edges)] if is_negative else [min(edges), max(edges) + room]
     base = alt.Chart(rows).encode(
         alt.Y(
             "token:N",
@@ -253,7 +257,12 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
             ),
         ),
         # Both sides grow away from their tokens, so that the longest bar is the strongest on either.
-        alt.X("score:Q", title="score", axis=alt.Axis(tickCount=4), scale=alt.Scale(reverse=is_negative)),
+        alt.X(
+            "score:Q",
+            title="score",
+            axis=alt.Axis(tickCount=4),
+            scale=alt.Scale(domain=domain, nice=False, reverse=is_negative),
+        ),
         tooltip=[
             "rank:Q",
             "token:N",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import duckdb
@@ -97,14 +97,22 @@ def show_figure(
     drawing = draw(theme())
     chart = drawing if own_legend else without_legend(drawing)
     key = f"chart-{data.name}-{title}"
+    height = height_of(chart)
     selected: Mapping[str, Any] = {}
     if selects:
-        selected = st.altair_chart(chart, width="stretch", key=key, alt=title, on_select="rerun").selection
+        picked = st.altair_chart(chart, width="stretch", height=height, key=key, alt=title, on_select="rerun")
+        selected = picked.selection
     else:
-        st.altair_chart(chart, width="stretch", key=key, alt=title)
+        st.altair_chart(chart, width="stretch", height=height, key=key, alt=title)
     st.caption(plain(caption))
     show_source(data, partial(_on_paper, title, draw))
     return selected
+
+
+def height_of(drawing: Drawing) -> int | Literal["content"]:
+    """Pixels that the page keeps free for a chart before it is drawn, so that nothing under it jumps."""
+    height = getattr(drawing, "height", None)
+    return height if isinstance(height, int) else "content"
 
 
 def without_legend(chart: Drawing) -> Drawing:

@@ -60,7 +60,11 @@ def profile_strips(cells: pl.DataFrame, colour: str) -> alt.Chart:
         .mark_bar(color=colour)
         .encode(
             alt.X(
-                "position:Q", title="position in the sequence", axis=alt.Axis(format="d"), scale=alt.Scale(nice=False)
+                "position:Q",
+                title="position in the sequence",
+                # A label that would reach beyond the strips is left out, else it is cut.
+                axis=alt.Axis(format="d", labelBound=True),
+                scale=alt.Scale(nice=False),
             ),
             alt.X2("position_to:Q"),
             alt.Y("address:N", sort=order, title=None, axis=alt.Axis(labelFontSize=9, labelOverlap=True, ticks=False)),

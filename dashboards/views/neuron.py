@@ -24,8 +24,8 @@ MOST_BARS = 20
 MOST_TRIGGERS = 5
 COUNTERPARTS = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
 PROFILE = (
-    "{nats:.3f} nats between position and firing, on {n:,} full-length sequences of {corpus}. Figure 7 of Voita et al. "
-    "2023."
+    "Share of the sequences in which it fires: {nats:.3f} nats between position and firing, on {n:,} full-length "
+    "sequences of {corpus}. Figure 7 of Voita et al. 2023."
 )
 SCORES = "Scores: value vector times unembedding, the first tokens of the list. Geva et al. 2022, section 3."
 PUSHED = (
@@ -119,12 +119,12 @@ def _concepts(page: NeuronPage) -> None:
 def _activity(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: NeuronAddress) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader("Activity by domain", anchor=False)
+        st.markdown("**Activity by domain**")
         tables.show_table(page.domains, key="domains")
         st.caption(plain(f"On {page.corpus}. Frequency as in Voita et al. 2023, section 3."))
     with right:
-        st.subheader("Frequency by position", anchor=False)
         if page.positions.is_empty():
+            st.markdown("**Frequency by position**")
             st.caption("Its positions were not measured: run the job positions, unless it never fires.")
             return
         _profile(connection, page, neuron)
@@ -136,7 +136,7 @@ def _profile(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: Ne
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     sql = filled(asked_statement("neuron_positions").strip(), {**place, "corpus_id": measured.corpus_id})
     show_figure(
-        "Share of the sequences in which it fires",
+        "Frequency by position",
         lambda _: position_profile(page.positions).properties(height=_PROFILE_HEIGHT),
         PROFILE.format(nats=first["mutual_information_corrected"], n=first["n_sequences"], corpus=page.corpus),
         Data("position_profile", sql, page.positions),

@@ -115,3 +115,14 @@ def test_the_larger_a_model_the_further_its_colour_is_from_the_background(theme:
     for level in levels:
         low, high = sorted((level, background))
         assert (high + 0.05) / (low + 0.05) > 2
+
+
+def test_bars_leave_room_for_their_numbers() -> None:
+    for scores in ([4.0, 1.0], [-4.0, -1.0], [4.0, -1.0], [0.0, 0.0]):
+        tokens = pl.DataFrame({"rank": [1, 2], "token": ["a", "b"], "score": scores, "z_score": scores})
+        drawn = charts.token_bars(tokens.with_columns(pl.lit(1).alias("corpus_count")), "#000000").to_dict()
+        low, high = drawn["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        longest = max(scores, key=abs)
+        assert low <= min(0, *scores)
+        assert high >= max(0, *scores)
+        assert (high if longest >= 0 else -low) > abs(longest)

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import altair as alt
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Caption, Element, Node
 
 from dashboards.addresses import PAGES
+from dashboards.figures import height_of
 from tests.dashboards.conftest import Opener
 from tests.support.warehouse import MODELS
 
@@ -75,6 +78,13 @@ def charts(page: AppTest) -> list[Shown]:
             found[-1].downloads.append(str(node.proto.label))
             is_open = node.proto.label != DOWNLOADS[-1]
     return found
+
+
+def test_a_page_keeps_room_for_a_chart_before_it_is_drawn() -> None:
+    rows = alt.Chart(pl.DataFrame({"a": [1]})).mark_point().encode(x="a:Q")
+    assert height_of(rows.properties(height=120)) == 120
+    assert height_of(alt.LayerChart(layer=[rows], height=300)) == 300
+    assert height_of(rows) == "content"
 
 
 def test_no_page_is_forgotten() -> None:
