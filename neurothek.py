@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from catalog.progress import Progress
     from catalog.verification import Agreement
     from catalog.warehouse import Warehouse
-    from dashboards.paper import Figure
+    from dashboards.paper_files import AnyFigure
     from ingest.live_verify import Skipped
     from queries.alike import AlikeResult
     from queries.annotations import Saved
@@ -208,8 +208,8 @@ class Neurothek:
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
 
-    def draw_comparison(self, comparison: Comparison, folder: str | Path) -> list[Figure]:
-        """Write the figures of Voita et al. 2023 that the models allow, each as PNG and SVG.
+    def draw_comparison(self, comparison: Comparison, folder: str | Path) -> list[AnyFigure]:
+        """Write the figures of Voita et al. and of Din et al. 2023 that the models allow, each as PNG and SVG.
 
         Returns:
             All figures in order; those that cannot be drawn say why.

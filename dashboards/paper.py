@@ -9,6 +9,7 @@ import polars as pl
 from dashboards import charts, paper_charts
 from dashboards.looks import Look
 from dashboards.pictures import Drawing
+from dashboards.shortcut_paper import ShortcutRows
 from queries.compare import Comparison
 from queries.thresholds import thresholds
 from queries.typology import Typology
@@ -25,11 +26,13 @@ class Material:
         comparison: the models side by side.
         positional: every positional neuron, as `queries.typology.positional_neurons` gives them.
         look: colours and dashes of the models.
+        shortcuts: what linear shortcuts say of them; None: not asked.
     """
 
     comparison: Comparison
     positional: pl.DataFrame
     look: Look
+    shortcuts: ShortcutRows | None = None
 
     @property
     def kinds(self) -> Typology:
@@ -97,6 +100,11 @@ class Figure:
     def name(self) -> str:
         """Name of its file, without the ending."""
         return f"figure-{self.number:02d}-{self.slug}"
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is missing."""
+        return f"figure {self.number}"
 
 
 @dataclass(frozen=True)

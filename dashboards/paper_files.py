@@ -1,4 +1,4 @@
-"""The figures of Voita et al. 2023 as files: what they are drawn from, and the folder that they go to."""
+"""The papers' figures as files: what they are drawn from, and the folder that they go to."""
 
 from pathlib import Path
 
@@ -9,28 +9,34 @@ from dashboards.errors import NothingToCompare
 from dashboards.looks import Look
 from dashboards.paper import Figure, Material, paper_figures
 from dashboards.pictures import save_all
+from dashboards.shortcut_paper import ShortcutFigure, ShortcutRows, shortcut_figures
 from queries.compare import Comparison
 from queries.models import choose_models
 from queries.typology import positional_neurons
+
+AnyFigure = Figure | ShortcutFigure
 
 
 def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> Material:
     """What the figures of compared models are drawn from, in the colours that the whole warehouse gives them."""
     everything = [model.name for model in choose_models(connection)]
     positional = positional_neurons(connection, comparison.typology.models())
-    return Material(comparison, positional, Look(model_colours(everything), comparison.why_not()))
+    shortcuts = ShortcutRows.of(connection, comparison.models.get_column("model").to_list())
+    return Material(comparison, positional, Look(model_colours(everything), comparison.why_not()), shortcuts)
 
 
-def write_figures(material: Material, folder: Path) -> list[Figure]:
+def write_figures(material: Material, folder: Path) -> list[AnyFigure]:
     """Write the figures that can be drawn, each as PNG and SVG.
 
     Returns:
-        All figures in order; those that cannot be drawn say why.
+        All figures in order, those of Voita et al. 2023 first; those that cannot be drawn say why.
 
     Raises:
         NothingToCompare, PictureNotWritten: nothing can be drawn, or nothing can be written there.
     """
-    figures = paper_figures(material)
+    figures: list[AnyFigure] = [*paper_figures(material)]
+    if material.shortcuts is not None:
+        figures += shortcut_figures(material.shortcuts, material.look)
     charts = {figure.name: figure.chart for figure in figures if figure.chart is not None}
     if not charts:
         raise NothingToCompare

@@ -115,7 +115,8 @@ def compare(
 ) -> None:
     """Put MODELS (all, unless named) side by side: headline numbers, what changes with depth, kinds of neurons.
 
-    --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG.
+    --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din
+    et al. 2023 on linear shortcuts (how states predict each other, precision, surprisal, parts replaced) and exits.
     """
     from queries.compare import compare as put_side_by_side
 
@@ -124,11 +125,7 @@ def compare(
     if figure is not None:
         drawn = ctx.obj.draw_comparison(comparison, figure)
         for one in drawn:
-            note(
-                f"figure {one.number} is not drawn: {one.why_not}"
-                if one.why_not
-                else f"wrote {figure / one.name}.png, .svg"
-            )
+            note(f"{one.title} is not drawn: {one.why_not}" if one.why_not else f"wrote {figure / one.name}.png, .svg")
     show_tables(comparison.sections(), output_format, comparison.data())
 
 
