@@ -73,6 +73,7 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
         lambda theme: charts.scatter(drawn, x, y, ACCENT[theme]),
         f"Each point is a neuron; drag a rectangle to list those within.{part} Ours.",
         Data(f"{y.column}_against_{x.column}", data.sql, drawn),
+        own_legend=True,
         selects=True,
     )
     rectangle = selected.get("chosen") or {}

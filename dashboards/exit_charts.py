@@ -57,27 +57,27 @@ def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
         .otherwise(pl.lit("by confidence"))
         .alias("left"),
     )
-    lines = (
-        alt.Chart(named)
-        .mark_line(point=alt.OverlayMarkDef(size=24), strokeWidth=2)
-        .encode(
-            _run("layers_run", "layers run", share=False),
-            _precision(),
-            alt.Color(
-                "shortcut:N",
-                scale=alt.Scale(domain=list(METHOD_COLOURS), range=list(METHOD_COLOURS.values())),
-                legend=alt.Legend(title=None, orient="top"),
-            ),
-            alt.StrokeDash(
-                "left:N",
-                scale=alt.Scale(domain=list(_HOW), range=list(_HOW.values())),
-                legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeColor=_GREY),
-            ),
-            order=alt.Order("layers_run:Q"),
-            tooltip=["shortcut:N", "left:N", *_tooltip()],
-        )
+    base = alt.Chart(named).encode(
+        _run("layers_run", "layers run", share=False),
+        _precision(),
+        alt.Color(
+            "shortcut:N",
+            scale=alt.Scale(domain=list(METHOD_COLOURS), range=list(METHOD_COLOURS.values())),
+            legend=alt.Legend(title=None, orient="top"),
+        ),
+        detail="left:N",
     )
-    return _over_the_wanted(lines)
+    # Points drawn with their lines would take the dashes out of the legend.
+    lines = base.mark_line(strokeWidth=2).encode(
+        alt.StrokeDash(
+            "left:N",
+            scale=alt.Scale(domain=list(_HOW), range=list(_HOW.values())),
+            legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeColor=_GREY),
+        ),
+        order=alt.Order("layers_run:Q"),
+    )
+    points = base.mark_point(size=24, filled=True, opacity=1).encode(tooltip=["shortcut:N", "left:N", *_tooltip()])
+    return _over_the_wanted(lines, points)
 
 
 def _run(column: str, title: str, *, share: bool) -> alt.X:
@@ -102,8 +102,8 @@ def _tooltip() -> list[alt.Tooltip]:
     ]
 
 
-def _over_the_wanted(lines: alt.Chart) -> alt.LayerChart:
+def _over_the_wanted(*layers: alt.Chart) -> alt.LayerChart:
     rule = alt.Chart(pl.DataFrame({"wanted": [WANTED]})).mark_rule(strokeDash=[2, 4], color=_GREY)
-    whole = alt.LayerChart(layer=[rule.encode(alt.Y("wanted:Q")), lines])
+    whole = alt.LayerChart(layer=[rule.encode(alt.Y("wanted:Q")), *layers])
     whole.height = HEIGHT
     return whole
