@@ -17,6 +17,9 @@ ROOT = Path(__file__).parents[1]
 # One worker builds the demo once; the tests that look at it run beside it.
 pytestmark = pytest.mark.xdist_group("demo")
 
+TOKENS = "3000"
+"""Of each domain: enough for every table to have rows."""
+
 Finished = subprocess.CompletedProcess[str]
 
 
@@ -70,7 +73,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 @pytest.fixture(scope="session")
 def demo(installed: Installed) -> Finished:
-    return installed.neurothek("demo")
+    return installed.neurothek("demo", "--tokens", TOKENS)
 
 
 def test_the_wheel_carries_the_packages_and_no_tests(wheel: Path) -> None:
@@ -94,7 +97,7 @@ def test_the_demo_runs_outside_the_checkout_and_compares_the_sizes(demo: Finishe
 
 
 def test_a_second_demo_says_that_everything_is_up_to_date(demo: Finished, installed: Installed) -> None:
-    again = installed.neurothek("demo")
+    again = installed.neurothek("demo", "--tokens", TOKENS)
     assert again.stdout == demo.stdout
     assert "measured" not in again.stderr
     assert again.stderr.count("everything is up to date") == demo.stderr.count(": measured ")

@@ -1,6 +1,6 @@
 """Kept views: at every moment their rows are those that the views compute from the store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import duckdb
@@ -30,11 +30,23 @@ def warehouse(tmp_path: Path) -> Warehouse:
     return made_here
 
 
-def shown_and_computed(warehouse: Warehouse, name: str) -> list[list[tuple[object, ...]]]:
-    """The rows of a view as people get them, and by its own text, both in order."""
+Rows = dict[str, list[tuple[object, ...]]]
+"""Rows of views, in order."""
+
+
+def shown(warehouse: Warehouse, names: Iterable[str] = KEPT) -> Rows:
+    """As people get them."""
+    return _answers(warehouse, {name: f"from {name}" for name in names})
+
+
+def computed(warehouse: Warehouse, names: Iterable[str] = KEPT) -> Rows:
+    """By the views' own texts."""
+    return _answers(warehouse, {name: views.view(name).text for name in names})
+
+
+def _answers(warehouse: Warehouse, queries: Mapping[str, str]) -> Rows:
     with warehouse.reader() as connection:
-        queries = (f"from {name}", views.view(name).text)
-        return [sorted(connection.execute(query).fetchall(), key=repr) for query in queries]
+        return {name: sorted(connection.execute(query).fetchall(), key=repr) for name, query in queries.items()}
 
 
 def n_rows(warehouse: Warehouse, model: str) -> int:
@@ -60,9 +72,7 @@ def test_rows_follow_every_change(warehouse: Warehouse, change: str) -> None:
     assert before > 0
     assert n_rows(warehouse, "other") > 0
     CHANGES[change](warehouse)
-    for name in KEPT:
-        shown, computed = shown_and_computed(warehouse, name)
-        assert shown == computed, name
+    assert shown(warehouse) == computed(warehouse)
     assert [finding.name for finding in check(warehouse) if finding.name.startswith("kept ")] == []
     assert (n_rows(warehouse, "tiny") == 0) == (change in ("a new name", "no model"))
     assert (n_rows(warehouse, "renamed") == before) == (change == "a new name")
@@ -72,9 +82,9 @@ def test_a_pin_is_followed(warehouse: Warehouse) -> None:
     CHANGES["another corpus"](warehouse)
     for corpus in ("short", "text"):
         pin(warehouse, "tiny", corpus)
-        shown, computed = shown_and_computed(warehouse, "layer_activity")
-        assert shown == computed
-        assert {row[-1] for row in shown if row[0] == "tiny"} == {corpus}
+        found = shown(warehouse, ["layer_activity"])
+        assert found == computed(warehouse, ["layer_activity"])
+        assert {row[-1] for row in found["layer_activity"] if row[0] == "tiny"} == {corpus}
 
 
 def test_an_import_and_a_merge_bring_what_they_bring(warehouse: Warehouse, tmp_path: Path) -> None:
@@ -83,9 +93,9 @@ def test_an_import_and_a_merge_bring_what_they_bring(warehouse: Warehouse, tmp_p
     back, merged = (Warehouse(tmp_path / f"{name}.duckdb", views=views) for name in ("back", "merged"))
     import_folder(back, tmp_path / "out")
     merge(merged, warehouse.path)
+    expected = computed(warehouse)
     for one in (back, merged):
-        for name in KEPT:
-            assert shown_and_computed(one, name)[0] == shown_and_computed(warehouse, name)[1], name
+        assert shown(one) == expected
 
 
 def test_a_publish_without_views_leaves_them_to_the_next_who_brings_them(tmp_path: Path) -> None:

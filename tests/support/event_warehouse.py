@@ -9,6 +9,7 @@ from catalog.publish import rebuild_facts
 from queries import views
 from tests.support import exit_rows
 from tests.support import warehouse as made
+from tests.support.templates import copy_of
 from tests.support.warehouse import Row
 
 N_EXAMPLES, N_EVENTS = 40, 25
@@ -43,6 +44,10 @@ def rows() -> Rows:
 
 def create(path: Path) -> None:
     """A warehouse file that holds them."""
+    copy_of("events", _create, path)
+
+
+def _create(path: Path) -> None:
     made.create(path)
     with duckdb.connect(str(path)) as connection:
         for table, some in rows().items():

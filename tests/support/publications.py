@@ -1,6 +1,7 @@
 """Small made-up publications with known numbers, for tests that need rows in a warehouse but no model."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from catalog.tables import (
 )
 from catalog.warehouse import Warehouse
 from tests.support import overlaps
+from tests.support.templates import copy_of
 
 N_LAYERS, D_FFN, VOCAB, K = 2, 6, 20, 4
 WHEN = datetime(2026, 1, 2, 3, 4, 5)
@@ -277,6 +279,14 @@ JOBS = ("projections", "activity", "contexts", "ngrams", "positions", "clusters"
 
 def publish_everything(warehouse: Warehouse, *, seed: int = 0) -> None:
     """One model with everything that `JOBS` names, on one corpus."""
+    if warehouse.exists():
+        _publish_everything(warehouse, seed)
+        return
+    name = f"everything-{seed}{'' if warehouse.views is None else '-with-views'}"
+    copy_of(name, lambda path: _publish_everything(replace(warehouse, path=path), seed), warehouse.path)
+
+
+def _publish_everything(warehouse: Warehouse, seed: int) -> None:
     publish_job(warehouse, "projections", weights_frames(seed))
     publish_job(warehouse, "activity", activity_frames(seed), text=corpus())
     publish_job(warehouse, "contexts", contexts_frames(), text=corpus())

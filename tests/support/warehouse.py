@@ -22,6 +22,7 @@ from tests.support.annotations import annotation_rows
 from tests.support.overlaps import counterparts
 from tests.support.profiles import by_the_definition
 from tests.support.relatives import Plane
+from tests.support.templates import copy_of
 
 Row = dict[str, Any]
 Neuron = tuple[int, int, int]
@@ -155,6 +156,10 @@ def address(neuron: Neuron) -> str:
 
 def create_empty(path: Path) -> None:
     """A warehouse with all tables and views and without a row."""
+    copy_of("empty", _create_empty, path)
+
+
+def _create_empty(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         create_schema(connection)
         views.install(connection)
@@ -162,6 +167,11 @@ def create_empty(path: Path) -> None:
 
 def create(path: Path, *, tables: frozenset[str] | None = None) -> None:
     """The warehouse made by hand; `tables` keeps only some of the facts."""
+    name = "by-hand" if tables is None else f"by-hand-{'-'.join(sorted(tables))}"
+    copy_of(name, lambda template: _create(template, tables), path)
+
+
+def _create(path: Path, tables: frozenset[str] | None) -> None:
     with duckdb.connect(str(path)) as connection:
         create_schema(connection)
         for table, rows in hand_made().rows.items():
