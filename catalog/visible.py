@@ -8,6 +8,11 @@ _MARKS = {" ": "·", "\n": "↵", "\t": "⇥"}
 
 def visible(token: str) -> str:
     r"""The token with its white space marked: `·school` for " school", `↵` for a newline, `\x0b` for other controls."""
+    # Most tokens are a word, with a blank before it or without: a page of a layer shows 150,000.
+    if token.isalnum():
+        return token
+    if token[:1] == " " and token[1:].isalnum():
+        return _MARKS[" "] + token[1:]
     return "".join(_MARKS.get(character) or _escaped(character) for character in token)
 
 

@@ -33,3 +33,9 @@ def test_shown_alike_means_alike(first: str, second: str) -> None:
     assert " " not in shown
     if "\\" not in first + second and visible(second) == shown:
         assert first == second
+
+
+@given(text=st.one_of(st.text(max_size=8), st.text("aé1Ⅷ² ·\n", max_size=8)))
+def test_a_token_is_shown_character_by_character(text: str) -> None:
+    assert visible(text) == "".join(map(visible, text))
+    assert all(visible(character) == character for character in text if character.isalnum())
