@@ -18,13 +18,10 @@ LATEST = max(
 
 def version_of(connection: duckdb.DuckDBPyConnection) -> int:
     """Version of the schema in the open file; 0 where there is none."""
-    known = connection.execute(
-        "select 1 from duckdb_tables() where schema_name = 'store' and table_name = 'schema_versions'"
-        " and database_name = current_database()"
-    ).fetchall()
-    if not known:
+    try:
+        (highest,) = connection.execute("select max(version) from store.schema_versions").fetchall()
+    except duckdb.CatalogException:
         return 0
-    (highest,) = connection.execute("select max(version) from store.schema_versions").fetchall()
     return int(highest[0] or 0)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -143,6 +144,7 @@ def _configured(model: Mapping[str, Any]) -> dict[str, Any]:
     return {name: model[name] for name in _CONFIGURED} | settings
 
 
+@cache
 def versions() -> str:
     """Versions of this package and of the libraries that numbers may depend on, as JSON."""
     return json.dumps({name: metadata.version(name) for name in _LIBRARIES})
