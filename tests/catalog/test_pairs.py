@@ -15,6 +15,7 @@ from catalog.staging import RunManifest, now, staged_manifests, staged_run
 from catalog.warehouse import Warehouse
 from queries import views
 from tests.support import publications as made
+from tests.support.templates import copy_of
 
 SEEDS = {"tiny": 0, "other": 1, "third": 2}
 LAWS = {"counterparts are ranked", "counterparts overlap as their lists", "dimensions exist"}
@@ -37,10 +38,14 @@ def compare(warehouse: Warehouse, one: str, other: str, **options: str) -> dict[
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
     """Three models, every two of which were compared."""
-    warehouse = filled(tmp_path / "w.duckdb", *SEEDS)
+    copy_of("pairs", _compared, tmp_path / "w.duckdb")
+    return Warehouse(tmp_path / "w.duckdb", views=views)
+
+
+def _compared(path: Path) -> None:
+    warehouse = filled(path, *SEEDS)
     for pair in (("tiny", "other"), ("tiny", "third"), ("other", "third")):
         compare(warehouse, *pair)
-    return warehouse
 
 
 def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:

@@ -28,6 +28,9 @@ from tests.support import ingests
 from tests.support.events import PlainStreams
 from tests.support.models import Kind, build
 
+# One worker measures, once.
+pytestmark = pytest.mark.xdist_group("exits")
+
 SENTENCES = (
     "The school is near the river. The old school has a new roof! Is it near? One two three four five six seven.",
     "What is 12 + 30? It is 42. School begins on monday. SCHOOL ends on friday, and again one two three.",

@@ -33,6 +33,9 @@ from tests.support.anatomy import Floats
 from tests.support.models import CAUSAL_KINDS, KINDS, build
 from tests.support.shortcuts import PlainShortcuts, write_sentences
 
+# Each model is measured once, by one worker.
+pytestmark = pytest.mark.xdist_group("shortcuts")
+
 N_LAYERS, WIDTH = 3, 16
 N_SENTENCES, N_FIT, N_VALIDATION = 200, 150, 50
 BATCH_TOKENS = 120
