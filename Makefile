@@ -8,13 +8,17 @@ TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
-.PHONY: demo test test-browser test-crash test-spark check format bench docs clean
+.PHONY: demo test test-long test-browser test-crash test-spark check format bench docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
 
 test: $(INSTALLED)
 	$(PYTEST)
+
+# Whole warehouses, again and again: the wheel's demo, exports and merges, every number verified from the weights.
+test-long: $(INSTALLED)
+	$(PYTEST) -m "long and not slow and not crash and not cuda"
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)

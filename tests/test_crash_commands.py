@@ -20,7 +20,7 @@ from tests.support.crash import Arena, Command, Moment
 from tests.support.models import build
 
 # One worker makes the situations, beside the one whose children measure.
-pytestmark = pytest.mark.xdist_group("crash commands")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("crash commands")]
 
 N_KILLS, N_MANY_KILLS = 2, 22
 PATIENCE = 10

@@ -11,7 +11,7 @@ from tests.support.crash import Task
 from tests.support.models import build
 
 # The worker that has the server which children are forked from.
-pytestmark = pytest.mark.xdist_group("crash")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("crash")]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from neurothek import Neurothek
 from tests.support import ingests
 from tests.support.models import build
 
-pytestmark = pytest.mark.xdist_group("verify")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("verify")]
 
 # What would be found if a person, a disk or a defect had changed one number of each table.
 TAMPERING = {

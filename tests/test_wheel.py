@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 # One worker builds the demo once; the tests that look at it run beside it.
-pytestmark = pytest.mark.xdist_group("demo")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("demo")]
 
 TOKENS = "3000"
 """Of each domain: enough for every table to have rows."""

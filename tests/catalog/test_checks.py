@@ -22,7 +22,7 @@ from queries.annotations import annotate as publish
 from tests.support import ingests
 from tests.support.models import build
 
-pytestmark = pytest.mark.xdist_group("checks")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
 
 # One row each, changed so that the law of this name no longer holds.
 DAMAGE = {

@@ -22,6 +22,8 @@ from queries import views
 from tests.support import event_warehouse
 from tests.support import publications as made
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:

@@ -28,7 +28,7 @@ from queries.annotations import annotate
 from tests.support import ingests
 from tests.support.models import build
 
-pytestmark = pytest.mark.xdist_group("merging")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("merging")]
 
 NUMBERS = ("model_id", "corpus_id", "run_id", "tokenizer_id", "clustering_id", "other_model_id")
 REBUILT = {"neuron_facts"}

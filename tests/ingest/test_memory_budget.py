@@ -18,6 +18,7 @@ from tests.support.models import build
 
 # The worker that has the server which children are forked from.
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.xdist_group("crash"),
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a process's anonymous memory"),
 ]

@@ -36,7 +36,7 @@ from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences
 
-pytestmark = pytest.mark.xdist_group("shortcut_ingest")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("shortcut_ingest")]
 
 JOBS = ("shortcuts",)
 N_LAYERS, WIDTH, N_METHODS = 2, 16, 5

@@ -16,6 +16,8 @@ from ingest.training_losses import model_loss
 from ingest.training_text import divide
 from tests.support.texts import write_text
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Source:

@@ -31,7 +31,7 @@ from queries.question import Question
 from tests.support import ingests, models, overlaps
 from tests.support.overlaps import Lists
 
-pytestmark = pytest.mark.xdist_group("counterparts")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("counterparts")]
 
 K, N_RANDOM = 50, 500
 EMBEDDING = "model.decoder.embed_tokens.weight"

@@ -29,7 +29,7 @@ from tests.support.events import PlainStreams
 from tests.support.models import Kind, build
 
 # One worker measures, once.
-pytestmark = pytest.mark.xdist_group("exits")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("exits")]
 
 SENTENCES = (
     "The school is near the river. The old school has a new roof! Is it near? One two three four five six seven.",
