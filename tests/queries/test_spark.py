@@ -15,7 +15,8 @@ from catalog.exports import export
 from catalog.warehouse import Warehouse
 from queries.dialects import exported_views
 from queries.views import View, all_views
-from tests.support import detectors, event_warehouse
+from tests.support import detectors, event_warehouse, shortcut_rows
+from tests.support import warehouse as made
 
 pytestmark = [
     pytest.mark.spark,
@@ -58,6 +59,9 @@ QUICK = {
     "spark.sql.session.timeZone": "UTC",
 }
 
+SHORTCUTS = ((0, 0), (1, 1))
+"""(model, corpus): the corpora that the models show."""
+
 Rows = list[tuple[Any, ...]]
 
 
@@ -66,6 +70,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two warehouses that together have rows in every view, and their exports."""
     folder = tmp_path_factory.mktemp("spark")
     event_warehouse.create(folder / "events.duckdb")
+    with duckdb.connect(str(folder / "events.duckdb")) as connection:
+        made.insert(connection, "shortcuts", shortcut_rows.fits(SHORTCUTS))
+        made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(SHORTCUTS))
     detectors.publish(folder / "ngrams.duckdb")
     for name in ("events", "ngrams"):
         export(Warehouse(folder / f"{name}.duckdb"), folder / name, texts=exported_views())
