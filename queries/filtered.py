@@ -1,6 +1,5 @@
 """Our own questions with a person's condition on neurons in them."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,15 +8,13 @@ import duckdb
 from catalog.interrupts import time_limit
 from queries.errors import BadPredicate, ConditionTooSlow
 from queries.predicates import insert_predicate
-from queries.repeats import repeated
+from queries.repeats import repeated, with_parts
 from queries.sandbox import translated
 from queries.statement import records, statement
 from queries.views import view
 
 SECONDS = 30.0
 """How long a question with a person's condition in it may hold its lease."""
-
-_CHOICE = re.compile(r"/\* where neurons are chosen \*/.*?/\* end of choice \*/", re.DOTALL)
 
 
 def filtered_records(
@@ -44,8 +41,7 @@ def filtered_records(
         ConditionTooSlow: with the condition it takes more than `SECONDS`.
     """
     text, more = repeated(statement(name), each or {})
-    if not is_filtered:
-        text = _CHOICE.sub("", text)
+    text = with_parts(text, ("neurons are chosen",) if is_filtered else ())
     text = insert_predicate(text, where, list(view("neurons").columns))
     try:
         (one,) = connection.extract_statements(text)

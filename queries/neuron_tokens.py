@@ -1,5 +1,6 @@
 """The tokens of one neuron's page: its rows hold ids, whose texts and counts are fetched once for all of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,10 @@ def counts_of(
     if corpus_id is None:
         return None
     asked = {"corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
-    return {row["token_id"]: row["n_occurrences"] for row in ask_records(connection, "token_counts", asked)}
+    counts = Counter[int]()
+    for row in ask_records(connection, "token_counts", asked):
+        counts[row["token_id"]] += row["n_occurrences"]
+    return counts
 
 
 def listed(rows: Sequence[Row]) -> list[Row]:

@@ -1,13 +1,15 @@
-"""Statements that ask the same of several values: a part is written once a value, and joined by `union all`.
+"""Statements with parts: some are written once a value and joined by `union all`, some only where they are needed.
 
 Of several tokens at once DuckDB reads every row from the first token to the last, unless the query names them one by
 one; of one it reads the few groups of rows that hold it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 _PART = re.compile(r"/\* for each (\w+) \*/\n(.*?)\n */\* end \*/", re.DOTALL)
+
+_CONDITIONAL = re.compile(r" */\* where ([a-z ]+) \*/\n(.*?) */\* end of \1 \*/\n", re.DOTALL)
 
 _LIST = re.compile(r"/\* all of (\w+) \*/")
 
@@ -36,3 +38,13 @@ def repeated(text: str, values: Mapping[str, Sequence[object]]) -> tuple[str, di
         return ", ".join(f"${name}" for name in names)
 
     return _LIST.sub(enumerate_all, _PART.sub(write, text)), parameters
+
+
+def with_parts(text: str, holding: Collection[str]) -> str:
+    """The statement with those of its parts whose condition holds.
+
+    Args:
+        text: a statement with parts between lines `/* where SOMETHING */` and `/* end of SOMETHING */`.
+        holding: what holds: the parts of everything else are left out.
+    """
+    return _CONDITIONAL.sub(lambda found: found[2] if found[1] in holding else "", text)

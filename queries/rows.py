@@ -12,6 +12,10 @@ TABLES = ("neuron_facts", "projections")
 """The tables that hold a row a neuron, a model's together in the order of layers and neurons."""
 
 Neuron = tuple[int, int, int]
+"""model_id, layer, neuron."""
+
+FirstRows = Mapping[tuple[str, int], tuple[int, int]]
+"""(Table, model_id) -> number of the row of its first neuron, and its neurons a layer."""
 
 _ALL = "from store.neuron_facts as facts"
 _SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
@@ -22,21 +26,37 @@ def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) ->
 
     Where rows do not lie as they are published, they are looked for.
     """
-    counted = _counted(connection, neurons)
+    widths = {row["model_id"]: row["d_ffn"] for row in ask_records(connection, "layer_widths")}
+    firsts = first_rows(connection, widths)
+    counted = {name: _counted(firsts, name, neurons) for name in TABLES}
     lying = {name: set[Neuron]() for name in TABLES}
     for row in ask_records(connection, "neurons_at_rows", counted):
         lying[row["name"]].add((row["model_id"], row["layer"], row["neuron"]))
     if all(lying[name] == set(neurons) for name in TABLES):
         return counted
-    asked = {
-        "model_ids": [model_id for model_id, _, _ in neurons],
-        "layers": [layer for _, layer, _ in neurons],
-        "neurons": [neuron for _, _, neuron in neurons],
-    }
-    found: dict[str, list[int]] = {name: [] for name in TABLES}
-    for row in ask_records(connection, "found_rows", asked):
-        found[row["name"]].append(row["row_number"])
-    return found
+    return _looked_for(connection, neurons)
+
+
+def at_rows(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    table: str,
+    neurons: Sequence[Neuron],
+    firsts: FirstRows,
+) -> dict[Neuron, dict[str, Any]]:
+    """Neuron -> its row of the statement NAME, which reads rows of `table` by their numbers.
+
+    Args:
+        connection: a reader.
+        name: a statement that tells model_id, layer and neuron of the rows numbered $rows.
+        table: the table that it reads.
+        neurons: whose rows.
+        firsts: as `first_rows` says; where rows do not lie as they are published, they are looked for.
+    """
+    found = _by_neuron(ask_records(connection, name, {"rows": _counted(firsts, table, neurons)}))
+    if found.keys() == set(neurons):
+        return found
+    return _by_neuron(ask_records(connection, name, {"rows": _looked_for(connection, neurons)[table]}))
 
 
 def with_facts(
@@ -63,13 +83,29 @@ def with_facts(
     return [{**row, **facts[place]} for row, place in zip(found, places, strict=True) if place in facts]
 
 
-def _counted(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
-    firsts = {row["model_id"]: row for row in ask_records(connection, "first_rows")}
-    return {
-        name: [
-            firsts[model_id][name] + layer * firsts[model_id]["d_ffn"] + neuron
-            for model_id, layer, neuron in neurons
-            if firsts[model_id][name] is not None
-        ]
-        for name in TABLES
+def first_rows(connection: duckdb.DuckDBPyConnection, widths: Mapping[int, int]) -> FirstRows:
+    """Where the rows of each model begin, for the models whose neurons a layer are told."""
+    rows = [row for row in ask_records(connection, "first_rows") if row["model_id"] in widths]
+    return {(row["name"], row["model_id"]): (row["first_row"], widths[row["model_id"]]) for row in rows}
+
+
+def _counted(firsts: FirstRows, table: str, neurons: Sequence[Neuron]) -> list[int]:
+    """Numbers of the rows at which the neurons lie if all rows lie as they are published."""
+    known = [(firsts.get((table, model_id)), layer, neuron) for model_id, layer, neuron in neurons]
+    return [first[0] + layer * first[1] + neuron for first, layer, neuron in known if first is not None]
+
+
+def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
+    asked = {
+        "model_ids": [model_id for model_id, _, _ in neurons],
+        "layers": [layer for _, layer, _ in neurons],
+        "neurons": [neuron for _, _, neuron in neurons],
     }
+    found: dict[str, list[int]] = {name: [] for name in TABLES}
+    for row in ask_records(connection, "found_rows", asked):
+        found[row["name"]].append(row["row_number"])
+    return found
+
+
+def _by_neuron(rows: Sequence[dict[str, Any]]) -> dict[Neuron, dict[str, Any]]:
+    return {(row["model_id"], row["layer"], row["neuron"]): row for row in rows}

@@ -9,16 +9,17 @@ import polars as pl
 
 from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
+from queries.beside import told
 from queries.concepts import Neighbour, neighbours_of, remarks
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
 from queries.filtered import filtered_records
 from queries.models import KnownModel, choose_models
 from queries.notebook import html_page, text_page
+from queries.one_word import is_one_word, one_word_rows, with_counts
 from queries.question import Question, Side
 from queries.ranges import layers_of
-from queries.rows import rows_of
 from queries.sections import Section
-from queries.statement import ask_records, framed
+from queries.statement import framed
 from queries.triggered import KEPT, triggered_neurons
 from queries.words import Term, find_terms, nearest_words
 
@@ -138,46 +139,44 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     banned = _banned(connection, question, tokenizer_ids)
     near = _near(connection, question, models, terms)
     widened = _without(near, question.left_out)
-    parameters = _parameters(
-        question, models, [*_sided(terms, question.side), *_sided(opposite, "suppressed")], banned, widened
-    )
-    rows = filtered_records(
-        connection,
-        "search",
-        question.where,
-        parameters | _eligible(connection, question, models),
-        each={"token_id": sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})},
-        is_filtered=question.is_filtered,
-    )
+    if is_one_word(question, terms):
+        rows = one_word_rows(connection, question, models, terms)
+        found = with_counts(connection, told(connection, rows, models))
+    else:
+        asked = [*_sided(terms, question.side), *_sided(opposite, "suppressed")]
+        rows = _listed(connection, question, models, _parameters(question, models, asked, banned, widened))
+        found = told(connection, rows, models)
     if not rows:
         _raise_if_split(connection, terms, tokenizer_ids)
     return SearchResult(
         question=question,
         terms=tuple(terms),
-        neurons=framed(_with_facts(connection, rows), COLUMNS),
+        neurons=framed([row | {"neighbours": _neighbours(row)} for row in found], COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(question, models, [*terms, *opposite]), *_added(question, models, widened)),
         near=_words(near),
     )
 
 
-def _with_facts(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with what stands beside a neuron that was found."""
-    if not rows:
-        return []
-    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
-    asked = {
-        "model_ids": [model_id for model_id, _, _ in neurons],
-        "layers": [layer for _, layer, _ in neurons],
-        "neurons": [neuron for _, _, neuron in neurons],
-        "listed_sides": [row["side"] for row in rows],
-    }
-    found = ask_records(connection, "search_facts", asked | rows_of(connection, neurons))
-    facts = {(row["model_id"], row["layer"], row["neuron"]): row for row in found}
-    told = [row | facts[neuron] for row, neuron in zip(rows, neurons, strict=True) if neuron in facts]
-    return [
-        row | {"neighbours": [token for token in row["first_tokens"] if token not in row["matched"]]} for row in told
-    ]
+def _neighbours(row: Mapping[str, Any]) -> list[str]:
+    return [token for token in row["first_tokens"] if token not in row["matched"]]
+
+
+def _listed(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    models: Sequence[KnownModel],
+    parameters: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """The best neurons of any question."""
+    return filtered_records(
+        connection,
+        "search",
+        question.where,
+        {**parameters, **_eligible(connection, question, models)},
+        each={"token_id": sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})},
+        is_filtered=question.is_filtered,
+    )
 
 
 def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:

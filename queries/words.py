@@ -73,7 +73,7 @@ def words_of(
     return {
         (word, tokenizer_id): tokens
         for word in words
-        for tokenizer_id, tokens in _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids)).items()
+        for tokenizer_id, tokens in _that_read(connection, word, tokenizer_ids).items()
     }
 
 
@@ -91,13 +91,13 @@ def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
         found = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
         if found:
             return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
-    alike = _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
+    alike = _that_read(connection, word, tokenizer_ids)
     raise NoSuchToken(word, [token.text for tokens in alike.values() for token in tokens])
 
 
 def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     members = [member.strip() for member in word.split(",") if member.strip()]
-    is_token = "," not in word or _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
+    is_token = "," not in word or _that_read(connection, word, tokenizer_ids)
     if is_token or len(members) < 2:
         return _word_terms(connection, word, tokenizer_ids)
     found = [term for member in members for term in _token_terms(connection, member, tokenizer_ids)]
@@ -114,7 +114,7 @@ def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
 
 def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     """What a word of a group means: the members of a group are tokens."""
-    found = _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
+    found = _that_read(connection, word, tokenizer_ids)
     if not found:
         raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
     return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
@@ -123,7 +123,7 @@ def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
 def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     if not word.strip():
         raise BlankWord(word)
-    found = _lookup(connection, "tokens_by_word", _folded(word, tokenizer_ids))
+    found = _that_read(connection, word, tokenizer_ids)
     terms = [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
     for tokenizer_id in tokenizer_ids:
         if tokenizer_id not in found:
@@ -154,8 +154,16 @@ def fewest_pieces(text: str, pieces: Mapping[str, object]) -> list[str]:
     return best.get(0, [])
 
 
-def _folded(word: str, tokenizer_ids: Sequence[int]) -> dict[str, object]:
-    return {"word": word.strip().casefold(), "tokenizer_ids": list(tokenizer_ids)}
+def _that_read(
+    connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]
+) -> dict[int, tuple[Token, ...]]:
+    """Tokenizer -> its tokens that read as the word, by id."""
+    found = _lookup(connection, "tokens_by_word", {"word": word.strip().casefold()})
+    return {one: tuple(sorted(found[one], key=_id)) for one in sorted(set(tokenizer_ids)) if one in found}
+
+
+def _id(token: Token) -> int:
+    return token.token_id
 
 
 def _lookup(

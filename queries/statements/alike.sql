@@ -66,7 +66,7 @@ chosen as (
         (/* the condition of --where */ true)
         and (not $alive or n_active > 0)
 ),
-/* end of choice */
+/* end of neurons are chosen */
 kept as materialized (
     select
         models.name as model,
@@ -81,7 +81,7 @@ kept as materialized (
     /* where neurons are chosen */
     inner join chosen
         on chosen.model = models.name and chosen.layer = weighed.layer and chosen.neuron = weighed.neuron
-    /* end of choice */
+    /* end of neurons are chosen */
 ),
 found as (
     -- The first few are taken before they are numbered: most neurons share some token, and are not put in order.

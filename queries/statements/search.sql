@@ -128,7 +128,7 @@ chosen as (
         (/* the condition of --where */ true)
         and (not $alive or n_active > 0)
 ),
-/* end of choice */
+/* end of neurons are chosen */
 kept as (
     select without.model_id, without.layer, without.neuron, without.n_words, without.z_sum,
     from without
@@ -136,7 +136,7 @@ kept as (
     inner join store.models as models on models.model_id = without.model_id
     inner join chosen
         on chosen.model = models.name and chosen.layer = without.layer and chosen.neuron = without.neuron
-    /* end of choice */
+    /* end of neurons are chosen */
 ),
 found as materialized (
     select

@@ -1,4 +1,5 @@
 -- Texts of some tokens.
-select token_id, text,
-from store.tokens
-where tokenizer_id = $tokenizer_id and token_id in (select unnest($token_ids::integer[]))
+select tokens.token_id, tokens.text,
+from (select unnest($token_ids::integer[]) as token_id) as asked
+inner join store.tokens as tokens on tokens.token_id = asked.token_id
+where tokens.tokenizer_id = $tokenizer_id

@@ -73,7 +73,7 @@ chosen as (
     where
         (/* the condition of --where */ true)
 ),
-/* end of choice */
+/* end of neurons are chosen */
 named as (
     select models.name as model, matched.*,
     from matched
@@ -96,6 +96,6 @@ select
 from named
 /* where neurons are chosen */
 inner join chosen on chosen.model = named.model and chosen.layer = named.layer and chosen.neuron = named.neuron
-/* end of choice */
+/* end of neurons are chosen */
 qualify place <= $limit
 order by place

@@ -1,6 +1,6 @@
 """Parts of statements that are written once a value."""
 
-from queries.repeats import repeated
+from queries.repeats import repeated, with_parts
 
 TEXT = """with found as (
     /* for each token_id */
@@ -33,3 +33,10 @@ def test_a_list_names_all_values() -> None:
     text, parameters = repeated("select 1 where i in (/* all of i */) or j = $i", {"i": [3, 5]})
     assert (text, parameters) == ("select 1 where i in ($i_0, $i_1) or j = $i", {"i_0": 3, "i_1": 5})
     assert repeated("in (/* all of i */)", {"i": []}) == ("in ($i_0)", {"i_0": None})
+
+
+def test_parts_stand_where_their_condition_holds() -> None:
+    text = "select\n    /* where it rains */\n    1,\n    /* end of it rains */\n    2\n"
+    assert with_parts(text, ("it rains",)) == "select\n    1,\n    2\n"
+    assert with_parts(text, ("it snows",)) == "select\n    2\n"
+    assert with_parts("select 1", ("it rains",)) == "select 1"

@@ -1,0 +1,15 @@
+-- What a table of neurons says beside those found, read at the rows where they lie.
+select
+    facts.model_id,
+    facts.layer,
+    facts.neuron,
+    facts.corpus_id,
+    corpora.name as corpus,
+    facts.n_active,
+    facts.n_positions,
+from (
+    select model_id, layer, neuron, corpus_id, n_active, n_positions,
+    from store.neuron_facts
+    where rowid in (select unnest($rows::bigint[]))
+) as facts
+left join store.corpora as corpora on corpora.corpus_id = facts.corpus_id
