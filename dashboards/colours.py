@@ -15,6 +15,13 @@ ACCENT = {"light": "#2f5d8a", "dark": "#4a86c2"}
 CONTRAST = {"light": "#b5532a", "dark": "#cf7a45"}
 """Against the accent: what is suppressed, and the neuron one looks at."""
 
+KINDS: Mapping[str, Mapping[str, str]] = {
+    "light": {"oscillatory": "#332288", "both extremes": "#cc6677", "one extreme": "#117733", "other": "#c9a227"},
+    "dark": {"oscillatory": "#9d8cf0", "both extremes": "#e08a98", "one extreme": "#3fae68", "other": "#d9b53c"},
+}
+"""Kinds of positional neurons: the paper's purple, red, green and yellow, in shades that any colour vision tells apart
+(after Tol 2021), and the same lighter, to be read on black."""
+
 DOMAINS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a0a0a0")
 """Thin lines beside the accent, told apart with any colour vision (Okabe and Ito 2008)."""
 

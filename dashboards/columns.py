@@ -1,5 +1,6 @@
 """The columns that pages show: label, unit and meaning of each, by what it is about."""
 
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -8,12 +9,39 @@ _number = st.column_config.NumberColumn
 _text = st.column_config.TextColumn
 _flag = st.column_config.CheckboxColumn
 
+_IN_PERCENT = "%.2f%%"
+"""As many digits in every row: Streamlit's own format drops zeros at the end."""
+
 _NEVER = "Never active on the tokens seen."
 
 
 def columns() -> dict[str, Any]:
-    """Label, unit and meaning of every column that a page's table may hold."""
-    return {**_of_models(), **_of_neurons(), **_of_layers(), **_of_clusters(), **_of_events(), **_of_annotations()}
+    """Label, unit and meaning of every column that a page's table may hold; shares go by their names in percent."""
+    return {in_percent(name) if _is_share(column) else name: column for name, column in _columns().items()}
+
+
+@cache
+def shares() -> frozenset[str]:
+    """Names of the columns that hold shares and are shown in percent."""
+    return frozenset(name for name, column in _columns().items() if _is_share(column))
+
+
+def in_percent(name: str) -> str:
+    """The name of a share's column once its numbers are in percent: who copies the table is told so."""
+    return f"{name}_percent"
+
+
+def _columns() -> dict[str, Any]:
+    parts = (_of_models, _of_neurons, _of_layers, _of_clusters, _of_events, _of_exits, _of_annotations)
+    return {name: column for part in parts for name, column in part().items()}
+
+
+def _share(label: str, more: str | None = None) -> Any:  # noqa: ANN401 - what Streamlit calls a column is no class
+    return _number(label, format=_IN_PERCENT, help=more)
+
+
+def _is_share(column: Any) -> bool:  # noqa: ANN401
+    return bool(column["type_config"].get("format") == _IN_PERCENT)
 
 
 def _of_models() -> dict[str, Any]:
@@ -26,23 +54,21 @@ def _of_models() -> dict[str, Any]:
             "tokens seen", format="localized", help="Positions at which the neurons were watched."
         ),
         "n_dead": _number("dead", format="localized", help=_NEVER),
-        "dead_share": _number("dead, share", format="percent", help=_NEVER),
-        "first_half_dead_share": _number("in the first half", format="percent", help=_NEVER),
-        "provably_dead_share": _number("provably dead", format="percent", help="No input can activate them."),
-        "never_active_share": _number("never active", format="percent", help=_NEVER),
+        "dead_share": _share("dead, share", _NEVER),
+        "first_half_dead_share": _share("in the first half", _NEVER),
+        "provably_dead_share": _share("provably dead", "No input can activate them."),
+        "never_active_share": _share("never active", _NEVER),
         "never_active": _flag("never active", help=_NEVER),
         "is_dead": _flag("dead", help=_NEVER),
-        "mean_frequency": _number("mean frequency", format="percent", help="Of the neurons that fired."),
-        "median_frequency": _number("median frequency", format="percent", help="Of the neurons that fired."),
+        "mean_frequency": _share("mean frequency", "Of the neurons that fired."),
+        "median_frequency": _share("median frequency", "Of the neurons that fired."),
         "median_kurtosis": _number("median kurtosis", format="%.2f", help="How far the neurons' lists stick out."),
         "n_detectors": _number("token detectors", format="localized"),
-        "observed": _number(
-            "suppress them", format="percent", help="Share with a negative mean score of their tokens."
-        ),
-        "observed_low": _number("from", format="percent", help="Lower end of the Wilson 95% interval."),
-        "observed_high": _number("to", format="percent", help="Upper end of the Wilson 95% interval."),
-        "expected": _number("expected", format="percent", help="Share of equally frequent tokens."),
-        "difference": _number("difference", format="percent"),
+        "observed": _share("suppress them", "Share with a negative mean score of their tokens."),
+        "observed_low": _share("from", "Lower end of the Wilson 95% interval."),
+        "observed_high": _share("to", "Upper end of the Wilson 95% interval."),
+        "expected": _share("expected", "Share of equally frequent tokens."),
+        "difference": _share("difference"),
         "tokens_per_parameter": _number("tokens/param", format="%.1f", help="Training tokens over parameters."),
         "corpus": _text("corpus"),
         "comparable": _flag("comparable", help="Measured as most of these models were."),
@@ -52,7 +78,7 @@ def _of_models() -> dict[str, Any]:
 def _of_neurons() -> dict[str, Any]:
     return {
         "address": _text("neuron", pinned=True),
-        "frequency": _number("frequency", format="%.4f", help="Share of the tokens seen at which it was active."),
+        "frequency": _share("frequency", "Share of the tokens seen at which it was active."),
         "n_words": _number("words", help="How many of the words it lists."),
         "z_sum": _number("z-score", format="%.2f", help="Sum over the words of the best z-score."),
         "z_score": _number("z-score", format="%.2f"),
@@ -93,12 +119,12 @@ def _of_layers() -> dict[str, Any]:
         "layer": _number("layer", format="%d"),
         "n_positional": _number("positional", format="localized"),
         "n_sequences": _number("sequences", format="localized", help="Full-length sequences behind it."),
-        "saturated_share": _number("settled here", format="percent", help="Examples whose prediction settles there."),
+        "saturated_share": _share("settled here", "Examples whose prediction settles there."),
         "position_kind": _text("kind"),
         "position_strength": _text("strength"),
         "mutual_information_corrected": _number("nats", format="%.3f", help="Less the bias of chance."),
         "domain_agreement": _number("least of a domain", format="%.3f", help="In nats."),
-        "covered_share": _number("covered", format="percent", help="Of the positions."),
+        "covered_share": _share("covered", "Of the positions."),
         "n_ranges": _number("ranges", format="localized"),
         "n_positions": _number("positions", format="localized"),
         "n_covered_once": _number("covered once", format="localized"),
@@ -111,8 +137,8 @@ def _of_clusters() -> dict[str, Any]:
     return {
         "cluster_id": _number("cluster", format="%d"),
         "cohesion": _number("cohesion", format="%.3f", help="Mean cosine of its pairs of value vectors."),
-        "shared_tokens": _text("shared tokens", width="large"),
-        "top_share": _number("share", format="percent", help="Of its neurons that list the most common token."),
+        "shared_tokens": _text("shared tokens", width="medium"),
+        "top_share": _share("share", "Of its neurons that list the most common token."),
         "first_layer": _number("from layer", format="%d"),
         "last_layer": _number("to layer", format="%d"),
     }
@@ -121,16 +147,16 @@ def _of_clusters() -> dict[str, Any]:
 def _of_events() -> dict[str, Any]:
     return {
         "coefficient": _number("coefficient", format="%.3f"),
-        "share": _number("share of the update", format="percent"),
+        "share": _share("share of the update"),
         "score_final": _number("to the prediction", format="%.3f", help="What it adds to the raw score."),
         "score_candidate": _number("to the candidate", format="%.3f", help="The token at the top before the FFN."),
         "token": _text("token"),
         "n_pushes": _number("pushes", format="localized", help="Examples in which it pushed the token."),
         "n_saturations": _number("of", format="localized", help="Examples in which any FFN did."),
-        "push_share": _number("share", format="percent"),
+        "push_share": _share("share"),
         "mean_score": _number("mean score", format="%.3f"),
         "mean_coefficient": _number("mean coefficient", format="%.3f"),
-        "mean_share": _number("share of the update", format="percent"),
+        "mean_share": _share("share of the update"),
         "event": _text("event"),
         "kind": _text("kind"),
         "n_events": _number("events", format="localized"),
@@ -139,6 +165,22 @@ def _of_events() -> dict[str, Any]:
             for what, said in (("max", "largest"), ("mean", "mean"), ("min", "smallest"), ("abs", "absolute"))
             for unit in ("", "_logit")
         },
+    }
+
+
+def _of_exits() -> dict[str, Any]:
+    return {
+        "method": _text("rule"),
+        "accuracy": _share("correct", "Examples whose prediction at the exit is the model's own."),
+        "accuracy_sd": _share("its sd", "Standard deviation over the splits."),
+        "layers_saved": _number("layers saved", format="%.3f", help="Mean number of layers that did not run."),
+        "layers_saved_sd": _number("its sd", format="%.3f", help="Standard deviation over the splits."),
+        "layers_saved_correct": _number("saved where correct", format="%.3f", help="Over the correct examples only."),
+        "exited_share": _share("left early", "Before the last layer."),
+        "exited_accuracy": _share("correct of these", "Of those that were left early."),
+        "n_clusters_asked": _number("clusters", format="localized", help="Asked of the clustering of value vectors."),
+        "n_seeds": _number("splits", format="localized", help="Of the examples into those to learn from and to try."),
+        "n": _number("examples", format="localized", help="Tried, over all splits."),
     }
 
 
@@ -154,10 +196,10 @@ def _of_annotations() -> dict[str, Any]:
         "n_with_concept": _number("with a concept", format="localized"),
         "n_concepts": _number("concepts", format="localized"),
         "n_vectors": _number("vectors", format="localized", help="Vectors that both judged."),
-        "agreement": _number("agree", format="percent", help="On whether there is a concept."),
+        "agreement": _share("agree", "On whether there is a concept."),
         "kappa": _number("kappa", format="%.2f", help="Agreement beyond chance, at most 1."),
         "n_marked": _number(
             "marked", format="localized", help="Vectors in which at least one of them names a concept."
         ),
-        "mean_jaccard": _number("tokens", format="percent", help="Mean overlap of the tokens that they mark."),
+        "mean_jaccard": _share("tokens", "Mean overlap of the tokens that they mark."),
     }

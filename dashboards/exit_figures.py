@@ -13,11 +13,12 @@ from dashboards.page import Theme, missing
 
 BY_MODEL = (
     "How often the least-squares shortcut says what the model says where it is sure enough, for every bound on its "
-    "confidence, against the layers that ran; dotted: 95%. On {n} sentences. Din et al. 2023, section 5."
+    "confidence, against the layers that ran; dotted: 95%. On {n} sentences. After Din et al. 2023, Jump to "
+    "Conclusions."
 )
 OF_MODEL = (
     "How often a shortcut says what the model says, against the layers that ran, on {n} sentences. Dotted lines: left "
-    "at one state whatever it says. {saved} Din et al. 2023, section 5."
+    "at one state whatever it says. {saved} After Din et al. 2023, Jump to Conclusions."
 )
 RULES = (
     "Examples left where the clusters of their dominant sub-updates, or a classifier a layer, say that the prediction "

@@ -24,6 +24,8 @@ Draw = Callable[[Theme], Drawing]
 """A chart in the colours of a theme: the page's own, or of paper."""
 
 _PAPER_WIDTH = 640
+_PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 20}
+"""Pixels about a chart: Streamlit's own, and at the right room for the half of the last label of an axis."""
 _PARAMETER = re.compile(r"\$(\w+)")
 
 
@@ -96,6 +98,7 @@ def show_figure(
     st.markdown(f"**{plain(title)}**")
     drawing = draw(theme())
     chart = drawing if own_legend else without_legend(drawing)
+    chart.padding = _PADDING
     key = f"chart-{data.name}-{title}"
     height = height_of(chart)
     selected: Mapping[str, Any] = {}

@@ -55,16 +55,17 @@ def subtitle(page: NeuronPage) -> list[str]:
     ]
 
 
-def position_profile(positions: pl.DataFrame) -> alt.Chart:
+def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"]) -> alt.Chart:
     """Frequency against position: the whole corpus as a strong line, its domains as thin ones.
 
     Args:
         positions: rows with domain, n_sequences, first_position, last_position, and the counts at every position or
             the frequencies over equal bins of them.
+        accent: the colour of the whole; domains beside it have their own.
     """
     shown = positions if positions.height <= _MOST_DOMAINS + 1 else positions.head(1)
     domains = shown.get_column("domain").to_list()
-    colours = [ACCENT["light"], *DOMAINS[: len(domains) - 1]]
+    colours = [accent, *DOMAINS[: len(domains) - 1]]
     chart: alt.Chart = (
         alt.Chart(pl.concat(_points(row) for row in shown.to_dicts()))
         .mark_line(interpolate="linear")

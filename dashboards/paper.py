@@ -106,6 +106,11 @@ class Figure:
         """What it is called where it is missing."""
         return f"figure {self.number}"
 
+    @property
+    def series(self) -> str:
+        """Itself: each of these figures lacks something of its own."""
+        return self.title
+
 
 @dataclass(frozen=True)
 class NotDrawn:

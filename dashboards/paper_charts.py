@@ -8,19 +8,14 @@ import altair as alt
 import polars as pl
 
 from dashboards.charts import count_axis, count_scale
-from dashboards.colours import ACCENT
+from dashboards.colours import ACCENT, KINDS
 
 WIDTH, HEIGHT = 230, 200
 _MOST_COLUMNS = 4
 """Panels that stand in one row."""
 
-KIND_COLOURS: Mapping[str, str] = {
-    "oscillatory": "#332288",
-    "both extremes": "#cc6677",
-    "one extreme": "#117733",
-    "other": "#c9a227",
-}
-"""The paper's purple, red, green and yellow, in shades that any colour vision tells apart (after Tol 2021)."""
+KIND_COLOURS = KINDS["light"]
+"""On paper."""
 
 _STRENGTHS: Mapping[str, float] = {"strong": 1.0, "weak": 0.4}
 _COVERAGE_COLOURS = (
@@ -170,11 +165,12 @@ def positional(neurons: pl.DataFrame, panels: Sequence[Panel], n_layers: Mapping
     return _panels(drawn, placed.with_columns(x.alias("x")), panels)
 
 
-def ranges(neurons: pl.DataFrame) -> alt.Chart:
+def ranges(neurons: pl.DataFrame, colours: Mapping[str, str] = KIND_COLOURS) -> alt.Chart:
     """The positions that each neuron of a team covers, those that come first at the top.
 
     Args:
         neurons: rows with address, n_sequences, first_position and counts at every position, position_kind.
+        colours: kind -> colour.
     """
     runs = covered_ranges(neurons)
     order = runs.sort("start", "stop", "address").get_column("address").unique(maintain_order=True).to_list()
@@ -193,7 +189,7 @@ def ranges(neurons: pl.DataFrame) -> alt.Chart:
             alt.Y("address:N", sort=order, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False)),
             alt.Color(
                 "position_kind:N",
-                scale=alt.Scale(domain=list(KIND_COLOURS)[:2], range=list(KIND_COLOURS.values())[:2]),
+                scale=alt.Scale(domain=list(colours)[:2], range=list(colours.values())[:2]),
                 legend=alt.Legend(title=None, orient="top", symbolType="square")
                 if neurons.get_column("position_kind").n_unique() > 1
                 else None,

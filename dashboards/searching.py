@@ -148,7 +148,7 @@ _SWITCHES = (
     ("Every word must be listed", "match_all", None),
     ("Exact tokens", "exact", "White space and case count; · stands for a blank."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),
-    ("Exact scores of one word", "score", "Of every neuron, from the weights, which must be at hand."),
+    ("Exact scores", "score", "Of one word for every neuron, from the weights, which must be at hand."),
 )
 
 

@@ -17,36 +17,36 @@ from dashboards.text import plain
 
 FIT = (
     "How well {how} predicts a state above it: r^2 of each coordinate, averaged, on {n_validation} sentences of "
-    "{corpus} kept apart from the {n_fit} it was fitted on; below 0 is worse than the mean. Figures 2 and 3 of Din et "
-    "al. 2023, Jump to Conclusions."
+    "{corpus} kept apart from the {n_fit} it was fitted on; below 0 is worse than the mean. After Din et al. "
+    "2023, Jump to Conclusions."
 )
 HOW = {"mat": "the least-squares map of a state", "id": "a state, taken as it is,"}
 """Methods that have a heat map, and what they are."""
 
 PRECISION_BY_SIZE = (
     "How often the token that a shortcut says is the model's own: full lines mat, thin ones id; bands are Wilson 95% "
-    "intervals, on {n} sentences. Figures 7 and 8 of Din et al. 2023, Jump to Conclusions."
+    "intervals, on {n} sentences. After Din et al. 2023, Jump to Conclusions."
 )
 SURPRISAL_BY_SIZE = (
     "How surprised the model is at what a shortcut says: full lines mat, thin ones id; bands are 95% intervals of the "
-    "mean, on {n} sentences. Figures 7 and 8 of Din et al. 2023, Jump to Conclusions."
+    "mean, on {n} sentences. After Din et al. 2023, Jump to Conclusions."
 )
 PRECISION = (
     "How often the token that a shortcut says is the model's first, among its 5 or its 10 first, with Wilson 95% "
-    "intervals, on {n} sentences. From the last state every method is the model. Figures 4 and 5 of Din et al. 2023, "
-    "Jump to Conclusions."
+    "intervals, on {n} sentences. From the last state every method is the model. After Din et al. 2023, Jump to "
+    "Conclusions."
 )
 SURPRISAL = (
     "-ln of the probability that the model gives what a shortcut says, mean with its 95% interval, on {n} sentences. "
-    "Figures 4 and 5 of Din et al. 2023, Jump to Conclusions."
+    "After Din et al. 2023, Jump to Conclusions."
 )
 PARTS = (
     "Linear maps in the place of one part of every block above the state, the rest as it is; mat replaces the blocks "
-    "whole. On {n} sentences, 95% intervals. {source} of Din et al. 2023, Jump to Conclusions."
+    "whole. On {n} sentences, 95% intervals. After Din et al. 2023, Jump to Conclusions."
 )
 PART_FITS = (
     "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences; "
-    "{n_fit} to fit. Din et al. 2023, section 6; the figure is ours."
+    "{n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; the figure is ours."
 )
 WHOLE = ("mat", "id")
 """The shortcuts that lead to the last state at one go."""
@@ -128,15 +128,15 @@ def parts(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         return
     told = {"n": numbers(rows, "n")}
     left, middle, right = st.columns(3, gap="medium")
-    for column, number, title, source in (
-        (left, "precision_1", "Precision, parts of", "Figure 10"),
-        (middle, "surprisal", "Surprisal, parts of", "Section 6"),
+    for column, number, title in (
+        (left, "precision_1", "Precision, parts of"),
+        (middle, "surprisal", "Surprisal, parts of"),
     ):
         with column:
             show_figure(
                 f"{title} {model}",
                 partial(_of_model, rows, number),
-                PARTS.format(**told, source=source),
+                PARTS.format(**told),
                 Data(f"parts_{number}", data.sql, rows),
                 own_legend=True,
             )

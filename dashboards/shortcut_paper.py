@@ -24,6 +24,8 @@ _COLUMNS = 3
 
 _NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
 _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
+_SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
+_NOTHING = "none were fitted; neurothek ingest MODEL --job shortcuts --job exits brings them"
 _NOT_FITTED = "no linear shortcuts were fitted"
 _NO_PARTS = "no parts were replaced by linear maps"
 _NOT_LEFT = "nobody tried to leave the models early by a shortcut"
@@ -85,14 +87,21 @@ class ShortcutFigure:
         """What it is called where it is missing."""
         return f"{SERIES} {self.number} ({self.slug})"
 
+    @property
+    def series(self) -> str:
+        """What it is one of: figures of a series that lack the same are named together."""
+        return "figures of linear shortcuts"
+
 
 def shortcut_figures(rows: ShortcutRows, look: Look) -> list[ShortcutFigure]:
     """All of them in order; those that cannot be drawn say why."""
+    is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
     figures = []
     for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
         data = needed(rows)
         chart = None if data.is_empty() else draw(data, look)
-        figures.append(ShortcutFigure(number, slug, chart, "" if chart is not None else why_not))
+        reason = _NOTHING if is_nothing else why_not
+        figures.append(ShortcutFigure(number, slug, chart, "" if chart is not None else reason))
     return figures
 
 
@@ -104,7 +113,7 @@ def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
             f"r^2 of each coordinate, averaged, on {_said(fits, 'n_validation')} sentences of {_corpora(fits)} kept"
             f" apart from the {_said(fits, 'n_fit')} that were fitted on; below 0 is worse than the mean.",
             *_not_comparable(fits, look),
-            _source("3"),
+            _SOURCE,
         )
 
     return draw
@@ -117,7 +126,7 @@ def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
         f"Full lines mat, thin ones id; bands are Wilson 95% intervals, on {_said(quality, 'n')} sentences of"
         f" {_corpora(quality)}.",
         *look.caption(_models(quality)),
-        _source("4"),
+        _SOURCE,
     )
 
 
@@ -128,7 +137,7 @@ def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
         f"Full lines mat, thin ones id; bands are 95% intervals of the mean, on {_said(quality, 'n')} sentences of"
         f" {_corpora(quality)}.",
         *look.caption(_models(quality)),
-        _source("4"),
+        _SOURCE,
     )
 
 
@@ -139,7 +148,7 @@ def _parts(quality: pl.DataFrame, look: Look) -> Drawing:
         "mat replaces the blocks whole. Bands are Wilson 95% intervals,"
         f" on {_said(quality, 'n')} sentences of {_corpora(quality)}.",
         *_not_comparable(quality, look),
-        _source("6"),
+        _SOURCE,
     )
 
 
@@ -150,7 +159,7 @@ def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
         "What leaving by the confidence of mat costs",
         f"A point is a bound on the confidence; dotted: 95%. On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
         *look.caption(_models(exits)),
-        _source("5"),
+        _SOURCE,
     )
 
 
@@ -160,7 +169,7 @@ def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
         "What leaving early costs: where a shortcut is sure, or at one state whatever it says",
         f"On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
         *_not_comparable(exits, look),
-        _source("5"),
+        _SOURCE,
     )
 
 
@@ -208,10 +217,6 @@ def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], loo
 def _captioned(chart: Drawing, title: str, *lines: str) -> Drawing:
     captioned: Drawing = chart.properties(title=alt.TitleParams(title, subtitle=[line for line in lines if line]))
     return captioned
-
-
-def _source(section: str) -> str:
-    return f"After Din et al. 2023, Jump to Conclusions, section {section}, for these models."
 
 
 def _not_comparable(rows: pl.DataFrame, look: Look) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import polars as pl
 import streamlit as st
 
-from catalog.cells import TOKEN_COLUMNS
+from catalog.cells import MISSING, TOKEN_COLUMNS
 from catalog.visible import visible, visible_list
-from dashboards.columns import columns
+from dashboards.columns import columns, in_percent, shares
 
 _MOST_ROWS_WHOLE = 15
 """A longer table scrolls."""
@@ -17,7 +17,9 @@ _MOST_ROWS_WHOLE = 15
 def show_table(frame: pl.DataFrame, *, key: str) -> None:
     """Draw a table that one reads and sorts."""
     height: Literal["auto", "content"] = "content" if frame.height <= _MOST_ROWS_WHOLE else "auto"
-    st.dataframe(frame, column_config=columns(), hide_index=True, key=key, height=height)
+    st.dataframe(
+        with_percents(frame), column_config=columns(), hide_index=True, key=key, height=height, placeholder=MISSING
+    )
 
 
 def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key: str, height: int) -> None:
@@ -30,9 +32,10 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         height: of a table too long to be drawn whole, in pixels.
     """
     picked = st.dataframe(
-        shown(neurons.select(shown_columns)),
+        with_percents(shown(neurons.select(shown_columns))),
         column_config=columns(),
         hide_index=True,
+        placeholder=MISSING,
         key=key,
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
@@ -58,6 +61,21 @@ def shown(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
     """The frame without columns that are all unknown (except `keep`), its tokens with their white space marked."""
     known = [name for name in frame.columns if name in keep or frame.get_column(name).null_count() < frame.height]
     return frame.select(_marked(name, frame.schema[name]) for name in known)
+
+
+def with_percents(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with its shares in percent, under names that say so."""
+    known = shares()
+    return frame.select(
+        (100 * pl.col(name)).alias(in_percent(name)) if name in known else pl.col(name) for name in frame.columns
+    )
+
+
+def plain_numbers(frame: pl.DataFrame) -> dict[str, Any]:
+    """How columns of any query's answer are shown: fractions to six digits, however small they are."""
+    return {
+        name: st.column_config.NumberColumn(format="%.6g") for name, dtype in frame.schema.items() if dtype.is_float()
+    }
 
 
 def _marked(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +125,14 @@ def compare(
         comparison = put_side_by_side(connection, models, corpus=corpus)
     if figure is not None:
         drawn = ctx.obj.draw_comparison(comparison, figure)
-        for one in drawn:
-            note(f"{one.title} is not drawn: {one.why_not}" if one.why_not else f"wrote {figure / one.name}.png, .svg")
+        for (series, why_not), group in groupby(drawn, lambda one: (one.series, one.why_not)):
+            alike = list(group)
+            if why_not:
+                called = f"{alike[0].title} is" if len(alike) == 1 else f"{len(alike)} {series} are"
+                note(f"{called} not drawn: {why_not}")
+            else:
+                for one in alike:
+                    note(f"wrote {figure / one.name}.png, .svg")
     show_tables(comparison.sections(), output_format, comparison.data())
 
 

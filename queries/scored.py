@@ -145,8 +145,16 @@ def scored(
         question=question,
         neurons=framed([row | known[row["model"], row["layer"], row["neuron"]] for row in rows], COLUMNS),
         n_found=best.height,
-        notes=tuple(f"scored {', '.join(map(repr, one.tokens.values()))} in {one.model.name}" for one, _ in found),
+        notes=_notes([one for one, _ in found]),
     )
+
+
+def _notes(wanted: Sequence[Wanted]) -> tuple[str, ...]:
+    """Which tokens were scored in which models: models that have the same are named together."""
+    models: dict[str, list[str]] = {}
+    for one in wanted:
+        models.setdefault(", ".join(map(repr, one.tokens.values())), []).append(one.model.name)
+    return tuple(f"scored {tokens} in {', '.join(names)}" for tokens, names in models.items())
 
 
 def _known(

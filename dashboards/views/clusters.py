@@ -4,6 +4,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from catalog.cells import MISSING
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.columns import columns
@@ -51,8 +52,9 @@ def _histogram(bins: pl.DataFrame, number: charts.Number) -> Draw:
 def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFrame) -> None:
     st.subheader("Clusters", anchor=False)
     event = st.dataframe(
-        tables.shown(clusters.select(LISTED), keep=LISTED),
+        tables.with_percents(tables.shown(clusters.select(LISTED), keep=LISTED)),
         column_config=columns(),
+        placeholder=MISSING,
         hide_index=True,
         key="clusters",
         on_select="rerun",

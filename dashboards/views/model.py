@@ -3,6 +3,7 @@
 import duckdb
 import streamlit as st
 
+from catalog.cells import MISSING
 from dashboards import tables
 from dashboards.columns import columns
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
@@ -70,8 +71,9 @@ def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None
     st.subheader("Layers", anchor=False)
     shown = tables.shown(data.frame.drop("depth", "corpus"), keep=("layer",))
     event = st.dataframe(
-        shown,
+        tables.with_percents(shown),
         column_config=columns(),
+        placeholder=MISSING,
         hide_index=True,
         key="layers",
         on_select="rerun",

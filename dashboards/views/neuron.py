@@ -137,7 +137,7 @@ def _profile(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: Ne
     sql = filled(asked_statement("neuron_positions").strip(), {**place, "corpus_id": measured.corpus_id})
     show_figure(
         "Frequency by position",
-        lambda _: position_profile(page.positions).properties(height=_PROFILE_HEIGHT),
+        lambda theme: position_profile(page.positions, ACCENT[theme]).properties(height=_PROFILE_HEIGHT),
         PROFILE.format(nats=first["mutual_information_corrected"], n=first["n_sequences"], corpus=page.corpus),
         Data("position_profile", sql, page.positions),
         own_legend=True,

@@ -5,7 +5,7 @@ import polars as pl
 import streamlit as st
 
 from dashboards import page_charts, paper_charts, tables
-from dashboards.colours import ACCENT
+from dashboards.colours import ACCENT, KINDS
 from dashboards.comparison_figures import sequences
 from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.kept import kept
@@ -53,7 +53,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     with left:
         show_figure(
             "Kinds by layer",
-            lambda _: page_charts.kinds_by_layer(kinds.frame, paper_charts.KIND_COLOURS),
+            lambda theme: page_charts.kinds_by_layer(kinds.frame, KINDS[theme]),
             f"Positional neurons of each kind, pale where weak, {on}. Figure 8 of Voita et al. 2023; kinds are ours.",
             kinds,
             own_legend=True,
@@ -112,7 +112,7 @@ def _teams(connection: duckdb.DuckDBPyConnection, model: str) -> None:
             team = known.filter(pl.col("layer") == layer)
             show_figure(
                 f"Positions that the neurons of layer {layer} cover",
-                lambda _: paper_charts.ranges(team).properties(width="container"),
+                lambda theme: paper_charts.ranges(team, KINDS[theme]).properties(width="container"),
                 RANGES,
                 Data("team_ranges", filled(statement("typology_positional").strip(), {"models": [model]}), team),
                 own_legend=True,

@@ -1,5 +1,6 @@
 """The page that searches: words and conditions in, a table of neurons out, each row a way to its neuron."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import duckdb
@@ -18,6 +19,9 @@ from queries.scored import ScoredResult
 from queries.search import SearchResult, search
 from queries.triggered import TriggeredResult, triggered
 
+_LONG_NOTES = 400
+"""Letters: some three lines of a wide window."""
+
 Result = SearchResult | TriggeredResult | AlikeResult | ScoredResult
 
 # Columns of the tables, of whichever result; the downloads hold all.
@@ -29,6 +33,16 @@ COLUMNS = (
 
 # Where each model has a table of its own, there is room for less.
 NARROW = ("address", "overlap", "strength", "z_sum", "score", "rank", "matched", "top_tokens")
+
+# In a narrow window the tables stand under each other.
+_STYLE = """
+<style>
+@media (max-width: 1100px) {
+  .st-key-beside_each_other [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
+  .st-key-beside_each_other [data-testid="stColumn"] { min-width: 100%; }
+}
+</style>
+"""
 
 # Columns that say nothing where all rows have one value.
 _TELL_APART = ("n_words", "side", "matched_sides", "token_status")
@@ -64,13 +78,15 @@ def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted, models: list[
         return
     names = [name for name in models if name in wanted.question.models] or models
     n_columns = min(3, len(names))
-    for start in range(0, len(names), n_columns):
-        columns = st.columns(n_columns, gap="medium")
-        for column, name in zip(columns, names[start : start + n_columns], strict=False):
-            with column, said():
-                st.subheader(name, anchor=False)
-                question = replace(wanted.question, models=(name,))
-                _result(_found(connection, replace(wanted, question=question)), key=f"found-{name}", columns=NARROW)
+    st.html(_STYLE)
+    with st.container(key="beside_each_other"):
+        for start in range(0, len(names), n_columns):
+            columns = st.columns(n_columns, gap="medium")
+            for column, name in zip(columns, names[start : start + n_columns], strict=False):
+                with column, said():
+                    st.subheader(name, anchor=False)
+                    question = replace(wanted.question, models=(name,))
+                    _result(_found(connection, replace(wanted, question=question)), key=f"found-{name}", columns=NARROW)
 
 
 def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
@@ -84,8 +100,7 @@ def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
 
 def _result(result: Result, *, key: str, columns: tuple[str, ...]) -> None:
     st.markdown(f"**{plain(result.title)}**")
-    if result.notes:
-        st.caption(plain("; ".join(result.notes) + "."))
+    _notes(result.notes)
     found = result.neurons
     if found.is_empty():
         st.info("No neuron is like that under these conditions.")
@@ -93,6 +108,16 @@ def _result(result: Result, *, key: str, columns: tuple[str, ...]) -> None:
     told = [name for name in columns if name in found.columns and _tells(found, name)]
     tables.link_to_neurons(found, told, key=key, height=640)
     download_data("neurons" if key == "found" else key.replace("found", "neurons"), found)
+
+
+def _notes(notes: Sequence[str]) -> None:
+    """What is to be known of the answer; what would push the answer off the page is folded away."""
+    told = "; ".join(notes) + "."
+    if len(told) > _LONG_NOTES:
+        with st.expander("What the words stand for"):
+            st.caption(plain(".\n\n".join(notes) + "."))
+    elif notes:
+        st.caption(plain(told))
 
 
 def _tells(found: pl.DataFrame, name: str) -> bool:

@@ -6,6 +6,7 @@ import polars as pl
 import streamlit as st
 
 import neurothek
+from catalog.cells import MISSING
 from catalog.warehouse import WarehouseMissing
 from dashboards import tables
 from dashboards.answer_charts import Fit, answer_chart, fitting
@@ -103,7 +104,13 @@ def _answer(query: str, models: dict[str, bool]) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
         st.page_link("views/sql.py", label="Link to this query", query_params={"query": query})
-    st.dataframe(tables.shown(frame, keep=tuple(frame.columns)), hide_index=True, key="answer")
+    st.dataframe(
+        tables.shown(frame, keep=tuple(frame.columns)),
+        column_config=tables.plain_numbers(frame),
+        hide_index=True,
+        key="answer",
+        placeholder=MISSING,
+    )
     fit = fitting(frame)
     if fit is None:
         download_data("answer", frame)

@@ -17,9 +17,9 @@ NEURONS = (
     "share",
     "score_final",
     "score_candidate",
+    "top_tokens",
     "frequency",
     "n_tokens_seen",
-    "top_tokens",
 )
 
 
@@ -77,7 +77,7 @@ def _layers(page: TracePage) -> None:
     (layers, *_) = page.sections()
     st.subheader("Layers", anchor=False)
     st.html(table_html(layers.frame, tokens=("tokens before", "tokens after")))
-    st.caption(plain(layers.remark))
+    st.caption(plain(_sentence(layers.remark)))
     download_data("trace_layers", page.layers)
 
 
@@ -86,8 +86,12 @@ def _states(page: TracePage) -> None:
         if section.title == "states":
             st.subheader("States", anchor=False)
             st.html(table_html(section.frame, tokens=("tokens by id", "tokens by mat")))
-            st.caption(plain(section.remark))
+            st.caption(plain(_sentence(section.remark)))
             download_data("trace_states", page.states)
+
+
+def _sentence(remark: str) -> str:
+    return f"{remark[:1].upper()}{remark[1:]}."
 
 
 def _neurons(page: TracePage) -> None:

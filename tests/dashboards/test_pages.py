@@ -87,7 +87,7 @@ def test_headlines_and_the_tokens_behind_them(page: Opener, full_path: Path) -> 
     row = table(opened, "n_dead").row(by_predicate=pl.col("model") == "tiny-1m", named=True)
     dead = [key for key in made.DEAD if key[0] == 0]
     assert row["n_dead"] == len(dead)
-    assert row["dead_share"] == pytest.approx(len(dead) / 10)
+    assert row["dead_share_percent"] == pytest.approx(100 * len(dead) / 10)
     # Figures and headlines name the tokens on which "dead" was seen.
     seen = int(row["n_tokens_seen"])
     assert seen == 41
@@ -231,7 +231,9 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
         expected = connection.sql(sums).pl()
     layer = page(full_path, "layer", model="tiny-2m", layer="2", corpus=corpus)
     in_order(layer)
-    assert table(layer, "frequency")["frequency"].to_list() == pytest.approx(expected["frequency"].to_list())
+    assert table(layer, "frequency_percent")["frequency_percent"].to_list() == pytest.approx(
+        (100 * expected["frequency"]).to_list()
+    )
     n_dead, seen = expected.filter(pl.col("active") == 0).height, expected["seen"][0]
     assert f"6 neurons. {n_dead} dead on the {seen:,} tokens seen." in text(layer)
     assert layer.query_params["corpus"] == corpus

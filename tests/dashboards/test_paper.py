@@ -248,6 +248,12 @@ def test_the_command_writes_each_as_png_and_svg_and_says_which_are_missing(full_
     assert "figure 2 is not drawn: n-grams were not counted\n" in result.stderr
     assert f"wrote {folder / names[0]}.png, .svg\n" in result.stderr
     assert "halves of the network" in result.stdout
+    # What all of them lack is said once, with the command that brings it.
+    (said,) = [line for line in result.stderr.splitlines() if "shortcuts" in line]
+    assert said == (
+        "7 figures of linear shortcuts are not drawn: none were fitted;"
+        " neurothek ingest MODEL --job shortcuts --job exits brings them"
+    )
 
 
 def test_a_folder_that_takes_nothing_is_one_sentence(full_path: Path, tmp_path: Path) -> None:

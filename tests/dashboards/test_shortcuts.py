@@ -158,9 +158,9 @@ def test_every_caption_says_whose_figure_it_is_and_on_how_many_sentences(page: O
     told = [caption for caption in captions if "Din et al. 2023" in caption]
     assert len(told) == 10
     assert all(re.search(r"\b\d+ sentences|on \d+ sentences", caption) for caption in told)
-    numbered = [caption for caption in told if "Jump to Conclusions" in caption]
-    assert all(re.search(r"(Figures?|Section) \d+", caption) for caption in numbered)
-    assert len(numbered) == 8
+    assert all("Jump to Conclusions" in caption for caption in told)
+    # Which of its figures it is nobody looked up in the paper itself.
+    assert not any(re.search(r"(Figures?|[Ss]ections?) \d+", caption) for caption in told)
 
 
 def test_where_only_some_methods_ran_the_page_says_which_lack(page: Opener, tmp_path: Path, whole_path: Path) -> None:

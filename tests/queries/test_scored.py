@@ -12,7 +12,8 @@ import neurothek
 from ingest.errors import WeightsNotAtHand
 from queries import errors
 from queries.question import Question
-from queries.scored import wanted
+from queries.scored import Wanted, _notes, wanted
+from queries.trace import MeasuredModel
 from tests.support.ingests import measure, open_warehouse, request
 
 
@@ -59,6 +60,14 @@ def test_conditions_hold(door: neurothek.Neurothek, token: str) -> None:
     assert max(result.neurons["neuron"]) < 3
     assert result.title.startswith("the 2 of 3 neurons that promote")
     assert "rank" in repr(result)
+
+
+def test_models_with_the_same_tokens_are_named_together() -> None:
+    def one(name: str, *tokens: str) -> Wanted:
+        return Wanted(MeasuredModel(name, name, None, "", 0), dict(enumerate(tokens)), (0, 0))
+
+    said = _notes([one("a", " x"), one("b", " x"), one("c", " x", "x")])
+    assert said == ("scored ' x' in a, b", "scored ' x', 'x' in c")
 
 
 def run(door: neurothek.Neurothek, *arguments: str) -> Result:
