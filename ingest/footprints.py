@@ -151,8 +151,8 @@ def _positions(shape: Shape, extent: Extent) -> Footprint:
     cells = shape.d_ffn * extent.sequence_length
     # Domains follow one another: a chunk holds counts of another one only where the next begins.
     parts = cells * 2 * min(extent.n_chunks + extent.n_domains - 1, extent.n_sequences)
-    # The profiles of 256 neurons are measured at once, with a dozen arrays of 64 bits.
-    block = min(256, shape.d_ffn) * extent.sequence_length * 8 * 12
+    # A thread measures the profiles of 256 neurons at once, with a dozen arrays of 64 bits.
+    block = min(256, shape.d_ffn) * extent.sequence_length * 8 * 12 * _threads()
     # Every count of every neuron is a row's only where the position tells much: here it is taken to be so.
     counts = (extent.n_domains + 1) * (cells + shape.d_ffn * 64) * 8
     return Footprint(

@@ -19,6 +19,9 @@ COVERAGE = (50, 80, 90, 95, 99)
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 _SPREAD = _BITS.view(np.uint64)[:, 0]
 
+# One bit of each of eight bytes.
+_MASKS = [np.uint64(0x0101010101010101 << lane) for lane in range(LANES)]
+
 # Tells the eight neurons' counts apart in one histogram.
 _OFFSETS = (PIECE + 1) * np.arange(LANES, dtype=np.int64)
 
@@ -44,7 +47,7 @@ class NgramCounts:
     @classmethod
     def of(cls, index: NgramIndex, bits: np.ndarray) -> "NgramCounts":
         """Count the bits uint8 [n_counted] of eight neurons."""
-        single = np.bincount(bits[index.single_positions], minlength=256) @ _BITS.astype(np.int64)
+        single = _totals(bits[index.single_positions])
         if not index.n_repeated:
             empty = np.zeros((0, LANES))
             return cls(index, bits, empty.astype(np.int64), empty.astype(np.uint8), single)
@@ -72,6 +75,14 @@ class NgramCounts:
         return np.concatenate([self.wide[:n_wide], self.narrow[: stop - n_wide].astype(np.int64)])
 
 
+def _totals(bits: np.ndarray) -> np.ndarray:
+    """int64 [8] how many of the bytes have each bit."""
+    whole = len(bits) - len(bits) % LANES
+    words = bits[:whole].view(np.uint64)
+    rest = _BITS[bits[whole:]].sum(axis=0, dtype=np.int64)
+    return rest + [np.bitwise_count(words & mask).sum(dtype=np.int64) for mask in _MASKS]
+
+
 def _histogram(values: np.ndarray) -> np.ndarray:
     """int64 [256 8] how often each value occurs in a column."""
     counted = np.bincount((values + _OFFSETS).ravel(), minlength=LANES * (PIECE + 1))
@@ -97,18 +108,17 @@ class Coverage:
         """From [values neurons] counts, falling, and how many n-grams have each; exact, in integers."""
         held = np.cumsum(values * numbers, axis=0)
         taken = np.cumsum(numbers, axis=0)
-        n_active = held[-1]
-        covering = [_covering(values, numbers, held, taken, percent) for percent in COVERAGE]
-        return cls(n_active, taken[-1], np.stack(covering))
+        return cls(held[-1], taken[-1], _covering(values, numbers, held, taken))
 
 
-def _covering(values: np.ndarray, numbers: np.ndarray, held: np.ndarray, taken: np.ndarray, percent: int) -> np.ndarray:
-    """int64 [neurons] the smallest k with 100 * (sum of the k largest counts) >= percent * (sum of all)."""
-    wanted = percent * held[-1]
-    step = np.argmax(100 * held >= wanted, axis=0)[None]
-    value, number = (np.take_along_axis(array, step, 0)[0] for array in (values, numbers))
-    held_before = np.take_along_axis(held, step, 0)[0] - value * number
-    taken_before = np.take_along_axis(taken, step, 0)[0] - number
+def _covering(values: np.ndarray, numbers: np.ndarray, held: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """int64 [percentages neurons] the smallest k with 100 * (sum of the k largest counts) >= percent * (of all)."""
+    wanted = np.array(COVERAGE)[:, None] * held[-1]
+    hundredfold = 100 * held
+    step = np.stack([np.argmax(hundredfold >= bound, axis=0) for bound in wanted])
+    value, number = (np.take_along_axis(array, step, 0) for array in (values, numbers))
+    held_before = np.take_along_axis(held, step, 0) - value * number
+    taken_before = np.take_along_axis(taken, step, 0) - number
     # At that step n-grams of one count are taken until there are enough; a neuron that never fires needs none.
     missing = np.maximum(wanted - 100 * held_before, 0)
     needed: np.ndarray = taken_before + -(-missing // np.maximum(100 * value, 1))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ingest.architectures import Transformer
 from ingest.ngram_index import NgramIndex
+from ingest.threads import mapped
 from ingest.tokenization import Tokenizer
 
 DRAWS = 100
@@ -102,17 +103,22 @@ class TriggerScores:
             is_drawn: bool [triggers], whether a trigger gets control scores.
         """
         found = _Found(len(tokens))
+        of_neuron = np.searchsorted(neurons, np.arange(len(values) + 1)).tolist()
+
+        def note(neuron: int) -> None:
+            own = slice(of_neuron[neuron], of_neuron[neuron + 1])
+            self._look_up(found, own, block[neuron % _BLOCK], tokens)
+            drawn = own.start + np.flatnonzero(is_drawn[own])
+            self._draw(found, drawn, (layer, neuron), block[neuron % _BLOCK], tokens)
+
+        # Memory that is already there: a new page costs more than the product that fills it.
+        scores = torch.empty(_BLOCK, len(self.unembedding), dtype=values.dtype, device=values.device)
         for start in range(0, len(values), _BLOCK):
-            block = (values[start : start + _BLOCK] @ self.unembedding.T).cpu().numpy()
-            for neuron, scores in enumerate(block, start):
-                first, stop = np.searchsorted(neurons, (neuron, neuron + 1)).tolist()
-                if first < stop:
-                    self._look_up(found, slice(first, stop), scores, tokens)
-                for trigger in (first + np.flatnonzero(is_drawn[first:stop])).tolist():
-                    # A seed of its own: the draws of one trigger do not hang on which others are kept.
-                    seed = (self.seed, layer, neuron, int(tokens[trigger]))
-                    drawn = self.peers.draw(int(tokens[trigger]), np.random.default_rng(seed))
-                    found.control_scores[trigger] = pl.Series(scores[self.row_of[drawn]])
+            part = values[start : start + _BLOCK]
+            block = torch.matmul(part, self.unembedding.T, out=scores[: len(part)]).cpu().numpy()
+            those = range(start, start + len(part))
+            triggered = [neuron for neuron in those if of_neuron[neuron] < of_neuron[neuron + 1]]
+            mapped(note, triggered, device=torch.device("cpu"))
         columns = {name: pl.Series(values, dtype=COLUMNS[name], strict=False) for name, values in vars(found).items()}
         return pl.DataFrame(columns)
 
@@ -120,11 +126,24 @@ class TriggerScores:
         """Note what one neuron, [vocab] `scores`, says of its triggers."""
         score = scores[self.row_of[tokens[own]]]
         # float64: the mean of 50,000 float32 scores of either sign would lose digits.
-        mean, sd = scores.mean(dtype=np.float64), scores.std(dtype=np.float64)
+        deviations = scores.astype(np.float64)
+        mean = deviations.mean()
+        deviations -= mean
+        sd = np.sqrt(deviations @ deviations / len(deviations))
         found.score[own] = score
         found.score_centred[own] = score - mean
         found.z_score[own] = (score - mean) / sd if sd > 0 else 0.0
         found.rank_from_bottom[own] = [1 + np.count_nonzero(scores < one) for one in score]
+
+    def _draw(
+        self, found: "_Found", triggers: np.ndarray, neuron: tuple[int, int], scores: np.ndarray, tokens: np.ndarray
+    ) -> None:
+        """Note what the neuron at (layer, number) says of tokens as frequent as some of its triggers."""
+        for trigger in triggers.tolist():
+            # A seed of its own: the draws of one trigger do not hang on which others are kept.
+            seed = (self.seed, *neuron, int(tokens[trigger]))
+            drawn = self.peers.draw(int(tokens[trigger]), np.random.default_rng(seed))
+            found.control_scores[trigger] = pl.Series(scores[self.row_of[drawn]])
 
 
 class _Found:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import torch
 from jaxtyping import Int
 
 from catalog.table import BIG, COUNTS
@@ -17,6 +18,7 @@ from ingest.observers.positions import PositionsObserver
 from ingest.profiles import OFF, ON, binned, measure
 from ingest.sources import POOLED
 from ingest.sweep import Observer
+from ingest.threads import mapped
 
 KEPT_INFORMATION = 0.01
 """Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""
@@ -31,9 +33,11 @@ class PositionsJob:
 
     Attributes:
         rule: when a coefficient counts as active.
+        d_ffn: neurons a layer has.
     """
 
     rule: ActivationRule
+    d_ffn: int
     name: str = "positions"
     version: int = 1
     tables: tuple[Table, ...] = (POSITIONS,)
@@ -53,11 +57,10 @@ class PositionsJob:
 
     def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
         """One pooled row a neuron, and one a domain with a full-length sequence where the pooled profile is kept."""
-        folded = _Folded.of(partials, corpus)
-        blocks = [
-            folded.rows(range(start, min(start + _BLOCK, folded.d_ffn))) for start in range(0, folded.d_ffn, _BLOCK)
-        ]
-        named = pl.concat(blocks).with_columns(
+        folded = _Folded.of(partials, corpus, d_ffn=self.d_ffn)
+        blocks = [range(start, min(start + _BLOCK, folded.d_ffn)) for start in range(0, folded.d_ffn, _BLOCK)]
+        # NumPy lets go of the interpreter's lock.
+        named = pl.concat(mapped(folded.rows, blocks, device=torch.device("cpu"))).with_columns(
             pl.lit(layer, pl.Int16).alias("layer"),
             pl.lit(int(corpus.has_bos), pl.Int32).alias("first_position"),
         )
@@ -75,19 +78,16 @@ class _Folded:
     n_sequences: dict[str, int]
 
     @classmethod
-    def of(cls, partials: Iterable[pl.DataFrame], corpus: Corpus) -> "_Folded":
+    def of(cls, partials: Iterable[pl.DataFrame], corpus: Corpus, *, d_ffn: int) -> "_Folded":
         """Add up the chunks, each read once; whole numbers, so their order does not matter."""
         counts: dict[str, Int[np.ndarray, "positions d_ffn"]] = {}
         n_sequences: dict[str, int] = {}
-        n_positions, d_ffn = corpus.sequence_length - int(corpus.has_bos), 0
+        n_positions = corpus.sequence_length - int(corpus.has_bos)
         for partial in partials:
-            kind = partial.schema["counts"]
-            assert isinstance(kind, pl.Array)
-            d_ffn = kind.size
             for (domain,), rows in partial.group_by("domain", maintain_order=True):
                 name = corpus.domains[int(str(domain))]
                 total = counts.setdefault(name, np.zeros((n_positions, d_ffn), dtype=np.int32))
-                total += rows["counts"].to_numpy()
+                total += np.frombuffer(b"".join(rows["counts"]), dtype=np.uint16).reshape(total.shape)
                 n_sequences[name] = n_sequences.get(name, 0) + rows.item(0, "n_sequences")
         return cls(corpus.sequence_length, d_ffn, n_positions, counts, n_sequences)
 

@@ -52,7 +52,7 @@ def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokeniz
         ActivityJob(rule),
         ContextsJob(),
         NgramsJob(rule, transformer, tokenizer),
-        PositionsJob(rule),
+        PositionsJob(rule, transformer.shape.d_ffn),
     )
     return {job.name: job for job in jobs}
 

@@ -12,6 +12,9 @@ from ingest.batches import Batch
 # A block of flags is written and read once a sequence: it must stay in a core's second-level cache (about 1 MB).
 _BLOCK_BYTES = 512 << 10
 
+PARTIAL = {"domain": pl.Int16(), "n_sequences": pl.Int64(), "counts": pl.Binary()}
+"""Columns of a partial: `counts` holds a uint16 a neuron, which Parquet would keep as 32 bits a number."""
+
 
 class PositionsObserver:
     """Counts one layer's activations at every counted position over one chunk's full-length sequences, by domain.
@@ -23,7 +26,6 @@ class PositionsObserver:
         """Watch `d_ffn` neurons over sequences of exactly `sequence_length` ids."""
         self._d_ffn, self._rule, self._sequence_length = d_ffn, rule, sequence_length
         self._rows = max(8, _BLOCK_BYTES // (4 * d_ffn))
-        self._schema = {"domain": pl.Int16(), "n_sequences": pl.Int64(), "counts": pl.Array(pl.UInt16(), d_ffn)}
         self._counts: dict[int, Tensor] = {}
         self._n_sequences: dict[int, int] = {}
 
@@ -54,9 +56,9 @@ class PositionsObserver:
                 self._of(domain, coefficients.device, first)[start - first : stop - first] += active
 
     def result(self) -> pl.DataFrame:
-        """One row a domain of the chunk and counted position: the [d_ffn] counts; none without a full sequence."""
+        """One row a domain of the chunk and counted position, with the columns of PARTIAL."""
         frames = [self._frame(domain) for domain in sorted(self._counts)]
-        return pl.concat([pl.DataFrame(schema=self._schema), *frames])
+        return pl.concat([pl.DataFrame(schema=PARTIAL), *frames])
 
     def _of(self, domain: int, device: torch.device, first: int) -> Tensor:
         if domain not in self._counts:
@@ -64,11 +66,11 @@ class PositionsObserver:
         return self._counts[domain]
 
     def _frame(self, domain: int) -> pl.DataFrame:
-        # Half the bytes of the partial's file are saved by 16 bits, which a chunk's sequences cannot exceed.
+        # A chunk's sequences cannot exceed 16 bits.
         counts = self._counts[domain].cpu().numpy().astype(np.uint16)
         columns = {
             "domain": np.full(len(counts), domain, dtype=np.int16),
             "n_sequences": np.full(len(counts), self._n_sequences[domain], dtype=np.int64),
-            "counts": counts,
+            "counts": [position.tobytes() for position in counts],
         }
-        return pl.DataFrame(columns, schema=self._schema)
+        return pl.DataFrame(columns, schema=PARTIAL)

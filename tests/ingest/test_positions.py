@@ -66,7 +66,7 @@ def folded(
     shift: float = 0.0,
 ) -> pl.DataFrame:
     """What the job says when the chunks are shown to it."""
-    job, shape = PositionsJob(rule), made_shape()
+    job, shape = PositionsJob(rule, D_FFN), made_shape()
     partials = []
     for chunk in chunks or [range(text.n_sequences)]:
         observer = job.observer(shape, text)
@@ -159,7 +159,7 @@ def test_a_partial_survives_its_file(tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("partials")
     for number, lengths in enumerate([LENGTHS, (3, 5)]):
         text = corpus(lengths, has_bos=True)
-        job = PositionsJob(RELU)
+        job = PositionsJob(RELU, D_FFN)
         observer = job.observer(made_shape(), text)
         for batch in batches(text, range(text.n_sequences), batch_tokens=40):
             observer.observe(batch, torch.ones(*batch.tokens.shape, D_FFN))
