@@ -80,7 +80,8 @@ def _totals(bits: np.ndarray) -> np.ndarray:
     whole = len(bits) - len(bits) % LANES
     words = bits[:whole].view(np.uint64)
     rest = _BITS[bits[whole:]].sum(axis=0, dtype=np.int64)
-    return rest + [np.bitwise_count(words & mask).sum(dtype=np.int64) for mask in _MASKS]
+    counted: np.ndarray = rest + [np.bitwise_count(words & mask).sum(dtype=np.int64) for mask in _MASKS]
+    return counted
 
 
 def _histogram(values: np.ndarray) -> np.ndarray:

@@ -95,7 +95,7 @@ class ContextsObserver:
             return self._searched(counted)
         size = isqrt(length)
         whole = length - length % size
-        peaks = self._peaks(counted[:, :whole].unflatten(1, (-1, size)))
+        peaks = self._peaks(counted[:, :whole].reshape(len(counted), -1, size, counted.shape[2]))
         if whole < length:
             peaks = torch.cat([peaks, self._peaks(counted[:, None, whole:])], dim=1)
         starts = size * peaks.max(1).indices

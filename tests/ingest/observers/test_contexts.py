@@ -59,6 +59,17 @@ def test_contexts_are_those_of_the_loops(*, share: float, relu: bool, has_bos: b
     assert CONTEXTS.check(measured(text, made, CHUNKS, relu=relu)).to_dicts() == loops(text, made)
 
 
+@pytest.mark.parametrize("has_bos", [True, False])
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("share", [0.001, 0.5])
+def test_contexts_of_long_sequences_are_those_of_the_loops(*, share: float, relu: bool, has_bos: bool) -> None:
+    """Lengths around 128, and with and without a shorter last stretch: 144 and 145 are 12 x 12 positions and a BOS."""
+    text = corpus([("a", length) for length in (127, 128, 129, 144, 145, 145, 157, 260, 300, 2, 301)], has_bos=has_bos)
+    made = coefficients(text, D_FFN, share=share, relu=relu)
+    found = measured(text, made, [range(3), range(3, 11)], relu=relu, batch_tokens=600)
+    assert found.to_dicts() == loops(text, made)
+
+
 def test_a_negative_coefficient_is_a_context_by_its_size() -> None:
     text = corpus([("a", 5)])
     made = [torch.tensor([[9.0], [0.5], [-2.0], [1.5], [2.0]]).expand(5, D_FFN)]
