@@ -10,7 +10,7 @@ from queries.errors import BadPredicate, ConditionTooSlow
 from queries.predicates import insert_predicate
 from queries.repeats import repeated, with_parts
 from queries.sandbox import translated
-from queries.statement import records, statement
+from queries.statement import parsed, records, statement
 from queries.views import view
 
 SECONDS = 30.0
@@ -44,7 +44,7 @@ def filtered_records(
     text = with_parts(text, ("neurons are chosen",) if is_filtered else ())
     text = insert_predicate(text, where, list(view("neurons").columns))
     try:
-        (one,) = connection.extract_statements(text)
+        one = parsed(connection, text)
         values = {key: value for key, value in {**parameters, **more}.items() if key in one.named_parameters}
         if where is None:
             return records(connection, text, values)

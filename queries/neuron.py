@@ -1,6 +1,6 @@
 """One neuron's page: what it promotes and suppresses, how often it fires, and on what."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from queries.neuron_tokens import context_ids, counts_of, first_texts, listed, s
 from queries.notebook import html_page, text_page
 from queries.profiles import LEVELS, frequencies, sparkline
 from queries.relatives import Relatives, neuron_relatives
+from queries.rows import facts_of
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.triggers import Triggers, neuron_triggers
@@ -249,10 +250,11 @@ def neuron_page(
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     on_corpus = None if measured is None else {**place, "corpus_id": measured.corpus_id}
-    (facts,) = ask_records(connection, "neuron", named)
+    has = {row["name"] for row in ask_records(connection, "neuron_has", place)}
+    facts = facts_of(connection, (neuron.model_id, neuron.layer, neuron.neuron))
     lists = ask_records(connection, "neuron_lists", place)
-    contexts = _asked(connection, "neuron_contexts", on_corpus)
-    ngrams = _asked(connection, "neuron_triggers", on_corpus)
+    contexts = _in_order(_asked(connection, "neuron_contexts", on_corpus), "rank")
+    ngrams = _in_order(_asked(connection, "neuron_triggers", on_corpus), "n", "rank")
     tokens = listed(lists)
     listed_ids = [row["token_id"] for row in tokens]
     ngram_ids = [token_id for row in ngrams for token_id in row["token_ids"]]
@@ -268,15 +270,22 @@ def neuron_page(
         tokens=framed(with_texts(tokens, texts, counts), TOKEN_COLUMNS),
         corpus=None if measured is None else measured.corpus,
         activation_rule=None if measured is None else measured.activation_rule,
-        domains=framed(_asked(connection, "neuron_domains", on_corpus), DOMAIN_COLUMNS),
+        domains=framed(_in_order(_asked(connection, "neuron_domains", on_corpus), "domain"), DOMAIN_COLUMNS),
         contexts=framed(spelled(contexts, texts), CONTEXT_COLUMNS),
         positions=_positions(connection, on_corpus),
         triggers=neuron_triggers(connection, named, on_corpus, ngrams, texts),
         pushed=_pushed(connection, named, facts),
-        relatives=neuron_relatives(connection, named, facts),
-        annotations=framed(ask_records(connection, "neuron_annotations", named), ANNOTATION_COLUMNS),
+        relatives=neuron_relatives(connection, named, facts, has),
+        annotations=_annotations(connection, named, has),
         limit=limit,
     )
+
+
+def _annotations(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], has: Collection[str]
+) -> pl.DataFrame:
+    rows = ask_records(connection, "neuron_annotations", parameters) if "annotations" in has else []
+    return framed(rows, ANNOTATION_COLUMNS)
 
 
 def _pushed(
@@ -289,6 +298,7 @@ def _pushed(
 
 def _positions(connection: duckdb.DuckDBPyConnection, on_corpus: Mapping[str, Any] | None) -> pl.DataFrame:
     rows = _asked(connection, "neuron_positions", on_corpus)
+    rows.sort(key=lambda row: (row["domain"] != "all", row["domain"]))
     for row in rows:
         n_positions = row["last_position"] - row["first_position"] + 1
         row["frequencies"] = frequencies(row["counts_64"], row["n_sequences"], n_positions)
@@ -300,3 +310,8 @@ def _asked(
     connection: duckdb.DuckDBPyConnection, name: str, on_corpus: Mapping[str, Any] | None
 ) -> list[dict[str, Any]]:
     return [] if on_corpus is None else ask_records(connection, name, on_corpus)
+
+
+def _in_order(rows: Sequence[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
+    """The rows by these columns: DuckDB takes milliseconds to put a handful in order."""
+    return sorted(rows, key=lambda row: tuple(row[name] for name in columns))

@@ -1,6 +1,6 @@
 """Who is like one neuron: of its cluster, by the direction of its value vector, and by its tokens in other models."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,13 +86,32 @@ class Relatives:
 
 
 def neuron_relatives(
-    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], facts: Mapping[str, Any]
+    connection: duckdb.DuckDBPyConnection,
+    parameters: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    has: Collection[str],
 ) -> Relatives:
-    """Of the neuron with these parameters, whose row of the view `neurons` is `facts`."""
-    neighbours = framed(ask_records(connection, "neuron_neighbours", parameters), NEIGHBOUR_COLUMNS)
+    """Of the neuron with these parameters.
+
+    Args:
+        connection: a reader.
+        parameters: model, layer and neuron.
+        facts: its row of the view `neurons`.
+        has: those of the views `neighbours` and `counterparts` that have rows of it.
+    """
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        return ask_records(connection, f"neuron_{name}", parameters) if name in has else []
+
     place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
-    counterparts = framed(ask_records(connection, "neuron_counterparts", parameters), COUNTERPART_COLUMNS)
-    # Without a clustering both are null, which equals nothing: no rows.
-    clusters = ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place})
-    mates = ask_records(connection, "neuron_mates", {**parameters, **place})
-    return Relatives(framed(mates, MATE_COLUMNS), neighbours, counterparts, clusters[0] if clusters else None)
+    is_clustered = facts["cluster_id"] is not None
+    clusters = (
+        ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place}) if is_clustered else []
+    )
+    mates = ask_records(connection, "neuron_mates", {**parameters, **place}) if is_clustered else []
+    return Relatives(
+        framed(mates, MATE_COLUMNS),
+        framed(rows("neighbours"), NEIGHBOUR_COLUMNS),
+        framed(rows("counterparts"), COUNTERPART_COLUMNS),
+        clusters[0] if clusters else None,
+    )

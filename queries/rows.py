@@ -1,6 +1,7 @@
 """Where rows of single neurons lie: counted from their model's first row, so that millions are not looked through."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -19,6 +20,11 @@ FirstRows = Mapping[tuple[str, int], tuple[int, int]]
 
 _ALL = "from store.neuron_facts as facts"
 _SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
+_ONE = (
+    "from (from store.neuron_facts where rowid in ("
+    "select rowid from store.neuron_facts where model_id = $model_id and layer = $layer and neuron = $neuron"
+    ")) as facts"
+)
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
@@ -59,6 +65,13 @@ def at_rows(
     return _by_neuron(ask_records(connection, name, {"rows": _looked_for(connection, neurons)[table]}))
 
 
+def facts_of(connection: duckdb.DuckDBPyConnection, neuron: Neuron) -> dict[str, Any]:
+    """The row of the view `neurons` of one neuron, but its lists, which texts of its ids stand for elsewhere."""
+    parameters = dict(zip(("model_id", "layer", "neuron"), neuron, strict=True))
+    (facts,) = records(connection, _view_of(_ONE, "* exclude (top_tokens, bottom_tokens)"), parameters)
+    return facts
+
+
 def with_facts(
     connection: duckdb.DuckDBPyConnection, found: Sequence[Mapping[str, Any]], columns: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -71,9 +84,7 @@ def with_facts(
     """
     if not found:
         return []
-    text = view("neurons").text
-    assert text.count(_ALL) == 1
-    query = f"select model, layer, neuron, {', '.join(columns)} from (\n{text.replace(_ALL, _SOME)}\n)"
+    query = _view_of(_SOME, f"model, layer, neuron, {', '.join(columns)}")
     neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in found]
     facts = {
         (row["model"], row["layer"], row["neuron"]): row
@@ -81,6 +92,14 @@ def with_facts(
     }
     places = [(row["model"], row["layer"], row["neuron"]) for row in found]
     return [{**row, **facts[place]} for row, place in zip(found, places, strict=True) if place in facts]
+
+
+@cache
+def _view_of(rows: str, columns: str) -> str:
+    """The view `neurons` over some rows alone."""
+    text = view("neurons").text
+    assert text.count(_ALL) == 1
+    return f"select {columns} from (\n{text.replace(_ALL, rows)}\n)"
 
 
 def first_rows(connection: duckdb.DuckDBPyConnection, widths: Mapping[int, int]) -> FirstRows:

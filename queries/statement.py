@@ -8,6 +8,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
+_PARSED: dict[str, duckdb.Statement] = {}
+_MOST_PARSED = 512
+"""More than all of ours: people's conditions on neurons make new ones without end."""
+
 
 @cache
 def statement(name: str) -> str:
@@ -37,9 +41,20 @@ def records(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """Run one query for a few rows: Arrow, which frames come through, takes a quarter of a second to import."""
-    result = connection.execute(text, dict(parameters or {}))
+    result = connection.execute(parsed(connection, text), dict(parameters or {}))
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
+    """The one statement of a text; DuckDB reads a long one for milliseconds, so those read before are kept."""
+    found = _PARSED.get(text)
+    if found is None:
+        (found,) = connection.extract_statements(text)
+        if len(_PARSED) >= _MOST_PARSED:
+            _PARSED.clear()
+        _PARSED[text] = found
+    return found
 
 
 def framed(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

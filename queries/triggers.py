@@ -121,6 +121,7 @@ def neuron_triggers(
         texts: texts of their tokens.
     """
     lengths = [] if on_corpus is None else ask_records(connection, "neuron_detection", on_corpus)
+    lengths.sort(key=lambda row: int(row["n"]))
     n_active = {row["n"]: row["n_active"] for row in lengths}
     spelled = [
         {

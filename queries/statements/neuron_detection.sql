@@ -30,4 +30,3 @@ where
     and ngrams.layer = $layer
     and ngrams.neuron = $neuron
     and ngrams.corpus_id = $corpus_id
-order by ngrams.n

@@ -9,4 +9,3 @@ select
     first_active,
 from store.activity
 where model_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
-order by domain

@@ -2,4 +2,3 @@
 select n, rank, token_ids, n_active, n_occurrences, score, z_score, rank_from_bottom,
 from store.triggers
 where model_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
-order by n, rank

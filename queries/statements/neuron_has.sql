@@ -1,0 +1,12 @@
+-- Which of the tables that most neurons have no rows in hold any of one neuron: views of them are planned for nothing.
+select 'neighbours' as name
+from store.neighbours
+where model_id = $model_id and layer = $layer and neuron = $neuron
+union
+select 'counterparts' as name
+from store.counterparts
+where model_id = $model_id and layer = $layer and neuron = $neuron
+union
+select 'annotations' as name
+from store.annotations
+where model_id = $model_id and layer = $layer and neuron = $neuron
