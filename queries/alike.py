@@ -107,6 +107,7 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         "model_ids": list(layers),
         "model_first_layers": [first for first, _ in layers.values()],
         "model_last_layers": [last for _, last in layers.values()],
+        "models_by_name": [model.model_id for model in sorted(models, key=lambda model: model.name)],
         "alive": question.alive,
         "limit": question.limit,
     }
@@ -115,9 +116,11 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         "alike",
         question.where,
         parameters,
-        each={"token_id": sorted(set(mine["own_token_ids"]))},
         is_filtered=question.is_filtered,
+        holding=_holding(connection, question, models),
     )
+    names = {model.model_id: model.name for model in models}
+    rows = [{**row, "place": place, "model": names[row["model_id"]]} for place, row in enumerate(rows, start=1)]
     return AlikeResult(
         address=str(neuron),
         neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
@@ -129,6 +132,15 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
 def _own(lists: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """The neuron's own lists, as values."""
     return {f"own_{name}s": [row[name] for row in lists] for name in ("side", "token_id", "rank")}
+
+
+def _holding(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
+) -> tuple[str, ...]:
+    """What is asked of models and layers; where it is nothing a million rows need not be compared with it."""
+    if question.layers is not None or question.depth is not None:
+        return ("layers are chosen",)
+    return () if len(models) == len(choose_models(connection)) else ("models are chosen",)
 
 
 def _comparable(own: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:

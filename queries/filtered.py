@@ -1,6 +1,6 @@
 """Our own questions with a person's condition on neurons in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -25,6 +25,7 @@ def filtered_records(
     *,
     each: Mapping[str, Sequence[object]] | None = None,
     is_filtered: bool = True,
+    holding: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Rows of `statements/NAME.sql`, for the neurons that the condition `where` keeps.
 
@@ -35,13 +36,14 @@ def filtered_records(
         parameters: its values, of which it takes those that it names.
         each: values for its repeated parts, see `repeated`.
         is_filtered: whether anything is asked of the neurons; else the part that chooses them is left out.
+        holding: what else holds, see `with_parts`.
 
     Raises:
         BadPredicate, UnknownColumn: the condition is not one expression over the columns of `neurons`.
         ConditionTooSlow: with the condition it takes more than `SECONDS`.
     """
-    text, more = repeated(statement(name), each or {})
-    text = with_parts(text, ("neurons are chosen",) if is_filtered else ())
+    holding = {*holding, *(["neurons are chosen"] if is_filtered else [])}
+    text, more = repeated(with_parts(statement(name), holding), each or {})
     text = insert_predicate(text, where, list(view("neurons").columns))
     try:
         one = parsed(connection, text)

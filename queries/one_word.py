@@ -8,7 +8,7 @@ import duckdb
 from queries.models import KnownModel
 from queries.neuron_tokens import counts_of
 from queries.question import Question
-from queries.repeats import repeated, with_parts
+from queries.repeats import how_many, repeated, with_parts
 from queries.rows import Neuron
 from queries.statement import records, statement
 from queries.words import Term
@@ -61,9 +61,9 @@ def _best(
     sides = ["promoted", "suppressed"] if question.side == "both" else [question.side]
     most = len(token_ids) * len(sides)
     often = "neurons are listed once" if most == 1 else "neurons are listed more than once"
-    text, values = repeated(with_parts(statement("one_word"), (often,)), {"token_id": token_ids})
+    text, values = repeated(with_parts(statement("one_word"), (often, how_many(token_ids))), {"token_id": token_ids})
     parameters = {
-        **values,
+        **(values or {"all_token_ids": token_ids}),
         "first_model": min(models),
         "last_model": max(models),
         "sides": sides,

@@ -1,7 +1,8 @@
 """Statements with parts: some are written once a value and joined by `union all`, some only where they are needed.
 
-Of several tokens at once DuckDB reads every row from the first token to the last, unless the query names them one by
-one; of one it reads the few groups of rows that hold it.
+Of one token that a query names DuckDB reads the few groups of rows that hold it, in half the time that it takes to join
+a list of one. Of many at once it reads every row from the first to the last, unless they come as a list to join with:
+then it looks for each, as long as they are no more than `catalog.warehouse.MOST_SOUGHT`.
 """
 
 import re
@@ -10,6 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 _PART = re.compile(r"/\* for each (\w+) \*/\n(.*?)\n */\* end \*/", re.DOTALL)
 
 _CONDITIONAL = re.compile(r" */\* where ([a-z ]+) \*/\n(.*?) */\* end of \1 \*/\n", re.DOTALL)
+
+_FEW = 2
+"""From three tokens on a list is faster, on 574 million postings."""
 
 _LIST = re.compile(r"/\* all of (\w+) \*/")
 
@@ -38,6 +42,11 @@ def repeated(text: str, values: Mapping[str, Sequence[object]]) -> tuple[str, di
         return ", ".join(f"${name}" for name in names)
 
     return _LIST.sub(enumerate_all, _PART.sub(write, text)), parameters
+
+
+def how_many(values: Collection[object]) -> str:
+    """Whether the values are better named one by one, or come as a list: the name of a part of a statement."""
+    return "tokens are few" if len(values) <= _FEW else "tokens are many"
 
 
 def with_parts(text: str, holding: Collection[str]) -> str:

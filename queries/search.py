@@ -18,6 +18,7 @@ from queries.notebook import html_page, text_page
 from queries.one_word import is_one_word, one_word_rows, with_counts
 from queries.question import Question, Side
 from queries.ranges import layers_of
+from queries.repeats import how_many
 from queries.sections import Section
 from queries.statement import framed
 from queries.triggered import KEPT, triggered_neurons
@@ -169,13 +170,15 @@ def _listed(
     parameters: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The best neurons of any question."""
+    token_ids = sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})
     return filtered_records(
         connection,
         "search",
         question.where,
-        {**parameters, **_eligible(connection, question, models)},
-        each={"token_id": sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})},
+        {**parameters, **_eligible(connection, question, models), "all_token_ids": token_ids},
+        each={"token_id": token_ids},
         is_filtered=question.is_filtered,
+        holding=(how_many(token_ids),),
     )
 
 

@@ -1,10 +1,13 @@
 -- Neurons whose lists overlap with those of one neuron, weighted by places: a token at rank r weighs 1 / log2(1 + r).
-with compared as (
+with
+/* where layers are chosen */
+compared as (
     select
         unnest($model_ids::integer[]) as model_id,
         unnest($model_first_layers::integer[]) as first_layer,
         unnest($model_last_layers::integer[]) as last_layer,
 ),
+/* end of layers are chosen */
 own as (
     select
         unnest($own_sides::varchar[]) as side,
@@ -26,13 +29,16 @@ hits as (
         1 / log2(1 + greatest(own.rank, postings.rank)) as weight,
     from store.postings as postings
     inner join own on own.token_id = postings.token_id and own.side = postings.side
+    /* where layers are chosen */
     inner join compared on compared.model_id = postings.model_id
-    where
-        -- Written out, which tells DuckDB which groups of rows to read: a join reads all from the first to the last.
-        postings.token_id in (/* all of token_id */)
-        and postings.layer between compared.first_layer and compared.last_layer
+    where postings.layer between compared.first_layer and compared.last_layer
+    /* end of layers are chosen */
+    /* where models are chosen */
+    where list_contains($model_ids::integer[], postings.model_id)
+    /* end of models are chosen */
 ),
-sums as (
+-- Kept apart, lest what is asked of neurons below is asked of every posting.
+sums as materialized (
     select
         model_id,
         layer,
@@ -42,8 +48,6 @@ sums as (
         sum(weight) as shared,
     from hits
     group by model_id, layer, neuron
-    -- An aggregate, lest the condition is asked of every posting.
-    having not bool_and(model_id = $model_id and layer = $layer and neuron = $neuron)
 ),
 weighed as (
     -- All lists of a tokenizer are of one length, so that both neurons have the same whole weight.
@@ -56,6 +60,7 @@ weighed as (
         sums.shared / (2 * whole.weight - sums.shared) as overlap,
     from sums
     cross join whole
+    where not (sums.model_id = $model_id and sums.layer = $layer and sums.neuron = $neuron)
 ),
 -- Left out where nothing is asked of the neurons: millions are not looked through.
 /* where neurons are chosen */
@@ -67,9 +72,8 @@ chosen as (
         and (not $alive or n_active > 0)
 ),
 /* end of neurons are chosen */
-kept as materialized (
+kept as (
     select
-        models.name as model,
         weighed.model_id,
         weighed.layer,
         weighed.neuron,
@@ -77,22 +81,14 @@ kept as materialized (
         weighed.n_suppressed,
         weighed.overlap,
     from weighed
-    inner join store.models as models on models.model_id = weighed.model_id
     /* where neurons are chosen */
+    inner join store.models as models on models.model_id = weighed.model_id
     inner join chosen
         on chosen.model = models.name and chosen.layer = weighed.layer and chosen.neuron = weighed.neuron
     /* end of neurons are chosen */
-),
-found as (
-    -- The first few are taken before they are numbered: most neurons share some token, and are not put in order.
-    select model, model_id, layer, neuron, n_promoted, n_suppressed, overlap,
-    from kept
-    order by overlap desc, model, layer, neuron
-    limit $limit
 )
+-- The first few are taken before anything more is said of them: most neurons share some token, and are not put in order.
 select
-    row_number() over (order by overlap desc, model, layer, neuron) as place,
-    model,
     model_id,
     layer,
     neuron,
@@ -100,5 +96,6 @@ select
     n_promoted,
     n_suppressed,
     (select count(*) from kept) as n_found,
-from found
-order by place
+from kept
+order by overlap desc, list_position($models_by_name::integer[], model_id), layer, neuron
+limit $limit

@@ -1,6 +1,8 @@
 -- The best places of one word's tokens in the lists of neurons: the first place of a neuron here is its own best.
 -- What a search of one word without further conditions asks; `search` answers every other question.
 with hits as materialized (
+    -- See queries/repeats.py.
+    /* where tokens are few */
     /* for each token_id */
     select model_id, layer, neuron, token_id, side, rank, score, z_score,
     from store.postings
@@ -10,6 +12,16 @@ with hits as materialized (
         and list_contains($models_by_name::integer[], model_id)
         and list_contains($sides::varchar[], side)
     /* end */
+    /* end of tokens are few */
+    /* where tokens are many */
+    select model_id, layer, neuron, token_id, side, rank, score, z_score,
+    from store.postings
+    where
+        token_id in (select unnest($all_token_ids::integer[]))
+        and model_id between $first_model and $last_model
+        and list_contains($models_by_name::integer[], model_id)
+        and list_contains($sides::varchar[], side)
+    /* end of tokens are many */
 )
 select
     model_id,

@@ -46,12 +46,21 @@ wanted as (
     where $min_count = 0 or coalesce(counts.n_occurrences, 0) >= $min_count
 ),
 postings as materialized (
-    -- A query a token, see queries/repeats.py.
+    -- See queries/repeats.py.
+    /* where tokens are few */
     /* for each token_id */
     select model_id, token_id, side, layer, neuron, rank, score, z_score,
     from store.postings
     where token_id = $token_id and model_id between $first_model and $last_model
     /* end */
+    /* end of tokens are few */
+    /* where tokens are many */
+    select model_id, token_id, side, layer, neuron, rank, score, z_score,
+    from store.postings
+    where
+        token_id in (select unnest($all_token_ids::integer[]))
+        and model_id between $first_model and $last_model
+    /* end of tokens are many */
 ),
 words as (
     select model_id, word_number, count(distinct part_number) as n_parts,
