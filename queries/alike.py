@@ -109,7 +109,8 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         "model_last_layers": [last for _, last in layers.values()],
         "models_by_name": [model.model_id for model in sorted(models, key=lambda model: model.name)],
         "alive": question.alive,
-        "limit": question.limit,
+        # The neuron itself comes first.
+        "n_rows": question.limit + 1,
     }
     rows = filtered_records(
         connection,
@@ -120,11 +121,15 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         holding=_holding(connection, question, models),
     )
     names = {model.model_id: model.name for model in models}
-    rows = [{**row, "place": place, "model": names[row["model_id"]]} for place, row in enumerate(rows, start=1)]
+    others = [row for row in rows if any(row[name] != own_value for name, own_value in place.items())]
+    found = [
+        {**row, "place": number, "model": names[row["model_id"]]}
+        for number, row in enumerate(others[: question.limit], start=1)
+    ]
     return AlikeResult(
         address=str(neuron),
-        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
-        n_found=rows[0]["n_found"] if rows else 0,
+        neurons=framed(with_facts(connection, found, FACTS), COLUMNS),
+        n_found=found[0]["n_found"] if found else 0,
         notes=(f"in {', '.join(model.name for model in models)}",),
     )
 

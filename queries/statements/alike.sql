@@ -27,7 +27,12 @@ hits as (
         postings.token_id,
         -- The smaller of two weights is that of the later place.
         1 / log2(1 + greatest(own.rank, postings.rank)) as weight,
-    from store.postings as postings
+    from (
+        -- Tokens alone are looked for in the groups of rows; a join with two keys would read all of these groups.
+        select model_id, token_id, side, layer, neuron, rank,
+        from store.postings
+        where token_id in (select unnest($own_token_ids::integer[]))
+    ) as postings
     inner join own on own.token_id = postings.token_id and own.side = postings.side
     /* where layers are chosen */
     inner join compared on compared.model_id = postings.model_id
@@ -37,7 +42,6 @@ hits as (
     where list_contains($model_ids::integer[], postings.model_id)
     /* end of models are chosen */
 ),
--- Kept apart, lest what is asked of neurons below is asked of every posting.
 sums as materialized (
     select
         model_id,
@@ -60,7 +64,6 @@ weighed as (
         sums.shared / (2 * whole.weight - sums.shared) as overlap,
     from sums
     cross join whole
-    where not (sums.model_id = $model_id and sums.layer = $layer and sums.neuron = $neuron)
 ),
 -- Left out where nothing is asked of the neurons: millions are not looked through.
 /* where neurons are chosen */
@@ -87,7 +90,7 @@ kept as (
         on chosen.model = models.name and chosen.layer = weighed.layer and chosen.neuron = weighed.neuron
     /* end of neurons are chosen */
 )
--- The first few are taken before anything more is said of them: most neurons share some token, and are not put in order.
+-- The neuron itself is among them: a condition that leaves it out would be asked of every posting.
 select
     model_id,
     layer,
@@ -95,7 +98,10 @@ select
     overlap,
     n_promoted,
     n_suppressed,
-    (select count(*) from kept) as n_found,
+    (
+        select count(*) filter (where not (model_id = $model_id and layer = $layer and neuron = $neuron))
+        from kept
+    ) as n_found,
 from kept
 order by overlap desc, list_position($models_by_name::integer[], model_id), layer, neuron
-limit $limit
+limit $n_rows
