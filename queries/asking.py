@@ -2,14 +2,11 @@
 
 import io
 import json
-import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -17,6 +14,7 @@ import polars as pl
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries import errors
+from queries.answering import answering_process
 from queries.errors import OverLimit, QueryFailed
 from queries.limits import Answer, Limits
 from queries.sandbox import known_relations
@@ -53,7 +51,7 @@ def ask_people(
     """
     limits = limits or Limits()
     # Started first: it imports while the text is judged.
-    with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, _child() as process:
+    with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process() as process:
         judge(warehouse, query, updates=updates)
         request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch}
         try:
@@ -76,25 +74,6 @@ def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
     with warehouse.current_reader() if updates else warehouse.reader() as connection:
         relations = known_relations(connection)
     check_query(query, relations, catalog=warehouse.path.stem)
-
-
-@contextmanager
-def _child() -> Iterator[subprocess.Popen[bytes]]:
-    """Start the answering process with this one's modules; whatever happens, it does not outlive the question."""
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "queries.sandbox_child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-        env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1", "MALLOC_ARENA_MAX": "2"},
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def _send(process: subprocess.Popen[bytes], request: bytes) -> None:

@@ -1,28 +1,76 @@
 -- The neurons of one layer as they fire on one of the corpora that their model was measured on.
+with chosen as (
+    select * from neurons where model = $model and layer = $layer
+),
+named as (
+    select models.model_id, tokenizers.bos_token_id is not null as has_bos
+    from store.models as models
+    inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
+    where models.name = $model
+),
+-- Domains lie one after another in a corpus: what came before a domain is counted before its first activation.
+domains as (
+    select
+        sequences.domain,
+        coalesce(
+            sum(sum(len(sequences.tokens) - cast(named.has_bos as integer)))
+                over (order by min(sequences.sequence_id) rows between unbounded preceding and 1 preceding),
+            0
+        ) as n_before,
+    from store.sequences as sequences
+    cross join named
+    where sequences.corpus_id = $corpus_id
+    group by sequences.domain
+),
+firsts as (
+    select activity.layer, activity.neuron, cast(min(domains.n_before + activity.first_active) as bigint) as first_active,
+    from store.activity as activity
+    inner join named on named.model_id = activity.model_id
+    inner join domains on domains.domain = activity.domain
+    where activity.corpus_id = $corpus_id and activity.layer = $layer
+    group by activity.layer, activity.neuron
+),
+counts as (
+    select token_id, sum(n_occurrences) as n from store.token_counts where corpus_id = $corpus_id group by token_id
+),
+tops as (
+    select projections.layer, projections.neuron, unnest(projections.top_token_ids) as token_id,
+    from store.projections as projections
+    inner join named on named.model_id = projections.model_id
+    inner join chosen on chosen.layer = projections.layer and chosen.neuron = projections.neuron
+),
+frequent as (
+    select tops.layer, tops.neuron, avg(ln(1 + coalesce(counts.n, 0))) as top_token_log_frequency,
+    from tops
+    left join counts on counts.token_id = tops.token_id
+    group by tops.layer, tops.neuron
+)
 select
-    neurons.address,
+    chosen.address,
     activity.frequency,
     activity.mean_activation,
     activity.activation_max,
-    neurons.value_norm,
-    neurons.kurtosis,
-    neurons.skewness,
-    neurons.score_sd,
-    neurons.score_mean,
-    neurons.score_negative_share,
-    neurons.preactivation_bound,
-    neurons.top_token_log_frequency,
+    chosen.value_norm,
+    chosen.kurtosis,
+    chosen.skewness,
+    chosen.score_sd,
+    chosen.score_mean,
+    chosen.score_negative_share,
+    chosen.preactivation_bound,
+    frequent.top_token_log_frequency,
+    firsts.first_active,
     activity.is_dead,
     activity.never_active,
     activity.n_tokens_seen,
-    neurons.top_tokens,
-    neurons.neuron,
+    chosen.top_tokens,
+    chosen.neuron,
     activity.corpus,
-from neurons
+from chosen
 left join neurons_by_corpus as activity
-    on activity.model = neurons.model
-    and activity.layer = neurons.layer
-    and activity.neuron = neurons.neuron
+    on activity.model = chosen.model
+    and activity.layer = chosen.layer
+    and activity.neuron = chosen.neuron
     and activity.corpus_id = $corpus_id
-where neurons.model = $model and neurons.layer = $layer
-order by neurons.neuron
+left join firsts on firsts.layer = chosen.layer and firsts.neuron = chosen.neuron
+left join frequent on frequent.layer = chosen.layer and frequent.neuron = chosen.neuron
+order by chosen.neuron

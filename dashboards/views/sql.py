@@ -15,6 +15,7 @@ from dashboards.colours import ACCENT, model_colours
 from dashboards.figures import Data, download_data, show_figure
 from dashboards.page import asked, heading, remember, said
 from dashboards.text import columns_html, plain
+from queries.answering import start_ahead
 from queries.asking import ask_people
 from queries.cookbook import Question, questions
 from queries.errors import NoModels
@@ -27,6 +28,8 @@ FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer
 def show() -> None:
     """The page from top to bottom."""
     heading("SQL")
+    # It imports while the page is drawn.
+    start_ahead()
     models = _models()
     editor, beside = st.columns([3, 1], gap="medium")
     with beside:

@@ -1,12 +1,13 @@
 """Pages over warehouses made by hand: one with everything, one with projections only, one empty."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from queries import answering
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
 
@@ -52,7 +53,7 @@ def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> Opener:
+def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
     """Opens a page of the dashboard on a warehouse, as a browser would with an address and its parameters."""
 
     def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
@@ -64,4 +65,6 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Opener:
             app.query_params[key] = value
         return app.run()
 
-    return open_page
+    yield open_page
+    # The page on SQL has one wait for the next question.
+    answering.dismiss()

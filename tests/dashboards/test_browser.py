@@ -44,12 +44,14 @@ TITLES = {"compare": "Compare sizes", **ADDRESSES, "alike": "Search", "neuron": 
 def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two of the family that ships, measured on a little text: the demo in small."""
     path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
-    text = TextRequest(tokens_per_domain=8_000)
-    jobs = (*DEFAULT_JOBS, "clusters", "events", "controls", "shortcuts")
-    outcomes = neurothek.open(path).ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
-    assert [outcome.problem for outcome in outcomes] == [None, None]
-    (pair,) = neurothek.open(path).ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")
-    assert pair.problem is None
+    text = TextRequest(tokens_per_domain=4_000)
+    jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
+    door = neurothek.open(path)
+    outcomes = door.ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
+    # Of one model, the pages of shortcuts are as full.
+    outcomes += door.ingest(SMALL, jobs=("shortcuts",), text=text, device="cpu")
+    outcomes += door.ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")
+    assert [outcome.problem for outcome in outcomes] == [None] * 4
     return path
 
 
@@ -122,6 +124,18 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
     assert person.title() != address
 
 
+def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -> None:
+    person.open("search", words="school", models=SMALL)
+    person.page.get_by_text("Exact scores", exact=True).click()
+    expect(person.page.get_by_text("of 768 neurons that promote school most")).to_be_visible()
+    expect(person.page.get_by_text(f"scored ' school' in {SMALL}")).to_be_visible()
+    person.settle()
+    assert "score=yes" in person.page.url
+    person.shoot("flow-10-exact-scores")
+    person.click_row()
+    expect(person.page.locator("h1").first).to_contain_text(f"{SMALL}/L")
+
+
 @pytest.fixture
 def annotated(browser: Browser, demo_like: Path, tmp_path: Path) -> Iterator[tuple[Visitor, Path]]:
     """A window on a warehouse of its own, which is written to."""
@@ -141,7 +155,7 @@ def write_concept(looking: Visitor, name: str, kind: str, *places: int) -> None:
 
 def judged(looking: Visitor, number: int) -> None:
     """Wait until so many vectors are judged."""
-    expect(looking.page.get_by_text(f"{number} of 120 vectors judged")).to_be_visible(timeout=30_000)
+    expect(looking.page.get_by_text(f"{number} of 120 vectors judged")).to_be_visible()
     looking.settle()
 
 
@@ -184,7 +198,7 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
     write_concept(looking, "third", "syntactic", 0, 1, 2, 3)
     with duckdb.connect(str(path)):
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("was still in use")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("was still in use")).to_be_visible()
         looking.shoot("flow-7-busy")
     looking.settle()
     expect(page.get_by_role("textbox", name="Concept")).to_have_value("third")

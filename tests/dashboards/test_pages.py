@@ -1,5 +1,6 @@
 """Every page under streamlit's own test runner: right numbers, missing data, and nothing that it should not do."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from streamlit.testing.v1 import AppTest
 
 from dashboards.figures import data_of, filled, statement
@@ -241,6 +243,48 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
     in_order(model)
     assert table(model, "n_dead").filter(pl.col("layer") == 2)["n_dead"].to_list() == [n_dead]
     assert f"tokens seen of {corpus}" in text(model)
+
+
+@pytest.mark.parametrize("corpus", ["builtin", "long"])
+@pytest.mark.parametrize("name", ["layer_neurons", "model_neurons"])
+def test_neurons_on_a_corpus_have_all_that_is_known_of_it(full_path: Path, corpus: str, name: str) -> None:
+    place: dict[str, Any] = {"model": "tiny-2m", **({"layer": 2} if name == "layer_neurons" else {"n": 100})}
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        ids = connection.execute("select corpus_id from store.corpora where name = ?", [corpus]).fetchall()
+        shown = run_query(connection, statement(name), place)
+        found = run_query(connection, statement(f"{name}_by_corpus"), {**place, "corpus_id": ids[0][0]})
+        rows = {
+            table: connection.execute(f"select {columns} from store.{table} where {where}", ids[0]).fetchall()
+            for table, columns, where in (
+                ("sequences", "domain, tokens, sequence_id", "corpus_id = ? order by sequence_id"),
+                ("activity", "layer, neuron, domain, first_active", "model_id = 1 and corpus_id = ?"),
+                ("token_counts", "token_id, n_occurrences", "corpus_id = ?"),
+            )
+        }
+        listed = connection.execute("select layer, neuron, top_token_ids from store.projections where model_id = 1")
+        tops = {(layer, neuron): ids for layer, neuron, ids in listed.fetchall()}
+    assert found.columns == shown.columns
+    assert found["address"].to_list() == shown["address"].to_list()
+    if found["corpus"][0] == shown["corpus"][0]:
+        assert_frame_equal(found, shown)
+    lengths: dict[str, int] = {}
+    for domain, tokens, _ in rows["sequences"]:
+        lengths[domain] = lengths.get(domain, 0) + len(tokens) - 1  # every sequence begins with a BOS
+    before = {domain: sum(list(lengths.values())[:number]) for number, domain in enumerate(lengths)}
+    counts = dict.fromkeys(range(1000), 0)
+    for token_id, n in rows["token_counts"]:
+        counts[token_id] += n
+    for row in found.to_dicts():
+        layer = int(row["address"].split("/L")[1].split("N")[0])
+        firsts = [
+            before[domain] + first
+            for of_layer, neuron, domain, first in rows["activity"]
+            if (of_layer, neuron) == (layer, row["neuron"]) and first is not None
+        ]
+        assert row["first_active"] == min(firsts, default=None)
+        logarithms = [math.log(1 + counts[token_id]) for token_id in tops[layer, row["neuron"]]]
+        # Sums of ten doubles in another order.
+        assert row["top_token_log_frequency"] == pytest.approx(sum(logarithms) / len(logarithms), rel=1e-12)
 
 
 def test_a_model_of_one_corpus_has_none_to_choose(page: Opener, full_path: Path) -> None:

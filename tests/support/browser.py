@@ -15,12 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from playwright.sync_api import Browser, Download, Locator, Page
+from playwright.sync_api import Browser, Download, Locator, Page, expect
 
 SCREENSHOTS = "NEUROTHEK_SCREENSHOTS"
 """The environment variable with the folder that keeps screenshots."""
 
-_STARTING_SECONDS = 30
+PATIENCE_MS = 120_000
+"""Nothing is measured here: a machine that does much else beside is waited for. Playwright's own 5 s are too few for
+the first page of a server, which imports all that pages need."""
+
+_STARTING_SECONDS = 120
 _SETTLE_MS = 700
 """Streamlit says that a run has ended before its tables listen to clicks."""
 
@@ -49,7 +53,7 @@ def served(warehouse: Path, log: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             server.send_signal(signal.SIGTERM)
-            server.wait(timeout=30)
+            server.wait(timeout=_STARTING_SECONDS)
 
 
 def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
@@ -95,13 +99,15 @@ class Visitor:
         """Type an address."""
         query = f"?{urlencode(parameters, quote_via=quote)}" if parameters else ""
         self.page.goto(f"{self.base}/{path}{query}")
+        # Before its first run a page is as still as after it.
+        self.page.wait_for_selector("h1")
         self.settle()
 
     def settle(self) -> None:
         """Wait until the page has run and listens."""
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.page.wait_for_timeout(_SETTLE_MS)
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
 
     def title(self) -> str:
         """The heading of the page."""
@@ -123,7 +129,7 @@ class Visitor:
 
     def download(self, label: str, number: int = 0) -> Download:
         """Press a download button and wait for the file."""
-        with self.page.expect_download(timeout=30_000) as waiting:
+        with self.page.expect_download() as waiting:
             button = self.page.get_by_test_id("stDownloadButton").get_by_text(re.compile(f"^{label}$"))
             button.nth(number).click()
         return waiting.value
@@ -150,6 +156,8 @@ def visitor(browser: Browser, base: str, *, width: int = 1440, dark: bool = Fals
     context = browser.new_context(
         viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", accept_downloads=True
     )
+    context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
     try:
         looking = Visitor(context.new_page(), base)
         yield looking

@@ -1,0 +1,67 @@
+"""Processes that wait for a question: taken by the next one, replaced by another, never more than one, none left."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from catalog.warehouse import Warehouse
+from queries import answering, errors
+from queries.asking import ask_people
+
+
+def children() -> list[int]:
+    return sorted(child.pid for child in psutil.Process().children() if "queries.sandbox_child" in child.cmdline())
+
+
+@pytest.fixture(autouse=True)
+def _none_is_left() -> Iterator[None]:
+    yield
+    answering.dismiss()
+    assert children() == []
+
+
+def test_one_waits_and_answers_the_next_question(full_path: Path) -> None:
+    answering.start_ahead()
+    answering.start_ahead()
+    (waiting,) = children()
+    assert ask_people(Warehouse(full_path), "select 1 as one").frame.rows() == [(1,)]
+    (another,) = children()
+    assert another != waiting
+
+
+def test_it_is_replaced_after_a_question_that_is_refused(full_path: Path) -> None:
+    answering.start_ahead()
+    (waiting,) = children()
+    with pytest.raises(errors.NotAQuery):
+        ask_people(Warehouse(full_path), "delete from store.models")
+    (another,) = children()
+    assert another != waiting
+
+
+def test_one_that_ended_is_not_asked(full_path: Path) -> None:
+    answering.start_ahead()
+    (waiting,) = children()
+    psutil.Process(waiting).kill()
+    answering._waiting[0].wait()
+    assert ask_people(Warehouse(full_path), "select 2 as two").frame.rows() == [(2,)]
+
+
+def test_who_asks_once_leaves_none(full_path: Path) -> None:
+    ask_people(Warehouse(full_path), "select 1 as one")
+    assert children() == []
+
+
+def test_it_ends_with_the_process_that_started_it() -> None:
+    code = (
+        "import os; from queries import answering;"
+        "answering.start_ahead(); print(answering._waiting[0].pid, flush=True); os._exit(1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    # Nobody tidied up: it hears of it by the end of its pipe.
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(int(done.stdout)).wait(timeout=60)
