@@ -1,6 +1,7 @@
 """The whole OPT family's size: how much a warehouse of 574 million made-up postings takes, and how fast it answers.
 
-The environment variable SCALE builds a fraction of every model's neurons (default 1: the full size).
+The environment variable SCALE builds a fraction of every model's neurons (default 1: the full size); FAMILY names a
+warehouse that was built so before, which is then only measured.
 """
 
 import os
@@ -45,6 +46,7 @@ SHAPES: Mapping[str, tuple[int, int, int]] = {
 T = TypeVar("T")
 
 SCALE = float(os.environ.get("SCALE", "1"))
+FAMILY = os.environ.get("FAMILY", "")
 VOCABULARY, SEQUENCES = 50_265, 294
 ROUNDS, FEW = 200, 10
 MEMORY = "12GB"
@@ -56,20 +58,29 @@ ORDER_MARK = "/* the order of postings */ token_id"
 def main() -> None:
     """Take the figures and publish them."""
     with TemporaryDirectory() as folder:
+        if FAMILY:
+            report(Path(FAMILY), Path(folder))
+            return
         path = Path(folder) / "family.duckdb"
         started = time.perf_counter()
         build(path)
-        report(path, minutes=(time.perf_counter() - started) / 60)
+        report(path, Path(folder), minutes=(time.perf_counter() - started) / 60)
 
 
-def report(path: Path, *, minutes: float) -> None:
-    """Measure a warehouse that was built in so many minutes, and publish the figures."""
+def report(path: Path, folder: Path, *, minutes: float | None = None) -> None:
+    """Measure a warehouse and publish the figures.
+
+    Args:
+        path: the warehouse.
+        folder: takes what the alternatives need.
+        minutes: how long it took to build; None if it was built before.
+    """
     opening = [_opening_seconds(path) for _ in range(FEW)]
     sizes = table_bytes(path)
     with neurothek.open(path).reader() as connection:
         times = answers(connection)
     rows = [*_size_rows(sizes), *_time_rows(times | {"opening a file": opening})]
-    publish_block("scale", _text(rows, alternatives(path), minutes))
+    publish_block("scale", _text(rows, alternatives(path, folder), minutes))
 
 
 def build(path: Path) -> None:
@@ -132,9 +143,9 @@ def answers(connection: duckdb.DuckDBPyConnection) -> dict[str, list[float]]:
     }
 
 
-def alternatives(path: Path) -> dict[str, float]:
+def alternatives(path: Path, folder: Path) -> dict[str, float]:
     """Median seconds of counting the neurons that promote one token: by the postings, and by looking through lists."""
-    with duckdb.connect(str(path.with_name("texts.duckdb"))) as connection:
+    with duckdb.connect(str(folder / "texts.duckdb")) as connection:
         connection.execute(f"attach '{path}' as family (read_only)")
         connection.execute(
             "create table texts as select model_id, layer, neuron, "
@@ -164,9 +175,8 @@ def _best(connection: duckdb.DuckDBPyConnection, token: int) -> object:
     # As a search asks: without `materialized` DuckDB finds the places of the best first, and reads their rows apart.
     return connection.execute(
         "with postings as materialized ("
-        "select model_id, side, layer, neuron, z_score from store.postings where token_id = ?"
-        ") select model_id, layer, neuron, z_score from postings "
-        "where side = 'promoted' order by z_score desc limit 20",
+        "select model_id, layer, neuron, z_score from store.postings where token_id = ? and side = 'promoted'"
+        ") select model_id, layer, neuron, z_score from postings order by z_score desc limit 20",
         [token],
     ).fetchall()
 
@@ -261,11 +271,12 @@ def _time_rows(times: Mapping[str, Sequence[float]]) -> list[tuple[str, ...]]:
     ]
 
 
-def _text(rows: list[tuple[str, ...]], others: Mapping[str, float], minutes: float) -> str:
+def _text(rows: list[tuple[str, ...]], others: Mapping[str, float], minutes: float | None) -> str:
     whole = "The whole size of the OPT family" if SCALE == 1 else f"A fraction of {SCALE:g} of the OPT family's neurons"
     caveat = (
         "" if SCALE == 1 else "\nThe goals of times are the whole size's: a fraction that meets one does not prove it."
     )
+    built = "before" if minutes is None else f"in {minutes:.0f} minutes"
     unit = others["the postings"]
     compared: list[tuple[str, ...]] = [
         (name, f"{1000 * seconds:.1f}", f"{seconds / unit:.0f}") for name, seconds in others.items()
@@ -273,8 +284,8 @@ def _text(rows: list[tuple[str, ...]], others: Mapping[str, float], minutes: flo
     return f"""## Scale
 
 {whole}, {len(SHAPES)} models from 125m to 66b:
-{_n_neurons():,} made-up neurons, {100 * _n_neurons():,} postings, and every table of the default jobs, built in
-{minutes:.0f} minutes. Questions are asked in this process of a file that is open: {ROUNDS} words, 50 neurons' pages,
+{_n_neurons():,} made-up neurons, {100 * _n_neurons():,} postings, and every table of the default jobs, built
+{built}. Questions are asked in this process of a file that is open: {ROUNDS} words, 50 neurons' pages,
 {FEW} neurons to compare. Goals are the 95th percentile's; those of gigabytes are scaled.{caveat}
 
 {table(("what", "figure or median", "p95", "goal"), rows)}
