@@ -8,6 +8,9 @@ TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
+# The tests start hundreds of processes: what one of them compiles the others read.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-long test-browser test-crash test-spark check format bench docs clean
 
 demo: $(INSTALLED)

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,12 @@ def tables_of(view: View) -> set[str]:
 
 WAREHOUSE_OF: Mapping[str, str] = {name: "ngrams" if name in ON_NGRAMS else "events" for name in all_views()}
 
-READ_BY_OTHERS = {name for name in all_views() for view in all_views().values() if name in tables_of(view)}
+
+@cache
+def read_by_others() -> set[str]:
+    """Views that other views read."""
+    return {table for view in all_views().values() for table in tables_of(view)} & set(all_views())
+
 
 QUICK = {
     # Views over thousands of rows: compiling Spark's plans and dividing the work cost more than the work.
@@ -110,7 +116,7 @@ def in_spark(spark: Any, folder: Path) -> dict[str, tuple[list[str], Rows]]:  # 
             frame = spark.table(name)
             if WAREHOUSE_OF[name] == warehouse:
                 found[name] = (frame.columns, [tuple(row) for row in frame.collect()])
-            if name in READ_BY_OTHERS:
+            if name in read_by_others():
                 # Planning a view down to the tables takes longer than asking it: those above read what this one found.
                 frame.write.saveAsTable(f"found.{warehouse}_{name}")
                 spark.sql(f"create or replace view {name} as select * from found.{warehouse}_{name}")
