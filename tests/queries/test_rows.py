@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.rows import TABLES, rows_of
+from queries.rows import TABLES, at_rows, facts_of, first_rows, rows_of
 from tests.support import warehouse as made
 
 EVERY = [neuron for model_id in range(len(made.MODELS)) for neuron in made.neurons_of(model_id)]
@@ -28,6 +28,25 @@ def test_rows_are_those_of_the_neurons(tmp_path: Path, shuffled: bool) -> None:
         rows = rows_of(connection, asked)
         for table in TABLES:
             assert neurons_at(connection, table, rows[table]) == sorted(asked)
+        check_what_is_read(connection, asked)
+
+
+def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[int, int, int]]) -> None:
+    """Rows read by their numbers are those of the neurons, wherever they lie."""
+    firsts = first_rows(connection, {model_id: plan.d_ffn for model_id, plan in enumerate(made.MODELS)})
+    read = at_rows(connection, "facts_at_rows", "neuron_facts", asked, firsts)
+    assert sorted(read) == sorted(asked)
+    for neuron, row in read.items():
+        query = "select n_active, n_positions from store.neuron_facts where (model_id, layer, neuron) = (?, ?, ?)"
+        assert connection.execute(query, neuron).fetchall() == [(row["n_active"], row["n_positions"])]
+    lists = at_rows(connection, "suppressed_at_rows", "projections", asked, firsts)
+    for row in made.hand_made().rows["projections"]:
+        neuron = (row["model_id"], row["layer"], row["neuron"])
+        if neuron in asked:
+            assert lists[neuron]["token_ids"] == row["bottom_token_ids"][:10]
+    for neuron in asked:
+        facts = facts_of(connection, neuron)
+        assert (facts["address"], facts["layer"], facts["neuron"]) == (made.address(neuron), *neuron[1:])
 
 
 def test_a_table_without_the_model_has_no_rows_of_it(tmp_path: Path) -> None:
