@@ -86,11 +86,15 @@ The first sight is from starting the server to the page's heading in Chromium.
 
 def build(path: Path) -> None:
     """Write the warehouse."""
-    script = Path(__file__).with_name("large_warehouse.sql").read_text("utf-8")
+    scripts = [
+        Path(__file__).with_name(f"large_{part}.sql").read_text("utf-8") for part in ("warehouse", "predictions")
+    ]
     with Warehouse(path, views=views).transaction() as connection:
         _run(connection, TEXT, {"n": VOCABULARY})
         for model, (layers, d_ffn) in enumerate(SHAPES):
-            _run(connection, script, {"model": model, "layers": layers, "d_ffn": d_ffn, "vocabulary": VOCABULARY})
+            shape = {"model": model, "layers": layers, "d_ffn": d_ffn, "vocabulary": VOCABULARY}
+            for script in scripts:
+                _run(connection, script, shape)
             rebuild_facts(connection, model)
 
 
@@ -127,6 +131,9 @@ def _asked(name: str, turn: int) -> dict[str, str]:
         "layer": {**place, "layer": str(turn % layers)},
         "model": place,
         "position": place,
+        "events": {"word": f"token{4 + turn}"},
+        "shortcuts": place,
+        "annotate": {**place, "annotator": "carl", "part": "results"},
         "clusters": {**place, "cluster": str(turn)},
         "sql": {"query": f"from neurons where layer = {turn % layers} limit 100"},
     }.get(name, {})

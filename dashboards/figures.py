@@ -99,6 +99,7 @@ def show_figure(
     drawing = draw(theme())
     chart = drawing if own_legend else without_legend(drawing)
     chart.padding = _PADDING
+    _leave_unchecked(chart)
     key = f"chart-{data.name}-{title}"
     height = height_of(chart)
     selected: Mapping[str, Any] = {}
@@ -110,6 +111,14 @@ def show_figure(
     st.caption(plain(caption))
     show_source(data, partial(_on_paper, title, draw))
     return selected
+
+
+def _leave_unchecked(chart: Drawing) -> None:
+    """Have Streamlit take the chart as it is: to hold it against altair's schema takes a third of a page's time.
+
+    Tests and downloads do hold it against the schema. Altair takes attributes for parts of the drawing, hence the way.
+    """
+    object.__setattr__(chart, "to_dict", partial(chart.to_dict, validate=False))
 
 
 def height_of(drawing: Drawing) -> int | Literal["content"]:

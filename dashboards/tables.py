@@ -1,7 +1,7 @@
 """How frames look on a page: as tables that one reads and sorts, or that lead to neurons."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 import streamlit as st
@@ -13,12 +13,19 @@ from dashboards.columns import columns, in_percent, shares
 _MOST_ROWS_WHOLE = 15
 """A longer table scrolls."""
 
+_ROW, _EDGES = 31, 3
+"""Pixels of a row, of the names above as well, at the size of letters that the server asks for."""
+
 
 def show_table(frame: pl.DataFrame, *, key: str) -> None:
     """Draw a table that one reads and sorts."""
-    height: Literal["auto", "content"] = "content" if frame.height <= _MOST_ROWS_WHOLE else "auto"
     st.dataframe(
-        with_percents(frame), column_config=columns(), hide_index=True, key=key, height=height, placeholder=MISSING
+        with_percents(frame),
+        column_config=columns(),
+        hide_index=True,
+        key=key,
+        height=whole_height(frame) or "auto",
+        placeholder=MISSING,
     )
 
 
@@ -39,7 +46,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         key=key,
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
-        height="content" if neurons.height <= _MOST_ROWS_WHOLE else height,
+        height=whole_height(neurons) or height,
     )
     st.caption("Click a row to open its neuron, the name of a column to sort by it.")
     place = chosen_row(picked.selection)
@@ -47,6 +54,11 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
     if place is not None and place < neurons.height:
         address = neurons.get_column("address")[place]
         st.switch_page("views/neuron.py", query_params={"neuron": address})
+
+
+def whole_height(frame: pl.DataFrame) -> int | None:
+    """Pixels of the whole table, which the page keeps free before it is drawn; None for one that scrolls."""
+    return _ROW * (frame.height + 1) + _EDGES if frame.height <= _MOST_ROWS_WHOLE else None
 
 
 def chosen_row(selection: Mapping[str, Any]) -> int | None:

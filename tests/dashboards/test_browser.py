@@ -87,6 +87,8 @@ def test_every_page_opens_by_its_address(browser: Browser, base: str, name: str,
         for width in (1440, 800):
             looking.page.set_viewport_size({"width": width, "height": 1000})
             looking.shoot(f"{name}-{'dark' if dark else 'light'}-{width}")
+            # No table hides rows of its own: what is kept free for it is as high as it is.
+            assert looking.hidden_rows() == []
             # Nothing is wider than the window.
             assert looking.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 

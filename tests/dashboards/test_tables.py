@@ -41,3 +41,10 @@ def test_kinds_are_seen_on_their_background(theme: str) -> None:
         low, high = sorted((luminance(colour), BACKGROUNDS[theme]))
         # Pale where weak, so that full ones need more than the 3 of WCAG 2.1 on black; yellow on white is what it is.
         assert (high + 0.05) / (low + 0.05) > (5 if theme == "dark" else 2)
+
+
+def test_short_tables_are_as_high_as_their_rows_and_long_ones_scroll() -> None:
+    rows = pl.DataFrame({"n_dead": range(15)})
+    assert tables.whole_height(rows) == 16 * 31 + 3
+    assert tables.whole_height(rows.head(0)) == 31 + 3
+    assert tables.whole_height(pl.concat([rows, rows.head(1)])) is None

@@ -25,6 +25,13 @@ PATIENCE_MS = 120_000
 the first page of a server, which imports all that pages need."""
 
 _STARTING_SECONDS = 120
+
+_SHORT_TABLE = 16
+"""Rows, with the names of the columns, of a table that is drawn whole."""
+
+_EDGE = 2
+"""Pixels."""
+
 _SETTLE_MS = 700
 """Streamlit says that a run has ended before its tables listen to clicks."""
 
@@ -126,6 +133,18 @@ class Visitor:
     def charts(self) -> Locator:
         """The charts of the page."""
         return self.page.locator("[data-testid=stVegaLiteChart]")
+
+    def hidden_rows(self) -> list[str]:
+        """Short tables that scroll all the same, or that stand in more room than they take."""
+        found = self.page.evaluate("""
+            () => [...document.querySelectorAll("[data-testid=stDataFrame]")].map(table => {
+              const [drawn, whole] = [".dvn-scroller", ".dvn-scroll-inner"].map(name => table.querySelector(name));
+              const rows = Number(table.querySelector("table")?.getAttribute("aria-rowcount"));
+              return [rows, drawn?.clientHeight ?? 0, whole?.scrollHeight ?? 0];
+            })
+        """)
+        short = [one for one in found if 0 < one[0] <= _SHORT_TABLE]
+        return [f"{rows} rows: {seen} of {whole}" for rows, seen, whole in short if abs(seen - whole) > _EDGE]
 
     def download(self, label: str, number: int = 0) -> Download:
         """Press a download button and wait for the file."""
