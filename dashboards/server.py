@@ -34,7 +34,7 @@ async def _front_page(_: Request) -> HTMLResponse:
 
 @cache
 def _import_ahead() -> Thread:
-    """Import what pages need while the first browser still fetches what they are drawn with: half a second less."""
+    """Import what pages need while the first browser still loads: a quarter of a second less."""
     thread = Thread(target=lambda: [import_module(name) for name in _LIBRARIES], name="imports", daemon=True)
     thread.start()
     return thread
