@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import neurothek
-from docs import claims_events, findings_controls
+from docs import claims_events, claims_shortcuts, findings_controls
 from docs.claims import table
 from ingest import minis
 from queries.compare import Comparison
@@ -78,4 +78,7 @@ if __name__ == "__main__":
         page = with_block(page, "update coherence", findings_controls.update_coherence(warehouse))
         page = with_block(page, "norm overlap", findings_controls.norm_overlap(warehouse))
         page = with_block(page, "events", claims_events.table(warehouse))
+        page = with_block(page, "shortcuts", claims_shortcuts.quality(warehouse))
+        page = with_block(page, "exits", claims_shortcuts.saved(warehouse))
+        page = with_block(page, "shortcut claims", claims_shortcuts.table(warehouse))
     PAGE.write_text(page, "utf-8")
