@@ -1,6 +1,5 @@
 """The views in Spark: created from an export's SQL, each has the rows that DuckDB has."""
 
-import math
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -18,6 +17,7 @@ from queries.dialects import exported_views
 from queries.views import View, all_views
 from tests.support import detectors, event_warehouse, shortcut_rows
 from tests.support import warehouse as made
+from tests.support.values import is_same
 
 pytestmark = [
     pytest.mark.spark,
@@ -127,15 +127,6 @@ def in_duckdb(folder: Path, view: str) -> tuple[list[str], Rows]:
     with duckdb.connect(str(folder / f"{WAREHOUSE_OF[view]}.duckdb"), read_only=True) as connection:
         cursor = connection.execute(f"select * from {view}")
         return [column[0] for column in cursor.description or []], cursor.fetchall()
-
-
-def is_same(one: object, other: object) -> bool:
-    """Equal to 1e-9 of the value: sums of doubles in another order differ by less."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return type(one) is type(other) and one == other
 
 
 def keyed(columns: list[str], rows: Rows, key: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
