@@ -23,6 +23,7 @@ from tests.support.detectors import (
     score,
 )
 from tests.support.ngrams import PERCENTAGES, Ngram
+from tests.support.values import is_same
 
 VIEWS = (
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
@@ -84,7 +85,7 @@ def test_attached_under_another_name(connection: duckdb.DuckDBPyConnection, path
     expected = connection.execute(f"select * from {view} {order}").fetchall()
     with duckdb.connect() as other:
         other.execute(f"attach '{path}' as someone_elses (read_only)")
-        assert other.execute(f"select * from someone_elses.main.{view} {order}").fetchall() == expected
+        assert is_same(other.execute(f"select * from someone_elses.main.{view} {order}").fetchall(), expected)
 
 
 def test_token_detectors(connection: duckdb.DuckDBPyConnection) -> None:
