@@ -114,7 +114,7 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
     person.settle()
     person.shoot("flow-2-found")
     person.click_row()
-    expect(person.page.locator("h1").first).to_contain_text("mini-opt-")
+    person.arrive("mini-opt-")
     address = person.title()
     assert f"neuron={address}" in unquote(person.page.url)
     person.shoot("flow-3-neuron")
@@ -135,7 +135,7 @@ def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -
     assert "score=yes" in person.page.url
     person.shoot("flow-10-exact-scores")
     person.click_row()
-    expect(person.page.locator("h1").first).to_contain_text(f"{SMALL}/L")
+    person.arrive(f"{SMALL}/L")
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_a_neighbour_is_followed(person: Visitor) -> None:
     # The last is of counterparts in the other model.
     person.click_row(table=tables.count() - 2)
     expect(person.page.locator("h1").first).not_to_have_text(NEURON)
-    assert person.title().startswith(f"{LARGE}/")
+    person.arrive(f"{LARGE}/")
 
 
 def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
@@ -231,7 +231,7 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     tables = person.page.get_by_test_id("stDataFrame")
     person.shoot("flow-6-counterparts")
     person.click_row(table=tables.count() - 1)
-    expect(person.page.locator("h1").first).to_contain_text(f"{SMALL}/L")
+    person.arrive(f"{SMALL}/L")
     back = person.title()
     assert f"neuron={back}" in unquote(person.page.url)
     person.page.get_by_role("link", name="Search the other models for neurons alike").click()
@@ -240,7 +240,7 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     expect(person.page.get_by_text(f"neurons that share listed tokens with {back}")).to_be_visible()
     person.shoot("flow-7-alike")
     person.click_row()
-    expect(person.page.locator("h1").first).to_contain_text(f"{LARGE}/L")
+    person.arrive(f"{LARGE}/L")
 
 
 def test_a_model_published_meanwhile_is_there_after_a_reload(browser: Browser, demo_like: Path, tmp_path: Path) -> None:

@@ -116,6 +116,11 @@ class Visitor:
         self.page.wait_for_timeout(_SETTLE_MS)
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
 
+    def arrive(self, heading: str) -> None:
+        """Wait for a page with this in its heading; what follows the heading is still the page before's for a while."""
+        expect(self.page.locator("h1").first).to_contain_text(heading)
+        self.settle()
+
     def title(self) -> str:
         """The heading of the page."""
         return self.page.locator("h1").first.inner_text()
