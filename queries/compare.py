@@ -138,18 +138,23 @@ class Comparison:
     def sections(self) -> list[Section]:
         """The headline numbers, what changes with depth, and the kinds of neurons."""
         head = Section("models", self.table(), "\n".join(self.notes))
-        if self.layers.is_empty():
-            return [head]
+        # A masked model has no activity, and yet shortcuts to leave it by.
+        activity = [] if self.layers.is_empty() else self._of_activity()
         return [
             head,
+            *activity,
+            *saturation_sections(self.saturation),
+            *exit_sections(self.early_exits, self.exit_tradeoff),
+        ]
+
+    def _of_activity(self) -> list[Section]:
+        return [
             Section("share of dead neurons by depth", _models_down(self.by_depth("dead_share"))),
             Section(
                 "mean frequency of the neurons that fired, by depth", _models_down(self.by_depth("mean_frequency"))
             ),
             Section("halves of the network", self._in_order(halves(self.layers)), _HALVES),
             *self.typology.sections(),
-            *saturation_sections(self.saturation),
-            *exit_sections(self.early_exits, self.exit_tradeoff),
         ]
 
     def data(self) -> dict[str, Any]:

@@ -51,7 +51,11 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     methods = {name: set(ingests.table(warehouse, name)["method"]) for name in ("shortcut_predictions", "exits")}
     assert methods == {"shortcut_predictions": {"id", "mat"}, "exits": {"id", "mat", "fixed_id", "fixed_mat"}}
     assert check(warehouse) == []
-    assert neurothek.open(warehouse.path).shortcut("tiny-bert", state=1).shape == (32, 32)
+    door = neurothek.open(warehouse.path)
+    assert door.shortcut("tiny-bert", state=1).shape == (32, 32)
+    # Nothing needs activity to be compared that is not made of it.
+    titles = [section.title for section in door.compare().sections()]
+    assert titles == ["models", "layers saved at 95% precision by shortcuts"]
 
 
 @pytest.mark.parametrize(
