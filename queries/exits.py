@@ -64,7 +64,9 @@ _RULES_REMARK = (
     "+-: standard deviation over seeds; saved: mean layers not run; right: that of the correct examples;\n"
     "early: share left before the last layer; correct: share of those"
 )
-_SAVED_REMARK = "mean layers not run where 95% of the exits say what the model says; -: the curve never rises through it"
+_SAVED_REMARK = (
+    "mean layers not run where 95% of the exits say what the model says; -: the curve never rises through it"
+)
 
 
 def early_exits(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
