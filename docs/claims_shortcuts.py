@@ -89,7 +89,7 @@ def saved(warehouse: Neurothek) -> str:
     for model in rows.get_column("model").unique(maintain_order=True).to_list():
         own = {row["method"]: row for row in rows.filter(model=model).to_dicts()}
         found = [own[method]["layers_saved_at_95"] if method in own else None for method in methods]
-        cells = " | ".join("never 95%" if one is None else f"{one:.2f}" for one in found)
+        cells = " | ".join("not through 95%" if one is None else f"{one:.2f}" for one in found)
         any_one = next(iter(own.values()))
         lines.append(f"| {short(model)} | {any_one['n']:,} | {any_one['n_layers']} | {cells} |")
     return "\n".join(lines)

@@ -33,7 +33,7 @@
 --   n_position_sequences: Full-length sequences behind it.
 --   position_kind: oscillatory, both extremes, one extreme, other, not positional, or too few sequences.
 --   position_strength: strong or weak; as position_kind where the neuron is not positional.
---   corpus: The shown corpus; null before any text was measured.
+--   corpus: The shown corpus; null before the activity on a text was measured.
 --   score_mean: Mean raw score over the vocabulary.
 --   score_sd: Standard deviation of the raw scores.
 --   skewness: Skewness of the raw scores.

@@ -17,7 +17,7 @@
 --   n_neurons: n_layers x d_ffn.
 --   training_tokens: Tokens seen in training, where the checkpoint says so.
 --   tokens_per_parameter: Training tokens over all parameters.
---   corpus: The shown corpus; null before any text was measured.
+--   corpus: The shown corpus; null before the activity on a text was measured.
 --   n_tokens_seen: Counted positions of the shown corpus.
 --   comparable: Whether the model was measured as the reference was.
 --   why_not: Why it is not comparable; null where it is.
