@@ -15,7 +15,7 @@ from catalog.check_commands import check, verify
 from catalog.commands import pin, remove, rename
 from catalog.errors import NeurothekError
 from catalog.exchange_commands import export, import_, merge
-from catalog.root_command import Root, escape_what_cannot_be_shown
+from catalog.root_commands import Root, escape_what_cannot_be_shown
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
 from ingest.train_commands import train

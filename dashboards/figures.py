@@ -18,6 +18,7 @@ from dashboards.page import Theme, theme
 from dashboards.pictures import Drawing, drawn
 from dashboards.text import plain
 from queries.corpora import choose_corpora
+from queries.repeats import with_parts
 from queries.sandbox import run_query
 
 Draw = Callable[[Theme], Drawing]
@@ -27,6 +28,12 @@ _PAPER_WIDTH = 640
 _PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 20}
 """Pixels about a chart: Streamlit's own, and at the right room for the half of the last label of an axis."""
 _PARAMETER = re.compile(r"\$(\w+)")
+
+_PARTS = {
+    "layer_neurons_by_corpus": ("neurons_by_corpus", "one layer is asked for"),
+    "model_neurons_by_corpus": ("neurons_by_corpus", "a model is asked for"),
+}
+"""Statements that are most of one file: its name, and the condition of their parts."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,10 @@ def data_on(
 
 @cache
 def statement(name: str) -> str:
-    """Text of `dashboards/statements/NAME.sql`."""
-    return resources.files("dashboards").joinpath("statements", f"{name}.sql").read_text("utf-8").strip()
+    """Text of `dashboards/statements/NAME.sql`, or of those parts of another file that NAME stands for."""
+    file, *parts = _PARTS.get(name, (name,))
+    text = resources.files("dashboards").joinpath("statements", f"{file}.sql").read_text("utf-8")
+    return with_parts(text, parts).strip()
 
 
 def filled(text: str, parameters: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from docs.claims_positions import POSITIONS
 from docs.claims_sparse import SPARSE
-from docs.family import Claim, Minis
+from docs.family import Claim, Minis, claims_table
 from neurothek import Neurothek
 
 
@@ -15,8 +15,6 @@ def claims(warehouse: Neurothek) -> list[Claim]:
 def table(warehouse: Neurothek) -> str:
     """The claims as a table in Markdown, and how many of each verdict there are."""
     judged = claims(warehouse)
-    lines = ["| section | claim | rule | found | verdict |", "|---|---|---|---|---|"]
-    lines += [f"| {one.section} | {one.text} | {one.rule} | {one.numbers} | **{one.verdict}** |" for one in judged]
     words = {
         "holds": "hold",
         "does not hold": "do not hold",
@@ -25,4 +23,4 @@ def table(warehouse: Neurothek) -> str:
     }
     counts = {kind: sum(one.verdict.startswith(kind) for one in judged) for kind in words}
     told = ", ".join(f"{n} {words[kind]}" for kind, n in counts.items() if n)
-    return "\n".join([f"Of {len(judged)} claims: {told}.", "", *lines])
+    return "\n".join([f"Of {len(judged)} claims: {told}.", "", *claims_table(judged)])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from docs.family import Claim, points, said, short
+from docs.family import Claim, claims_table, points, said, short
 from neurothek import Neurothek
 from queries.intervals import Interval, Verdict, all_of, mean, share
 
@@ -79,11 +79,7 @@ class Events:
 
 def table(warehouse: Neurothek) -> str:
     """The claims as a table in Markdown."""
-    events = Events(warehouse)
-    lines = ["| section | claim | rule | found | verdict |", "|---|---|---|---|---|"]
-    for one in claims(events):
-        lines.append(f"| {one.section} | {one.text} | {one.rule} | {one.numbers} | **{one.verdict}** |")
-    return "\n".join(lines)
+    return "\n".join(claims_table(claims(Events(warehouse))))
 
 
 def claims(events: Events) -> list[Claim]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from docs.family import Claim, said, short
+from docs.family import Claim, claims_table, said, short
 from neurothek import Neurothek
 from queries.intervals import Interval, Verdict, all_of, mean
 
@@ -97,10 +97,7 @@ def saved(warehouse: Neurothek) -> str:
 
 def table(warehouse: Neurothek) -> str:
     """The claims as a table in Markdown."""
-    lines = ["| section | claim | rule | found | verdict |", "|---|---|---|---|---|"]
-    for one in claims(warehouse):
-        lines.append(f"| {one.section} | {one.text} | {one.rule} | {one.numbers} | **{one.verdict}** |")
-    return "\n".join(lines)
+    return "\n".join(claims_table(claims(warehouse)))
 
 
 def claims(warehouse: Neurothek) -> list[Claim]:

@@ -1,6 +1,6 @@
 """The mini-OPT family as claims are asked of it: its neurons, what a claim is, and how numbers are said."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -40,6 +40,14 @@ class Claim:
     rule: str
     numbers: str
     verdict: str
+
+
+def claims_table(claims: Iterable[Claim]) -> list[str]:
+    """The lines of a table in Markdown, a claim a row."""
+    lines = ["| section | claim | rule | found | verdict |", "|---|---|---|---|---|"]
+    return lines + [
+        f"| {one.section} | {one.text} | {one.rule} | {one.numbers} | **{one.verdict}** |" for one in claims
+    ]
 
 
 class Minis:

@@ -1,6 +1,11 @@
--- Some neurons of one model, always the same ones, as they fire on one of the corpora that it was measured on.
+-- Neurons as they fire on one of the corpora that their model was measured on: all of one layer, or always the same few.
 with chosen as (
+    /* where one layer is asked for */
+    select * from neurons where model = $model and layer = $layer
+    /* end of one layer is asked for */
+    /* where a model is asked for */
     select * from neurons where model = $model order by hash(layer, neuron) limit $n
+    /* end of a model is asked for */
 ),
 named as (
     select models.model_id, tokenizers.bos_token_id is not null as has_bos
@@ -28,6 +33,9 @@ firsts as (
     inner join named on named.model_id = activity.model_id
     inner join domains on domains.domain = activity.domain
     where activity.corpus_id = $corpus_id
+    /* where one layer is asked for */
+        and activity.layer = $layer
+    /* end of one layer is asked for */
     group by activity.layer, activity.neuron
 ),
 counts as (
@@ -73,4 +81,9 @@ left join neurons_by_corpus as activity
     and activity.corpus_id = $corpus_id
 left join firsts on firsts.layer = chosen.layer and firsts.neuron = chosen.neuron
 left join frequent on frequent.layer = chosen.layer and frequent.neuron = chosen.neuron
+/* where one layer is asked for */
+order by chosen.neuron
+/* end of one layer is asked for */
+/* where a model is asked for */
 order by hash(chosen.layer, chosen.neuron)
+/* end of a model is asked for */
