@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ingest import agglomeration, corpora
+from ingest import agglomeration, corpora, trigger_scores
 from ingest.corpora import Corpus
 from ingest.families.shapes import Shape
 from ingest.scoring import workspace_bytes
@@ -134,7 +134,7 @@ def _ngrams(shape: Shape, extent: Extent) -> Footprint:
     numbering = extent.n_tokens * 64
     unembedding = shape.vocab_size * shape.d_model * 4
     bits = shape.d_ffn * extent.n_tokens // 8
-    scores = shape.vocab_size * 256 * 4 * 2 + shape.d_ffn * shape.d_model * 4 * 2
+    scores = shape.vocab_size * min(trigger_scores.BLOCK, shape.d_ffn) * 4 + shape.d_ffn * shape.d_model * 4 * 2
     counting = extent.n_tokens * 80 * _threads() + 3 * min(bits, READ_BYTES)
     triggers = shape.d_ffn * 8_000
     return Footprint(

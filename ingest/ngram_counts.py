@@ -35,28 +35,28 @@ class NgramCounts:
         bits: uint8 [n_counted], bit i of a byte: neuron i was active at that counted position.
         wide: int64 [n_wide 8], counts of the n-grams that occur more than 255 times.
         narrow: uint8 [n_repeated - n_wide, 8], counts of the other repeated n-grams.
-        n_single: int64 [8], activations on n-grams that occur once.
+        n_active: int64 [8], activations on all n-grams.
     """
 
     index: NgramIndex
     bits: np.ndarray
     wide: np.ndarray
     narrow: np.ndarray
-    n_single: np.ndarray
+    n_active: np.ndarray
 
     @classmethod
-    def of(cls, index: NgramIndex, bits: np.ndarray) -> "NgramCounts":
-        """Count the bits uint8 [n_counted] of eight neurons."""
-        single = _totals(bits[index.single_positions])
+    def of(cls, index: NgramIndex, bits: np.ndarray, totals: np.ndarray) -> "NgramCounts":
+        """Count the bits uint8 [n_counted] of eight neurons, of whose bytes int64 [8] `totals` have each bit."""
+        n_active = totals - active_totals(bits[index.without])
         if not index.n_repeated:
             empty = np.zeros((0, LANES))
-            return cls(index, bits, empty.astype(np.int64), empty.astype(np.uint8), single)
-        words = _SPREAD[bits[index.repeated_positions]]
+            return cls(index, bits, empty.astype(np.int64), empty.astype(np.uint8), n_active)
+        words = _SPREAD.take(bits[index.repeated_positions])
         pieces = np.add.reduceat(words, index.piece_starts).view(np.uint8).reshape(-1, LANES)
         wide = np.zeros((0, LANES), dtype=np.int64)
         if index.n_wide:
             wide = np.add.reduceat(pieces[: index.n_wide_pieces], index.wide_starts, axis=0, dtype=np.int64)
-        return cls(index, bits, wide, pieces[index.n_wide_pieces :], single)
+        return cls(index, bits, wide, pieces[index.n_wide_pieces :], n_active)
 
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """(int64 [values 8], int64 [values 8]) counts above 0, falling, and how many n-grams have each."""
@@ -64,10 +64,27 @@ class NgramCounts:
         histogram = narrow.reshape(LANES, PIECE + 1).T
         is_small = self.wide <= PIECE
         histogram = histogram + _histogram(np.where(is_small, self.wide, 0))
-        histogram[1] += self.n_single
+        # What is left of the activations are those on n-grams that occur once.
+        histogram[1] += self.n_active - np.arange(PIECE + 1) @ histogram - np.where(is_small, 0, self.wide).sum(axis=0)
         large = -np.sort(-np.where(is_small, 0, self.wide), axis=0)
         small = np.broadcast_to(np.arange(PIECE, 0, -1)[:, None], (PIECE, LANES))
         return np.concatenate([large, small]), np.concatenate([np.minimum(large, 1), histogram[:0:-1]])
+
+    def of_lane(self, lane: int) -> np.ndarray:
+        """int64 [n_repeated], the counts of one neuron."""
+        return np.concatenate([self.wide[:, lane], self.narrow[:, lane].astype(np.int64)])
+
+    def fired_once(self, rows: np.ndarray) -> np.ndarray:
+        """Bool [rows 8], whether each neuron was active exactly once on an n-gram."""
+        index = self.index
+        is_single = rows >= index.n_repeated
+        fired = np.empty((len(rows), LANES), dtype=np.bool_)
+        fired[is_single] = _BITS[self.bits[index.single_positions[rows[is_single] - index.n_repeated]]]
+        is_narrow = (rows >= index.n_wide) & ~is_single
+        fired[is_narrow] = self.narrow[rows[is_narrow] - index.n_wide] == 1
+        is_wide = rows < index.n_wide
+        fired[is_wide] = self.wide[rows[is_wide]] == 1
+        return fired
 
     def row_counts(self, stop: int) -> np.ndarray:
         """int64 [stop 8], the counts of the first `stop` repeated rows."""
@@ -75,7 +92,7 @@ class NgramCounts:
         return np.concatenate([self.wide[:n_wide], self.narrow[: stop - n_wide].astype(np.int64)])
 
 
-def _totals(bits: np.ndarray) -> np.ndarray:
+def active_totals(bits: np.ndarray) -> np.ndarray:
     """int64 [8] how many of the bytes have each bit."""
     whole = len(bits) - len(bits) % LANES
     words = bits[:whole].view(np.uint64)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +10,10 @@ from ingest.corpora import Corpus
 
 PIECE = 255
 """Occurrences that are counted in one byte: n-grams that occur more often are counted in pieces of so many."""
+
+
+FIRST_BY_IDS = 8_192
+"""Among so many n-grams those are looked for that win a tie by their ids; beyond them all are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +30,7 @@ class NgramIndex:
         lexical: int64 [n_distinct], its place when n-grams are sorted by ids.
         positions: int64 [n_positions], where n-grams end: those of row 0 first, each row's rising.
         starts: int64 [n_distinct], where each row's begin in `positions`.
+        without: int64, counted positions that have no full n-gram: the first of every sequence.
         n_repeated: rows of n-grams that occur at least twice; the rows after them occur once.
         piece_starts: int64, where pieces of at most `PIECE` occurrences of repeated rows begin in `positions`.
         n_wide: rows that take more than one piece: they come first.
@@ -38,11 +44,17 @@ class NgramIndex:
     lexical: np.ndarray
     positions: np.ndarray
     starts: np.ndarray
+    without: np.ndarray
     n_repeated: int
     piece_starts: np.ndarray
     n_wide: int
     wide_starts: np.ndarray
     n_wide_pieces: int
+
+    @cached_property
+    def first_by_ids(self) -> np.ndarray:
+        """int64, rows of the first `FIRST_BY_IDS` n-grams when n-grams are sorted by ids."""
+        return np.argsort(self.lexical)[:FIRST_BY_IDS]
 
     @property
     def n_positions(self) -> int:
@@ -88,10 +100,10 @@ def number_ngrams(corpus: Corpus, *, longest: int) -> Iterator[NgramIndex]:
             keys = numbers[ends - 1] * len(distinct) + unigrams[ends]
             numbers = np.full(len(tokens), -1, dtype=np.int64)
             numbers[ends] = np.unique(keys, return_inverse=True)[1]
-        yield _index(n, tokens, ends, numbers[ends])
+        yield _index(n, tokens, ends, numbers[ends], without=np.flatnonzero(place < n - 1))
 
 
-def _index(n: int, tokens: np.ndarray, ends: np.ndarray, numbers: np.ndarray) -> NgramIndex:
+def _index(n: int, tokens: np.ndarray, ends: np.ndarray, numbers: np.ndarray, *, without: np.ndarray) -> NgramIndex:
     counts = np.bincount(numbers)
     lexical = np.argsort(-counts, kind="stable")
     rows = np.empty_like(lexical)
@@ -110,6 +122,7 @@ def _index(n: int, tokens: np.ndarray, ends: np.ndarray, numbers: np.ndarray) ->
         lexical=lexical,
         positions=ends[np.argsort(rows[numbers], kind="stable")],
         starts=starts,
+        without=without,
         n_repeated=n_repeated,
         piece_starts=np.repeat(starts[:n_repeated], n_pieces) + PIECE * within,
         n_wide=n_wide,

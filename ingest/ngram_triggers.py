@@ -64,12 +64,12 @@ def _brief(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tu
     index = counts.index
     guess = counts.row_counts(min(_HEAD, index.n_repeated))[:, lanes]
     if len(guess) < kept or not len(lanes):
-        return {int(lane): _cut(_ranked(counts, int(lane)), kept) for lane in lanes}
+        return _rarely(counts, lanes, kept=kept)
     # No n-gram of the list is below the kept-th of the guess; where that is 1 or 0, n-grams that occur once compete.
     floors = np.partition(guess, len(guess) - kept, axis=0)[len(guess) - kept]
     rare = lanes[floors < 2]
     lanes, floors = lanes[floors >= 2], floors[floors >= 2]
-    found = {int(lane): _cut(_ranked(counts, int(lane)), kept) for lane in rare}
+    found = _rarely(counts, rare, kept=kept) if len(rare) else {}
     if not len(lanes):
         return found
     stop = int(np.searchsorted(-index.occurrences[: index.n_repeated], -floors.min(), side="right"))
@@ -99,10 +99,33 @@ def _could_detect(counts: NgramCounts, rows: np.ndarray, values: np.ndarray) -> 
     return could_detect
 
 
+def _rarely(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Lane -> (rows, counts) of its `kept` most frequent n-grams, where a neuron fires on many of them only once."""
+    index = counts.index
+    near = index.first_by_ids
+    fired = counts.fired_once(near)
+    found = {}
+    for lane in lanes.tolist():
+        often = np.flatnonzero(counts.narrow[:, lane] > 1) + index.n_wide
+        values = counts.narrow[often - index.n_wide, lane]
+        if index.n_wide:
+            wide = np.flatnonzero(counts.wide[:, lane] > 1)
+            often, values = np.concatenate([wide, often]), np.concatenate([counts.wide[wide, lane], values])
+        order = np.lexsort((index.lexical[often], -values.astype(np.int64)))[:kept]
+        # The others are all as frequent: those of the smallest ids come first.
+        once = near[fired[:, lane]][: kept - len(order)]
+        if len(order) + len(once) < kept and len(near) < len(index.occurrences):
+            found[lane] = _cut(_ranked(counts, lane), kept)
+        else:
+            ones = np.ones(len(once), dtype=np.int64)
+            found[lane] = np.concatenate([often[order], once]), np.concatenate([values[order], ones])
+    return found
+
+
 def _ranked(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
     """(rows, counts) of every n-gram on which one neuron was active."""
     index = counts.index
-    repeated = np.concatenate([counts.wide[:, lane], counts.narrow[:, lane].astype(np.int64)])
+    repeated = counts.of_lane(lane)
     some = np.flatnonzero(repeated)
     once = np.flatnonzero(counts.bits[index.single_positions] >> lane & 1)
     rows = np.concatenate([some, once + index.n_repeated])

@@ -126,16 +126,20 @@ def _runs(counts: Int[np.ndarray, "profiles positions"], n: int, *, shortest: in
     rare = counts if sort == "off" else n - counts
     bound = OFF if sort == "off" else 1 - ON
     n_positions = counts.shape[1]
-    is_beyond = np.zeros((len(counts), n_positions + 2), dtype=np.int8)
-    is_beyond[:, 1:-1] = rare * bound.denominator <= n * bound.numerator
-    steps = np.diff(is_beyond, axis=1)
-    profile, start = np.nonzero(steps == 1)
-    end = np.nonzero(steps == -1)[1]
-    sums = np.zeros((len(counts), n_positions + 1), dtype=np.int64)
-    np.cumsum(rare, axis=1, out=sums[:, 1:])
-    length, found = end - start, sums[profile, end] - sums[profile, start]
+    is_beyond = np.zeros((len(counts), n_positions + 2), dtype=np.bool_)
+    # A whole number is at most the bound's share of n where it is at most what is whole of that.
+    np.less_equal(rare, n * bound.numerator // bound.denominator, out=is_beyond[:, 1:-1])
+    # Ends of stretches come in pairs, row by row: where one begins and the place after its last position.
+    profile, place = np.nonzero(is_beyond[:, 1:] != is_beyond[:, :-1])
+    profile, start, end = profile[::2], place[::2], place[1::2]
+    is_long = end - start >= shortest
+    profile, start, length = profile[is_long], start[is_long], (end - start)[is_long]
+    some, row = np.unique(profile, return_inverse=True)
+    sums = np.zeros((len(some), n_positions + 1), dtype=np.int64)
+    np.cumsum(rare[some], axis=1, out=sums[:, 1:])
+    found = sums[row, start + length] - sums[row, start]
     # found / (length n) <= total / (n_positions n) / 2, which is q <= f / 2 or 1 - q <= (1 - f) / 2.
-    kept = (length >= shortest) & (2 * found * n_positions <= sums[profile, -1] * length)
+    kept = 2 * found * n_positions <= sums[row, -1] * length
     cells, found = length[kept] * n, found[kept]
     active = found if sort == "off" else cells - found
     return _Runs(profile[kept], start[kept], active / cells)
@@ -160,8 +164,12 @@ def _extreme(runs: _Runs, n_profiles: int, take: np.ufunc) -> Float[np.ndarray, 
 def _roughness(counts: Int[np.ndarray, "profiles positions"], n: int) -> Float[np.ndarray, " profiles"]:
     if n < 2 or counts.shape[1] < 3:
         return np.full(len(counts), np.nan)
-    frequency = counts / n
-    bend = frequency[:, 1:-1] - (frequency[:, :-2] + frequency[:, 2:]) / 2
-    noise = 1.5 * (frequency * (1 - frequency)).mean(axis=1) / (n - 1)
-    roughness: np.ndarray = np.sqrt(np.maximum(0, (bend**2).mean(axis=1) - noise))
+    # Whole numbers up to the last division: twice the bends of the counts, and the sums of squares.
+    bends = 2 * counts[:, 1:-1]
+    bends -= counts[:, :-2]
+    bends -= counts[:, 2:]
+    bent, squares = (np.einsum("ij,ij->i", array, array) for array in (bends, counts))
+    variance = (n * counts.sum(axis=1) - squares) / (n * n * counts.shape[1])
+    noise = 1.5 * variance / (n - 1)
+    roughness: np.ndarray = np.sqrt(np.maximum(0, bent / (4 * n * n * bends.shape[1]) - noise))
     return roughness

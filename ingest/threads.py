@@ -22,6 +22,9 @@ def share(items: Iterable[Item], work: Callable[[Iterator[Item]], None], *, work
         Whatever `work` raises first; no new item is handed out after that.
     """
     queue = _Queue(items)
+    if workers == 1:
+        work(queue)
+        return
     with _threads_per_operation(max(1, torch.get_num_threads() // workers)), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(work, queue) for _ in range(workers)]
         try:

@@ -18,7 +18,7 @@ from ingest.architectures import Shape, Transformer
 from ingest.corpora import Corpus
 from ingest.footprints import READ_BYTES
 from ingest.jobs.protocols import Partials
-from ingest.ngram_counts import COVERAGE, LANES, Coverage, NgramCounts
+from ingest.ngram_counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
 from ingest.ngram_index import NgramIndex, number_ngrams
 from ingest.ngram_triggers import Triggers
 from ingest.observers.ngrams import NgramsObserver
@@ -112,9 +112,9 @@ class _Opened:
 
     def _count_column(self, parts: Sequence[bytes]) -> Counted:
         bits = np.frombuffer(b"".join(parts), dtype=np.uint8)
-        counted = []
+        counted, totals = [], active_totals(bits)
         for index in self.indexes:
-            counts = NgramCounts.of(index, bits)
+            counts = NgramCounts.of(index, bits, totals)
             coverage = Coverage.of(*counts.spectrum())
             counted.append((coverage, Triggers.of(counts, coverage)))
         return counted

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
-from ingest.activation import ActivationRule
+from ingest.activation import ActivationRule, exceeds
 from ingest.observers.sequences import CountedSequences
 
 ABOVE = (0.1, 0.5, 1.0, 2.0)
@@ -15,11 +16,12 @@ ABOVE = (0.1, 0.5, 1.0, 2.0)
 ACTIVE, BOS_ACTIVE, BOS, SUM, ABS, SQUARES, FIRST_ABOVE = range(7)
 """Rows of `Tally.totals`; those from `FIRST_ABOVE` on belong to the thresholds."""
 
-# A block of rows is read a dozen times: with the copies made of it, it must stay in a core's second-level cache. Its
-# sums of at most 256 float32 numbers have a relative error of at most 256 * 2^-24 = 2e-5 of sum |m|, and typically a
-# hundredth of that; blocks are added up in float64.
-_BLOCK_BYTES = 512 << 10
-_MAX_BLOCK_ROWS = 256
+# A block of rows is read a dozen times: with the copies made of it, it should stay in a core's second-level cache.
+_BLOCK_BYTES = 1536 << 10
+
+# So many rows are added up before they are added to the totals: they can be counted in bytes, and a sum of 255 float32
+# numbers has a relative error of at most 255 * 2^-24 = 2e-5 of sum |m|, and typically a hundredth of that.
+_ROWS_AT_ONCE = 255
 
 
 @dataclass(eq=False)
@@ -84,56 +86,116 @@ class Tallier:
             values = counted.bos.float()
             decisive = values if counted.bos_gates is None else counted.bos_gates.float()
             tally.totals[BOS] += values.sum(0, dtype=torch.float64)
-            tally.totals[BOS_ACTIVE] += self.rule.mark_(torch.empty_like(values), decisive).sum(0)
+            tally.totals[BOS_ACTIVE] += self.rule.active(decisive).sum(0)
         # One sequence stays where it is; several, which are small, are copied to lie without gaps.
         coefficients = counted.coefficients.reshape(-1, d_ffn)
         gates = None if counted.gates is None else counted.gates.reshape(-1, d_ffn)
-        rows = min(_MAX_BLOCK_ROWS, max(8, _BLOCK_BYTES // (4 * d_ffn)))
-        scratch = torch.empty(min(rows, len(coefficients)), d_ffn, device=coefficients.device)
+        rows = min(_ROWS_AT_ONCE, max(8, _BLOCK_BYTES // (4 * d_ffn)), len(coefficients))
+        work = _Work.of(rows, d_ffn, silent=~ignored)
         for start in range(0, len(coefficients), rows):
+            if work.n_rows + rows > _ROWS_AT_ONCE:
+                work.add_to(tally)
             block = coefficients[start : start + rows].float()
-            decisive = block if gates is None else gates[start : start + rows].float()
-            self._add(tally, block, decisive, scratch[: len(block)], ignored)
+            self._add(tally, block, block if gates is None else gates[start : start + rows].float(), work)
+        work.add_to(tally)
+        if self.is_non_negative:
+            tally.totals[ABS] = tally.totals[SUM]
         return tally
 
     def _add(
-        self,
-        tally: Tally,
-        block: Float[Tensor, "rows d_ffn"],
-        decisive: Float[Tensor, "rows d_ffn"],
-        scratch: Float[Tensor, "rows d_ffn"],
-        ignored: Bool[Tensor, " d_ffn"],
+        self, tally: Tally, block: Float[Tensor, "rows d_ffn"], decisive: Float[Tensor, "rows d_ffn"], work: "_Work"
     ) -> None:
-        ones = torch.ones(len(block), device=block.device)
-        self._add_active(tally, self.rule.mark_(scratch, decisive), ones, ignored)
-        # A product with ones adds up rows four times faster than a sum over them, and a comparison written to floats
-        # is four times faster than one written to booleans (torch 2.13, AVX-512).
-        tally.totals[SUM] += ones @ block
-        tally.totals[SQUARES] += ones @ torch.mul(block, block, out=scratch)
-        magnitudes = block if self.is_non_negative else block.abs()
-        tally.totals[ABS] += ones @ magnitudes
+        marks = work.marks[: len(block)]
+        work.count(ACTIVE, self.rule.active(decisive, out=marks))
+        work.note_first(tally, marks)
+        work.add_up(SUM, block)
+        work.add_up(SQUARES, torch.mul(block, block, out=work.scratch[: len(block)]))
         highest, lowest = block.amax(0), block.amin(0)
-        tally.maximum = torch.maximum(tally.maximum, highest)
-        tally.minimum = torch.minimum(tally.minimum, lowest)
-        largest = float(torch.maximum(highest, -lowest).max())
-        for number, threshold in enumerate(ABOVE):
-            if largest > threshold:
-                tally.totals[FIRST_ABOVE + number] += ones @ torch.gt(magnitudes, threshold, out=scratch)
+        torch.maximum(tally.maximum, highest, out=tally.maximum)
+        torch.minimum(tally.minimum, lowest, out=tally.minimum)
+        magnitudes = block if self.is_non_negative else block.abs()
+        if not self.is_non_negative:
+            work.add_up(ABS, magnitudes)
+        if work.largest <= ABOVE[-1]:
+            work.largest = max(work.largest, float(highest.max()), -float(lowest.min()))
+        for number, threshold in enumerate(ABOVE, FIRST_ABOVE):
+            if threshold < work.largest:
+                work.count(number, exceeds(magnitudes, threshold, out=marks))
         tally.n_positions += len(block)
+        work.n_rows += len(block)
 
-    @staticmethod
-    def _add_active(
-        tally: Tally,
-        marks: Float[Tensor, "rows d_ffn"],
-        ones: Float[Tensor, " rows"],
-        ignored: Bool[Tensor, " d_ffn"],
-    ) -> None:
-        """Count the active rows, and note the first one of neurons that were silent so far; changes `marks`."""
-        counts = ones @ marks
-        tally.totals[ACTIVE] += counts
-        began = (counts > 0) & (tally.first_active < 0) & ~ignored
+
+@dataclass(eq=False)
+class _Work:
+    """Memory that the blocks of one stretch use one after the other: a few large operations, not many small ones.
+
+    Threads that count beside one another wait for the interpreter between any two operations.
+
+    Attributes:
+        scratch: takes a copy of a block.
+        marks: takes what is said of each value of a block.
+        ones: as many as a block has rows.
+        sums: of the rows since `add_to`, as in `Tally.totals`.
+        counts: the same, for what is counted.
+        silent: neurons whose first activation is still looked for.
+        is_any_silent: whether there is one.
+        n_rows: how many rows were added up since `add_to`.
+        largest: the largest |m| so far; no longer followed once it is above every threshold.
+    """
+
+    scratch: Float[Tensor, "rows d_ffn"]
+    marks: Bool[Tensor, "rows d_ffn"]
+    ones: Float[Tensor, " rows"]
+    sums: Float[Tensor, "numbers d_ffn"]
+    counts: UInt8[Tensor, "numbers d_ffn"]
+    silent: Bool[Tensor, " d_ffn"]
+    is_any_silent: bool
+    n_rows: int = 0
+    largest: float = 0.0
+
+    @classmethod
+    def of(cls, rows: int, d_ffn: int, *, silent: Bool[Tensor, " d_ffn"]) -> "_Work":
+        """Memory for blocks of so many rows."""
+        device, shape = silent.device, (FIRST_ABOVE + len(ABOVE), d_ffn)
+        return cls(
+            scratch=torch.empty(rows, d_ffn, device=device),
+            marks=torch.empty(rows, d_ffn, dtype=torch.bool, device=device),
+            ones=torch.ones(rows, device=device),
+            sums=torch.zeros(shape, device=device),
+            counts=torch.zeros(shape, dtype=torch.uint8, device=device),
+            silent=silent,
+            is_any_silent=bool(silent.any()),
+        )
+
+    def add_up(self, number: int, values: Float[Tensor, "rows d_ffn"]) -> None:
+        """Add the sums of the columns: a product with ones is faster than a sum (torch 2.13, AVX-512)."""
+        self.sums[number].addmv_(values.T, self.ones[: len(values)])
+
+    def count(self, number: int, marks: Bool[Tensor, "rows d_ffn"]) -> None:
+        """Add how many rows are marked, by column."""
+        if marks.device.type == "cpu":
+            array = self.counts[number].numpy()
+            np.add(array, np.add.reduce(marks.numpy().view(np.uint8), axis=0, dtype=np.uint8), out=array)
+        else:
+            self.counts[number] += marks.sum(0, dtype=torch.uint8)
+
+    def note_first(self, tally: Tally, active: Bool[Tensor, "rows d_ffn"]) -> None:
+        """Note the first active row of neurons that were silent so far."""
+        if not self.is_any_silent:
+            return
+        began = self.counts[ACTIVE].bool().logical_and_(self.silent)
         if bool(began.any()):
             # Rows are numbered backwards from n to 1, so that the largest number is the first active row.
-            numbers = torch.arange(len(marks), 0, -1, device=marks.device)
-            first = len(marks) - marks.mul_(numbers[:, None]).amax(0).long()
+            numbers = torch.arange(len(active), 0, -1, dtype=torch.uint8, device=active.device)
+            first = len(active) - (active * numbers[:, None]).amax(0).long()
             tally.first_active = torch.where(began, first + tally.n_positions, tally.first_active)
+            self.silent = self.silent & ~began
+            self.is_any_silent = bool(self.silent.any())
+
+    def add_to(self, tally: Tally) -> None:
+        """Add to the totals what was added up, and begin anew."""
+        tally.totals += self.sums
+        tally.totals += self.counts
+        self.sums.zero_()
+        self.counts.zero_()
+        self.n_rows = 0

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import torch
 
-from ingest import checkpoints, tokenization
+from ingest import checkpoints, ngram_index, tokenization
 from ingest.activation import ActivationRule
 from ingest.architectures import Transformer, open_transformer
 from ingest.batches import batches
@@ -147,6 +147,17 @@ def test_every_row_equals_the_loops(opened: Opened, *, has_bos: bool, seed: int)
     # From dead to always on: few activations tie often, many overflow a byte.
     rates = np.linspace(0, 1, 21) ** 3
     active = random.random((corpus.n_tokens, 21)) < rates
+    check(fold(opened, corpus, torch.from_numpy(active).float()), corpus, active)
+
+
+@pytest.mark.parametrize("near", [0, 1, 20])
+def test_ties_are_broken_by_ids_however_far_one_looks(
+    opened: Opened, near: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ngram_index, "FIRST_BY_IDS", near)
+    corpus = make_corpus(zipf(80, longest=60, seed=2))
+    # Every trigram fires for some of these neurons once or never.
+    active = np.random.default_rng(2).random((corpus.n_tokens, 21)) < np.linspace(0, 0.1, 21)
     check(fold(opened, corpus, torch.from_numpy(active).float()), corpus, active)
 
 
