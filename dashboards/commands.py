@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import socket
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,10 +40,12 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     if is_wide(hosts):
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")
-    command = server_command(port=port, hosts=hosts, browser=not no_browser)
-    environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(ctx.obj.path.absolute())}
-    # The server takes this process's place: whoever stops the command stops the server, and no shell is in between.
-    os.execve(command[0], command, environment)  # noqa: S606
+    os.environ["NEUROTHEK_WAREHOUSE"] = str(ctx.obj.path.absolute())
+    # Here, because no other command waits for it. The server runs in this process, which has loaded half of what the
+    # pages need: a process of its own would start half a second later.
+    from streamlit.web import cli
+
+    cli.main(server_arguments(port=port, hosts=hosts, browser=not no_browser), prog_name="streamlit")
 
 
 def is_wide(hosts: Sequence[str]) -> bool:
@@ -52,8 +53,8 @@ def is_wide(hosts: Sequence[str]) -> bool:
     return not all(_is_loopback(host) for host in hosts)
 
 
-def server_command(*, port: int | None, hosts: Sequence[str], browser: bool) -> list[str]:
-    """The command that serves the pages; settings are flags, so that no file in the current folder can change them."""
+def server_arguments(*, port: int | None, hosts: Sequence[str], browser: bool) -> list[str]:
+    """What Streamlit is told; settings are flags, so that no file in the current folder can change them."""
     flags = {
         "server.address": _address(hosts),
         **({} if port is None else {"server.port": str(port)}),
@@ -76,7 +77,7 @@ def server_command(*, port: int | None, hosts: Sequence[str], browser: bool) -> 
     allowed = [f"--server.allowedHosts={host}" for host in _allowed_hosts(hosts)]
     app = Path(__file__).with_name("server.py")
     settings = [f"--{name}={value}" for name, value in flags.items()]
-    return [sys.executable, "-m", "streamlit", "run", str(app), *settings, *allowed]
+    return ["run", str(app), *settings, *allowed]
 
 
 def _address(hosts: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from streamlit.web import cli
 
 import neurothek
 
@@ -15,13 +16,16 @@ Asked = dict[str, list[str]]
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[str], dict[str, str]]:
-    """The result, the server's command and its environment."""
+    """The result, what Streamlit is told and its environment."""
     started: list[tuple[list[str], dict[str, str]]] = []
 
-    def instead(path: str, command: Sequence[str], environment: dict[str, str]) -> None:
-        started.append((list(command), environment))
+    def instead(told: Sequence[str], *, prog_name: str) -> None:
+        assert prog_name == "streamlit"
+        started.append((list(told), dict(os.environ)))
 
-    monkeypatch.setattr(os, "execve", instead)
+    monkeypatch.setattr(cli, "main", instead)
+    # What the command sets is taken back.
+    monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "")
     result = CliRunner().invoke(neurothek.main, ["dashboard", *arguments])
     assert len(started) == (result.exit_code == 0)
     return (result, *started[0]) if started else (result, [], {})
@@ -38,7 +42,8 @@ def settings(command: Sequence[str]) -> Asked:
 
 def test_it_serves_this_machine_only(monkeypatch: pytest.MonkeyPatch, full_path: Path) -> None:
     result, command, environment = run(monkeypatch, "--warehouse", str(full_path))
-    assert command[:4] == [sys.executable, "-m", "streamlit", "run"]
+    assert command[0] == "run"
+    assert Path(command[1]).name == "server.py"
     flags = settings(command)
     assert flags["server.address"] == ["127.0.0.1"]
     assert flags["server.allowedHosts"] == ["localhost", "127.0.0.1"]
@@ -85,7 +90,8 @@ def test_several_names_are_served_together(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_every_flag_is_one_that_streamlit_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     _, command, _ = run(monkeypatch, "--host", "0.0.0.0", "--port", "8700", "--no-browser")
-    known = subprocess.run([*command[:4], "--help"], capture_output=True, text=True, check=True).stdout
+    streamlit = [sys.executable, "-m", "streamlit"]
+    known = subprocess.run([*streamlit, "run", "--help"], capture_output=True, text=True, check=True).stdout
     assert all(f"--{name} " in known for name in settings(command))
 
 
