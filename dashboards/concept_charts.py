@@ -36,8 +36,8 @@ def concept_shares(rows: pl.DataFrame, number: str, look: Look) -> alt.Chart:
             look.colour(rows.get_column("model")),
             xOffset=alt.XOffset("model:N", sort=models),
             tooltip=[
-                "model:N",
-                "vectors:N",
+                alt.Tooltip("model:N"),
+                alt.Tooltip("vectors:N"),
                 alt.Tooltip(f"{number}:Q", format=".1%", title="tokens of a concept"),
                 alt.Tooltip("n_vectors:Q", format=",", title="vectors"),
                 alt.Tooltip("n_annotators:Q", title="annotators"),
@@ -68,8 +68,8 @@ def concepts_by_layer(rows: pl.DataFrame) -> alt.Chart:
             ),
             order=alt.Order("place:Q"),
             tooltip=[
-                "layer:O",
-                "class:N",
+                alt.Tooltip("layer:O"),
+                alt.Tooltip("class:N"),
                 alt.Tooltip("concepts_per_vector:Q", format=".2f", title="concepts per vector"),
                 alt.Tooltip("n_concepts:Q", format=",", title="concepts"),
                 alt.Tooltip("n_judgements:Q", format=",", title="judgements"),

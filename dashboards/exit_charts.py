@@ -38,7 +38,7 @@ def tradeoff_by_model(rows: pl.DataFrame, look: Look, *, orient: Place = "top") 
             strokeDash=look.dash(),
             # Not by precision: where it falls, the line must not run back.
             order=alt.Order("run_share:Q"),
-            tooltip=["model:N", *_tooltip()],
+            tooltip=[alt.Tooltip("model:N"), *_tooltip()],
         )
     )
     return _over_the_wanted(lines)
@@ -65,7 +65,7 @@ def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
             scale=alt.Scale(domain=list(METHOD_COLOURS), range=list(METHOD_COLOURS.values())),
             legend=alt.Legend(title=None, orient="top"),
         ),
-        detail="left:N",
+        detail=alt.Detail("left:N"),
     )
     # Points drawn with their lines would take the dashes out of the legend.
     lines = base.mark_line(strokeWidth=2).encode(
@@ -76,7 +76,9 @@ def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
         ),
         order=alt.Order("layers_run:Q"),
     )
-    points = base.mark_point(size=24, filled=True, opacity=1).encode(tooltip=["shortcut:N", "left:N", *_tooltip()])
+    points = base.mark_point(size=24, filled=True, opacity=1).encode(
+        tooltip=[alt.Tooltip("shortcut:N"), alt.Tooltip("left:N"), *_tooltip()]
+    )
     return _over_the_wanted(lines, points)
 
 

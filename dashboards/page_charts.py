@@ -35,10 +35,10 @@ def kinds_by_layer(rows: pl.DataFrame, colours: Mapping[str, str]) -> alt.Chart:
             ),
             order=alt.Order("position_kind:N"),
             tooltip=[
-                "layer:O",
-                "position_kind:N",
-                "position_strength:N",
-                "n_neurons:Q",
+                alt.Tooltip("layer:O"),
+                alt.Tooltip("position_kind:N"),
+                alt.Tooltip("position_strength:N"),
+                alt.Tooltip("n_neurons:Q"),
                 alt.Tooltip("n_sequences:Q", format=",", title="sequences"),
             ],
         )
@@ -70,8 +70,8 @@ def profile_strips(cells: pl.DataFrame, colour: str) -> alt.Chart:
             alt.Y("address:N", sort=order, title=None, axis=alt.Axis(labelFontSize=9, labelOverlap=True, ticks=False)),
             opacity=alt.Opacity("frequency:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1]), legend=None),
             tooltip=[
-                "address:N",
-                "position_kind:N",
+                alt.Tooltip("address:N"),
+                alt.Tooltip("position_kind:N"),
                 alt.Tooltip("position:Q", format=".0f", title="from position"),
                 alt.Tooltip("frequency:Q", format=".1%"),
             ],
@@ -109,9 +109,9 @@ def candidate_scores(rows: pl.DataFrame) -> alt.Chart:
                 legend=None,  # the caption says it: symbols of points show no dashes
             ),
             tooltip=[
-                "layer:Q",
-                "kind:N",
-                "of_ten:N",
+                alt.Tooltip("layer:Q"),
+                alt.Tooltip("kind:N"),
+                alt.Tooltip("of_ten:N"),
                 alt.Tooltip("score:Q", format=".3f"),
                 alt.Tooltip("n_examples:Q", format=",", title="examples"),
             ],

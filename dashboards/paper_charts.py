@@ -65,7 +65,12 @@ def coverage(bins: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
                 legend=alt.Legend(title="covered by", orient="right", symbolType="square"),
             ),
             alt.Order("place:Q"),
-            tooltip=["layer:O", "bin:N", alt.Tooltip("n_neurons:Q", format=","), alt.Tooltip("share:Q", format=".2%")],
+            tooltip=[
+                alt.Tooltip("layer:O"),
+                alt.Tooltip("bin:N"),
+                alt.Tooltip("n_neurons:Q", format=","),
+                alt.Tooltip("share:Q", format=".2%"),
+            ],
         )
     )
     place = pl.when(pl.col("bin_order") == 0).then(len(names)).otherwise(pl.col("bin_order"))
@@ -106,7 +111,7 @@ def new_ngrams(detected: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatCha
                 legend=alt.Legend(title="already detected", orient="top", symbolType="square", titleOrient="left"),
             ),
             alt.Order("place:Q"),
-            tooltip=["layer:O", "known:N", alt.Tooltip("n_ngrams:Q", format=",")],
+            tooltip=[alt.Tooltip("layer:O"), alt.Tooltip("known:N"), alt.Tooltip("n_ngrams:Q", format=",")],
         )
     )
     place = pl.col("known").replace_strict({name: number for number, name in enumerate(_NEW_COLOURS)})
@@ -140,9 +145,9 @@ def positional(neurons: pl.DataFrame, panels: Sequence[Panel], n_layers: Mapping
                 legend=None,
             ),
             tooltip=[
-                "address:N",
-                "position_kind:N",
-                "position_strength:N",
+                alt.Tooltip("address:N"),
+                alt.Tooltip("position_kind:N"),
+                alt.Tooltip("position_strength:N"),
                 alt.Tooltip("mutual_information_corrected:Q", format=".3f", title="nats"),
             ],
         )
@@ -194,7 +199,7 @@ def ranges(neurons: pl.DataFrame, colours: Mapping[str, str] = KIND_COLOURS) -> 
                 if neurons.get_column("position_kind").n_unique() > 1
                 else None,
             ),
-            tooltip=["address:N", "start:Q", "stop:Q"],
+            tooltip=[alt.Tooltip("address:N"), alt.Tooltip("start:Q"), alt.Tooltip("stop:Q")],
         )
         .properties(width=620, height=max(60, 18 * len(order)))
     )

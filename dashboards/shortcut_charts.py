@@ -36,7 +36,7 @@ def by_model(quality: pl.DataFrame, number: str, look: Look) -> alt.LayerChart:
         number: precision_1, precision_5, precision_10 or surprisal.
         look: colours and dashes of the models.
     """
-    base = alt.Chart(quality).encode(_depth(), look.colour(quality.get_column("model")), detail="method:N")
+    base = alt.Chart(quality).encode(_depth(), look.colour(quality.get_column("model")), detail=alt.Detail("method:N"))
     width = alt.StrokeWidth("method:N", scale=alt.Scale(domain=["mat", "id"], range=[2.5, 1]), legend=None)
     lines = base.mark_line().encode(_height(number), width, strokeDash=look.dash())
     points = base.mark_point(size=36, filled=True, opacity=1).encode(_height(number), tooltip=_told("model", number))
@@ -61,7 +61,7 @@ def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
         )
         for k in _BEST
     ]
-    base = alt.Chart(pl.concat(parts)).encode(_state(), _method(quality), detail="k:N")
+    base = alt.Chart(pl.concat(parts)).encode(_state(), _method(quality), detail=alt.Detail("k:N"))
     dash = alt.StrokeDash(
         "k:O",
         scale=alt.Scale(domain=list(_BEST), range=list(_BEST.values())),
@@ -69,7 +69,7 @@ def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
     )
     lines = base.mark_line(strokeWidth=2).encode(_height("precision"), dash)
     points = base.mark_point(size=24, filled=True, opacity=1).encode(
-        _height("precision"), tooltip=["k:O", *_told("method", "precision")]
+        _height("precision"), tooltip=[alt.Tooltip("k:O"), *_told("method", "precision")]
     )
     return _together([_band(base, "precision"), lines, points])
 
@@ -106,7 +106,7 @@ def part_fits(fits: pl.DataFrame) -> alt.Chart:
                 legend=alt.Legend(title=None, orient="top", columns=2, labelExpr="replace(datum.label, '_', ' ')"),
             ),
             tooltip=[
-                "layer:Q",
+                alt.Tooltip("layer:Q"),
                 alt.Tooltip("sub_module:N", title="part"),
                 alt.Tooltip("r2:Q", format=".4f", title="r^2"),
                 alt.Tooltip("n_fit:Q", format=",", title="sentences fitted"),
@@ -155,12 +155,12 @@ def _band(base: alt.Chart, number: str) -> alt.Chart:
     return band
 
 
-def _told(first: str, number: str) -> list[str | alt.Tooltip]:
+def _told(first: str, number: str) -> list[alt.Tooltip]:
     shape = ".3f" if number == "surprisal" else ".1%"
-    names = [f"{first}:N"] if first == "method" else [f"{first}:N", "method:N"]
+    names = [first] if first == "method" else [first, "method"]
     return [
-        *names,
-        "state:Q",
+        *(alt.Tooltip(f"{name}:N") for name in names),
+        alt.Tooltip("state:Q"),
         alt.Tooltip(f"{number}:Q", format=shape, title=_spoken(number)),
         alt.Tooltip(f"{number}_low:Q", format=shape, title="95% from"),
         alt.Tooltip(f"{number}_high:Q", format=shape, title="to"),
