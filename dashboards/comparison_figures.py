@@ -8,6 +8,7 @@ import polars as pl
 import streamlit as st
 
 from dashboards import charts, tables
+from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.looks import Look
 from dashboards.page import Theme, missing
@@ -109,6 +110,19 @@ def tokens_seen(models: pl.DataFrame) -> str:
     if len(set(numbers.values())) == 1:
         return f"{next(iter(numbers.values())):,}"
     return ", ".join(f"{model} {number:,}" for model, number in numbers.items())
+
+
+def look_of(models: Sequence[str], comparison: Comparison) -> Callable[[Theme], Look]:
+    """How the models look in a theme: colours by their place among all, dashes where they cannot be compared."""
+    return lambda theme: Look(model_colours(models, theme=theme), comparison.why_not())
+
+
+def draw(sizes: Sizes) -> None:
+    """All of them."""
+    activity(sizes)
+    detectors(sizes)
+    positions(sizes)
+    predictions(sizes)
 
 
 def activity(sizes: Sizes) -> None:

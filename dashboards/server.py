@@ -17,8 +17,9 @@ from dashboards.addresses import PAGES
 # would show two requests that fail. Told the address, it asks there at once.
 _ADDRESS = '<script>window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}</script>'
 
-_LIBRARIES = ("polars", "duckdb", "altair", "neurothek")
-"""What every page needs, whole libraries: two threads that import parts of one would wait for each other."""
+_LIBRARIES = ("polars", "duckdb", "neurothek")
+"""What every page needs, whole libraries: two threads that import parts of one would wait for each other. Altair is not
+among them: the first page shows its heading and its table before it draws."""
 
 
 def front_page() -> str:

@@ -1,16 +1,14 @@
 """The page that compares sizes: headline numbers, then the papers' figures with models as colours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import duckdb
 import streamlit as st
 
-from dashboards import exit_figures, shortcut_figures, tables
+from dashboards import tables
 from dashboards.colours import model_colours
-from dashboards.comparison_figures import Sizes, activity, detectors, positions, predictions
 from dashboards.kept import kept
-from dashboards.looks import Look
-from dashboards.page import Theme, answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
+from dashboards.page import answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
 from dashboards.text import legend_html, plain
 from queries.compare import Comparison, compare
 from queries.models import choose_models
@@ -45,14 +43,13 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if comparison.layers.is_empty():
         _say_unmeasured(connection, names)
         return
-    look = _look(everything, comparison)
-    colours = look(theme()).colours
+    colours = model_colours(everything, theme=theme())
     st.html(legend_html({name: colours[name] for name in names}))
-    sizes = Sizes(connection, comparison, names, corpus, look)
-    activity(sizes)
-    detectors(sizes)
-    positions(sizes)
-    predictions(sizes)
+    # Here, because they need altair, which takes a third of a second to load: heading and table stand before.
+    from dashboards import comparison_figures, exit_figures, shortcut_figures  # noqa: PLC0415
+
+    look = comparison_figures.look_of(everything, comparison)
+    comparison_figures.draw(comparison_figures.Sizes(connection, comparison, names, corpus, look))
     st.subheader("What states say already", anchor=False)
     shortcut_figures.compared(connection, names, look)
     exit_figures.compared(connection, names, look)
@@ -60,10 +57,6 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
     return compare(connection, names, corpus=corpus)
-
-
-def _look(everything: Sequence[str], comparison: Comparison) -> Callable[[Theme], Look]:
-    return lambda theme: Look(model_colours(everything, theme=theme), comparison.why_not())
 
 
 def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> tuple[list[str], str | None]:
