@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 from playwright.sync_api import sync_playwright
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 import neurothek
@@ -108,6 +109,9 @@ def _run(connection: duckdb.DuckDBPyConnection, script: str, values: Mapping[str
 def script_seconds(path: Path, name: str) -> list[float]:
     """Wall times of runs of a page, each a new visit that asks another thing."""
     os.environ["NEUROTHEK_WAREHOUSE"] = str(path)
+    # As the command serves pages: nobody is told what they call, and their source is run as it stands.
+    config.set_option("browser.gatherUsageStats", False)
+    config.set_option("runner.magicEnabled", False)
     seconds = []
     for turn in range(RUNS + 1):
         app = AppTest.from_file(str(APP), default_timeout=120)
