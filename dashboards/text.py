@@ -58,6 +58,10 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
 
 
+_SHARES = ("recall", "share")
+"""Columns of small tables that are read in percent."""
+
+
 def tables_html(parts: Mapping[str, pl.DataFrame]) -> str:
     """Small tables with their titles, beside each other as far as the window is wide."""
     shown = (f"<div><b>{html.escape(title)}</b>{table_html(frame)}</div>" for title, frame in parts.items())
@@ -71,12 +75,7 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         frame: the rows.
         tokens: columns that hold lists of tokens under names of their own.
     """
-    columns = [
-        replace(column, cells=tuple(visible_list(cell) for cell in frame.get_column(column.name)))
-        if column.name in tokens
-        else column
-        for column in columns_of(frame)
-    ]
+    columns = [_shown(column, frame.get_column(column.name), tokens) for column in columns_of(frame)]
     header = "".join(
         f'<th class="{_kind(column, tokens)}">{html.escape(_spoken(column.name))}</th>' for column in columns
     )
@@ -91,6 +90,15 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         for row in rows
     )
     return f'{_STYLE}<table class="nt-table"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _shown(column: Column, values: pl.Series, tokens: Collection[str]) -> Column:
+    if column.name in tokens:
+        return replace(column, cells=tuple(map(visible_list, values)))
+    if column.name in _SHARES:
+        pairs = zip(column.cells, values, strict=True)
+        return replace(column, cells=tuple(cell if share is None else f"{share:.2%}" for cell, share in pairs))
+    return column
 
 
 def _kind(column: Column, tokens: Collection[str]) -> str:

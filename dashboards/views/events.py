@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import duckdb
+import polars as pl
 import streamlit as st
 
 from dashboards import charts, page_charts, tables
@@ -91,7 +92,8 @@ def _candidates(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) 
 def _scores(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
     st.subheader("Saturation and elimination", anchor=False)
     data = data_of(connection, "event_scores", {"models": list(measured)})
-    tables.show_table(data.frame.drop("corpus"), key="event_scores")
+    named = pl.col("kind").replace({"random_active": "random, active"})
+    tables.show_table(data.frame.drop("corpus").with_columns(named), key="event_scores")
     st.caption(EVENTS)
     show_source(data)
 

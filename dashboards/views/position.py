@@ -10,6 +10,7 @@ from dashboards.comparison_figures import sequences
 from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.kept import kept
 from dashboards.page import answer, heading, missing, pick_model
+from dashboards.text import plain
 from queries.profiles import frequencies
 from queries.statement import statement
 from queries.thresholds import thresholds
@@ -37,12 +38,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     model = pick_model(connection).name
     data = data_of(connection, "positional_of_model", {"model": model, "n": MOST_LISTED})
     if data.frame.is_empty():
-        missing(
-            connection,
-            "No positional neuron is known: positions were not measured, or the corpus has too few long sequences.",
-            [model],
-            jobs=("positions",),
-        )
+        _say_why(connection, model)
         return
     on = f"on {sequences(data.frame)} full-length sequences"
     least = thresholds("neurons")["positional_information"]
@@ -64,6 +60,20 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} that tell most"
     st.subheader(listed, anchor=False)
     tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
+
+
+def _say_why(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """Say why no positional neuron is known."""
+    measured = data_of(connection, "positions_of_model", {"model": model}).frame.to_dicts()
+    if not measured:
+        missing(connection, "No position profiles were taken of this model yet.", [model], jobs=("positions",))
+        return
+    (row,) = measured
+    if row["why_not"] is None:
+        seen = f"{row['n_sequences']:,} full-length sequences of {row['corpus']}"
+        st.info(plain(f"No neuron of {model} is positional on {seen}."))
+    else:
+        st.info(plain(f"Which neurons of {model} are positional cannot be told on {row['corpus']} ({row['why_not']})."))
 
 
 def _profiles(connection: duckdb.DuckDBPyConnection, model: str, on: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from streamlit.testing.v1 import AppTest
 
+import neurothek
 from dashboards.figures import data_of, filled, statement
 from dashboards.views import __file__ as views_file
 from queries.cookbook import questions
@@ -74,6 +75,17 @@ def test_a_page_of_one_job_names_it(page: Opener, weights_path: Path, name: str,
     shown = text(page(weights_path, name))
     assert "neurothek ingest" in shown
     assert f"--job {job}" in shown
+
+
+def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path: Path) -> None:
+    with neurothek.open(whole_path).reader() as connection:
+        told = connection.execute("select distinct model, corpus, why_not from positions_by_layer").fetchall()
+    untold = [(model, corpus, why_not) for model, corpus, why_not in told if why_not is not None]
+    assert untold
+    for model, corpus, why_not in untold:
+        shown = text(page(whole_path, "position", model=model))
+        assert f"Which neurons of {model} are positional cannot be told on {corpus} ({why_not})." in shown
+        assert "neurothek ingest" not in shown
 
 
 @pytest.mark.parametrize("name", sorted(set(PAGES) - {"sql"}))

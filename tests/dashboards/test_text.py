@@ -44,3 +44,10 @@ def test_tables_mark_white_space_and_align_numbers() -> None:
     assert '<td class="nt-right">1,200</td>' in shown
     assert '<td class="nt-tokens">·a b↵</td>' in shown
     assert "<b>x &amp; y</b>" in tables_html({"x & y": frame})
+
+
+def test_shares_are_read_in_percent() -> None:
+    shown = table_html(pl.DataFrame({"text": ["a", "b"], "recall": [0.18921, None], "score": [0.5, 0.25]}))
+    assert '<td class="nt-right">18.92%</td>' in shown
+    assert "0.5" in shown
+    assert "None" not in shown
