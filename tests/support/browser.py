@@ -71,7 +71,7 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
             with urllib.request.urlopen(address, timeout=5):
                 return
         except OSError:
-            time.sleep(0.1)
+            time.sleep(0.02)
     raise TimeoutError(f"the dashboard did not start:\n{log.read_text('utf-8')}")
 
 
