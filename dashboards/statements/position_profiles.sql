@@ -1,4 +1,20 @@
 -- The neurons of one model that tell most of the position, with their counts over 64 stretches of positions.
+with found as (
+    select
+        model,
+        layer,
+        neuron,
+        address,
+        position_kind,
+        position_strength,
+        mutual_information_corrected,
+        n_sequences,
+        corpus,
+    from positional_neurons
+    where model = $model and position_kind <> 'too few sequences'
+    order by mutual_information_corrected desc, address
+    limit $n
+)
 select
     found.address,
     found.position_kind,
@@ -8,7 +24,7 @@ select
     profiles.first_position,
     corpora.sequence_length - 1 as last_position,
     profiles.counts_64,
-from positional_neurons as found
+from found
 inner join models on models.model = found.model
 inner join store.models as named on named.name = found.model
 inner join store.corpora as corpora
@@ -19,6 +35,4 @@ inner join store.positions as profiles
     and profiles.layer = found.layer
     and profiles.neuron = found.neuron
     and profiles.domain = 'all'
-where found.model = $model and found.position_kind <> 'too few sequences'
 order by found.mutual_information_corrected desc, found.address
-limit $n

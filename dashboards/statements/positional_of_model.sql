@@ -1,4 +1,21 @@
 -- The positional neurons of one model with their kind, those that tell most of the position first.
+with found as (
+    select
+        model,
+        layer,
+        neuron,
+        address,
+        position_kind,
+        position_strength,
+        mutual_information_corrected,
+        domain_agreement,
+        n_sequences,
+        frequency,
+    from positional_neurons
+    where model = $model and position_kind <> 'too few sequences'
+    order by mutual_information_corrected desc, address
+    limit $n
+)
 select
     found.address,
     found.position_kind,
@@ -8,11 +25,9 @@ select
     found.n_sequences,
     found.frequency,
     neurons.top_tokens,
-from positional_neurons as found
+from found
 inner join neurons
     on neurons.model = found.model
     and neurons.layer = found.layer
     and neurons.neuron = found.neuron
-where found.model = $model and found.position_kind <> 'too few sequences'
 order by found.mutual_information_corrected desc, found.address
-limit $n
