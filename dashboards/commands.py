@@ -64,6 +64,10 @@ def server_arguments(*, port: int | None, hosts: Sequence[str], browser: bool) -
         **({} if browser else {"server.headless": "true"}),
         "server.showEmailPrompt": "false",
         "server.enableStaticServing": "false",
+        # Pages of other sites must not open a session here, and the front page says where the server is.
+        "server.enableCORS": "true",
+        "server.enableXsrfProtection": "true",
+        "server.baseUrlPath": "",
         "browser.gatherUsageStats": "false",
         "client.toolbarMode": "viewer",
         # A page is drawn by its calls, not by the values that stand in it.

@@ -14,6 +14,7 @@ from dashboards.figures import Data, data_of, filled, show_figure, show_source, 
 from dashboards.neuron_figure import position_profile
 from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, remember, theme
 from dashboards.text import places_html, plain, tables_html
+from queries import listing
 from queries.addresses import NeuronAddress, find_neuron
 from queries.corpora import choose_corpora
 from queries.models import KnownModel, choose_models, models_alike
@@ -34,6 +35,8 @@ PUSHED = (
 )
 _SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _PROFILE_HEIGHT = 200
+_TOLD = ("ngrams", "positions", "clusters", "events")
+"""Jobs that the page tells of where they were run."""
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -55,6 +58,15 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _pushed(page)
     _relatives(page)
     _counterparts(connection, page, neuron.model)
+    _say_unmeasured(connection, neuron.model)
+
+
+def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """Say what else could be measured of the model, and how."""
+    (measured,) = (row["jobs"] or [] for row in listing.models(connection).to_dicts() if row["model"] == model)
+    absent = [job for job in _TOLD if job not in measured]
+    if absent:
+        missing(connection, f"Not measured of {model} yet: {', '.join(absent)}.", [model], jobs=absent)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:

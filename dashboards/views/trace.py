@@ -22,6 +22,8 @@ NEURONS = (
     "n_tokens_seen",
 )
 
+_LAST = 1_000_000
+
 
 def show() -> None:
     """The page from top to bottom."""
@@ -49,10 +51,12 @@ def _prompt() -> tuple[str, int | None]:
     wide, narrow = st.columns([5, 1], vertical_alignment="bottom")
     prompt = wide.text_input("Prompt", asked("prompt") or "", key="prompt", placeholder="The capital of France is")
     typed = asked("position") or ""
+    # No text is as long; larger numbers than a browser can count with are none.
+    at = min(int(typed), _LAST) if typed.isdecimal() else None
     position = narrow.number_input(
         "Position",
         min_value=0,
-        value=int(typed) if typed.isdecimal() else None,
+        value=at,
         step=1,
         key="position",
         placeholder="last",

@@ -49,6 +49,9 @@ def test_it_serves_this_machine_only(monkeypatch: pytest.MonkeyPatch, full_path:
     assert flags["server.allowedHosts"] == ["localhost", "127.0.0.1"]
     assert flags["browser.gatherUsageStats"] == ["false"]
     assert flags["server.fileWatcherType"] == ["none"]
+    # A file in the current folder cannot let other sites in.
+    assert flags["server.enableCORS"] == flags["server.enableXsrfProtection"] == ["true"]
+    assert flags["server.baseUrlPath"] == [""]
     assert "server.port" not in flags
     # Streamlit decides whether there is a browser to open.
     assert "server.headless" not in flags

@@ -77,6 +77,16 @@ def test_a_page_of_one_job_names_it(page: Opener, weights_path: Path, name: str,
     assert f"--job {job}" in shown
 
 
+def test_a_neurons_page_names_the_other_jobs(page: Opener, weights_path: Path) -> None:
+    shown = text(page(weights_path, "neuron"))
+    assert "--job ngrams --job positions --job clusters --job events" in shown
+
+
+def test_a_position_beyond_counting_is_no_error(page: Opener, whole_path: Path) -> None:
+    opened = page(whole_path, "trace", prompt="a", position="9" * 20)
+    in_order(opened)
+
+
 def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path: Path) -> None:
     with neurothek.open(whole_path).reader() as connection:
         told = connection.execute("select distinct model, corpus, why_not from positions_by_layer").fetchall()
