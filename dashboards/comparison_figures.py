@@ -118,7 +118,7 @@ def look_of(models: Sequence[str], comparison: Comparison) -> Callable[[Theme], 
 
 
 def draw(sizes: Sizes) -> None:
-    """All of them."""
+    """All of them, from the dead neurons to where predictions settle."""
     activity(sizes)
     detectors(sizes)
     positions(sizes)

@@ -1,10 +1,10 @@
 """What every page shares: its lease on the warehouse, the person's theme, and how it says that something is missing."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import duckdb
 import streamlit as st
@@ -19,6 +19,10 @@ from queries.errors import NoModels
 from queries.models import KnownModel, choose_models
 
 Theme = Literal["light", "dark"]
+Known = TypeVar("Known", str, int)
+
+_LARGEST = 2**53 - 1
+"""Up to so many a browser can count."""
 
 _FEWEST_CORPORA = 2
 """Of one there is nothing to choose."""
@@ -78,13 +82,13 @@ def pick_corpus(
 ) -> str | None:
     """Let the person choose a corpus where the models have several; None: the one that each model shows."""
     names = corpora_of(connection, models)
+    wanted = asked_among("corpus", names)
     if len(names) < _FEWEST_CORPORA:
         return None
-    wanted = asked("corpus")
     picked = st.selectbox(
         "Corpus",
         names,
-        index=names.index(wanted) if wanted in names else None,
+        index=None if wanted is None else names.index(wanted),
         key="corpus",
         placeholder="shown corpus",
         label_visibility="visible" if is_labelled else "collapsed",
@@ -98,8 +102,8 @@ def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
     """Let the person choose one model, the smallest unless the address names another."""
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
-    wanted = asked("model")
-    index = names.index(wanted) if wanted in models else 0
+    wanted = asked_among("model", names)
+    index = 0 if wanted is None else names.index(wanted)
     name = st.selectbox("Model", names, index=index, key="model", label_visibility="collapsed")
     remember(model=name)
     return models[name]
@@ -111,7 +115,7 @@ def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:
     names = [model.name for model in everything]
     sizes = [model.name for model in everything if model.variant is None]
     usual = sizes if len(sizes) > 1 else names
-    known = [name for name in (asked("models") or "").split(",") if name in names]
+    known = asked_models(names)
     picked = st.multiselect(
         "Models", names, default=known or usual, key="models", placeholder="sizes", label_visibility="collapsed"
     )
@@ -149,6 +153,38 @@ def asked(name: str) -> str | None:
     """A value of the page's address, or None."""
     value = st.query_params.get(name)
     return value or None
+
+
+def asked_among(name: str, known: Iterable[Known], *, is_silent: bool = False) -> Known | None:
+    """The one of these that the page's address names; it is said where it names another, lest a link mislead."""
+    wanted = asked(name)
+    if wanted is None:
+        return None
+    found = {str(one): one for one in known}.get(wanted)
+    if found is None and not is_silent:
+        _say_unknown(name, [wanted])
+    return found
+
+
+def asked_models(known: Collection[str]) -> list[str]:
+    """Those of these models that the page's address lists; it is said where it lists others."""
+    wanted = [name for name in (asked("models") or "").split(",") if name]
+    _say_unknown("model", [name for name in wanted if name not in known])
+    return [name for name in wanted if name in known]
+
+
+def _say_unknown(what: str, names: Sequence[str]) -> None:
+    if names:
+        st.warning(plain(f"The address asks for what is not here: {what} {', '.join(names)}."))
+
+
+def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | None:
+    """A whole number of the page's address, brought between the bounds; None where it holds none."""
+    typed = asked(name) or ""
+    if not typed.isdecimal():
+        return None
+    # Python reads no numbers of thousands of digits.
+    return most if len(typed) > len(str(most)) else min(most, max(least, int(typed)))
 
 
 def remember(**values: str | None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboards.page import asked, remember
+from dashboards.page import asked, asked_models, asked_number, remember
 from queries.question import SIDES, Question, Side, parse_depth, parse_layers
 
 _MOST = 1000
@@ -162,7 +162,7 @@ def _side() -> Side:
 
 
 def _models(models: Sequence[str]) -> str:
-    known = [name for name in (asked("models") or "").split(",") if name in models]
+    known = asked_models(models)
     chosen = ",".join(st.multiselect("Models", models, default=known, key="search_models", placeholder="all models"))
     remember(models=chosen or None)
     return chosen
@@ -175,9 +175,8 @@ def _text(label: str, name: str, *, placeholder: str = "") -> str:
 
 
 def _number(label: str, name: str, least: int, most: int, usual: int) -> str:
-    typed = asked(name) or ""
-    value = min(most, max(least, int(typed))) if typed.isdecimal() else usual
-    number = str(int(st.number_input(label, least, most, value, key=name)))
+    value = asked_number(name, least=least, most=most)
+    number = str(int(st.number_input(label, least, most, usual if value is None else value, key=name)))
     remember(**{name: None if number == str(usual) else number})
     return number
 

@@ -70,10 +70,6 @@ class NgramCounts:
         small = np.broadcast_to(np.arange(PIECE, 0, -1)[:, None], (PIECE, LANES))
         return np.concatenate([large, small]), np.concatenate([np.minimum(large, 1), histogram[:0:-1]])
 
-    def of_lane(self, lane: int) -> np.ndarray:
-        """int64 [n_repeated], the counts of one neuron."""
-        return np.concatenate([self.wide[:, lane], self.narrow[:, lane].astype(np.int64)])
-
     def fired_once(self, rows: np.ndarray) -> np.ndarray:
         """Bool [rows 8], whether each neuron was active exactly once on an n-gram."""
         index = self.index

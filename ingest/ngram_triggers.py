@@ -125,7 +125,7 @@ def _rarely(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, t
 def _ranked(counts: NgramCounts, lane: int) -> tuple[np.ndarray, np.ndarray]:
     """(rows, counts) of every n-gram on which one neuron was active."""
     index = counts.index
-    repeated = counts.of_lane(lane)
+    repeated = np.concatenate([counts.wide[:, lane], counts.narrow[:, lane].astype(np.int64)])
     some = np.flatnonzero(repeated)
     once = np.flatnonzero(counts.bits[index.single_positions] >> lane & 1)
     rows = np.concatenate([some, once + index.n_repeated])

@@ -1,19 +1,12 @@
--- The neurons of one model that tell most of the position, with their counts over 64 stretches of positions.
-with found as (
-    select
-        model,
-        layer,
-        neuron,
-        address,
-        position_kind,
-        position_strength,
-        mutual_information_corrected,
-        n_sequences,
-        corpus,
-    from positional_neurons
-    where model = $model and position_kind <> 'too few sequences'
-    order by mutual_information_corrected desc, address
-    limit $n
+-- Some neurons of one model with their counts over 64 stretches of positions, those that tell most of the position first.
+with shown as (
+    select unnest($layers) as layer, unnest($neurons) as neuron
+),
+found as (
+    select neurons.*
+    from positional_neurons as neurons
+    inner join shown on shown.layer = neurons.layer and shown.neuron = neurons.neuron
+    where neurons.model = $model
 )
 select
     found.address,

@@ -18,6 +18,8 @@ with found as (
 )
 select
     found.address,
+    found.layer,
+    found.neuron,
     found.position_kind,
     found.position_strength,
     found.mutual_information_corrected,

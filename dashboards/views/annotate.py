@@ -9,12 +9,13 @@ from dashboards import judging
 from dashboards.concept_figures import results
 from dashboards.drafts import Concept
 from dashboards.kept import kept
-from dashboards.page import answer, asked, heading, missing, pick_model, remember
+from dashboards.page import answer, asked, asked_number, heading, missing, pick_model, remember
 from dashboards.text import concept_html, plain
 from queries.annotation_errors import ControlsMissing
 from queries.annotation_sample import Sample, Vector, draw_sample
 
 JUDGE, RESULTS = "Judge", "Results"
+LAST_SEED = 10**9 - 1
 
 # Tokens in columns, one width each; a list of thirty fits without scrolling.
 _STYLE = """
@@ -64,12 +65,11 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
     with columns[0]:
         model = pick_model(connection).name
     annotator = columns[1].text_input("Your name", asked("annotator") or "", key="annotator", max_chars=200).strip()
-    typed = asked("seed") or ""
     seed = columns[2].number_input(
         "Seed",
         0,
-        10**9 - 1,
-        int(typed) if typed.isdecimal() else 0,
+        LAST_SEED,
+        asked_number("seed", most=LAST_SEED) or 0,
         key="seed",
         help="Another seed draws another sample.",
     )

@@ -9,7 +9,7 @@ from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.columns import columns
 from dashboards.figures import Data, Draw, data_of, show_figure, show_source
-from dashboards.page import answer, asked, heading, missing, pick_model, remember
+from dashboards.page import answer, asked_number, heading, missing, pick_model, remember
 from dashboards.text import plain
 
 LISTED = ("cluster_id", "size", "n_layers", "first_layer", "last_layer", "cohesion", "shared_tokens", "top_share")
@@ -64,8 +64,8 @@ def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFr
     st.caption("Click a row to list its neurons.")
     place = tables.chosen_row(event.selection)
     known = clusters.get_column("cluster_id").to_list()
-    typed = asked("cluster") or ""
-    chosen = int(typed) if typed.isdecimal() and int(typed) in known else None
+    wanted = asked_number("cluster")
+    chosen = wanted if wanted in known else None
     if place is not None and place < clusters.height:
         chosen = known[place]
     if chosen is None:

@@ -7,7 +7,7 @@ import streamlit as st
 from dashboards import tables
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from dashboards.figures import data_on
-from dashboards.page import answer, asked, corpora_of, heading, missing, pick_corpus, remember
+from dashboards.page import answer, asked_among, corpora_of, heading, missing, pick_corpus, remember
 from dashboards.text import plain
 from queries.models import KnownModel, choose_models
 
@@ -50,11 +50,11 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str |
     several = len(corpora_of(connection, list(models))) > 1
     wide, narrow, last = st.columns([3, 1, 1]) if several else (*st.columns([3, 1]), st.container())
     names = list(models)
-    wanted = asked("model")
-    name = wide.selectbox("Model", names, index=names.index(wanted) if wanted in models else 0, key="model")
+    wanted = asked_among("model", names)
+    name = wide.selectbox("Model", names, index=0 if wanted is None else names.index(wanted), key="model")
     layers = range(models[name].n_layers)
-    text = asked("layer") or "0"
-    place = int(text) if text.isdecimal() and int(text) in layers else 0
+    # Of another model than the address names its layer is no mistake.
+    place = asked_among("layer", layers, is_silent=wanted not in (None, name)) or 0
     # A key of its own for each model: a layer that one model lacks is not asked of it.
     layer = narrow.selectbox("Layer", layers, index=place, key=f"layer-{name}")
     remember(model=name, layer=str(layer))

@@ -55,7 +55,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             own_legend=True,
         )
     with right:
-        _profiles(connection, model, on)
+        _profiles(connection, model, data.frame.head(MOST_PROFILES), on)
     _teams(connection, model)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} that tell most"
     st.subheader(listed, anchor=False)
@@ -76,8 +76,9 @@ def _say_why(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         st.info(plain(f"Which neurons of {model} are positional cannot be told on {row['corpus']} ({row['why_not']})."))
 
 
-def _profiles(connection: duckdb.DuckDBPyConnection, model: str, on: str) -> None:
-    data = data_of(connection, "position_profiles", {"model": model, "n": MOST_PROFILES})
+def _profiles(connection: duckdb.DuckDBPyConnection, model: str, shown: pl.DataFrame, on: str) -> None:
+    places = {"layers": shown.get_column("layer").to_list(), "neurons": shown.get_column("neuron").to_list()}
+    data = data_of(connection, "position_profiles", {"model": model, **places})
     cells = profile_cells(data.frame)
     show_figure(
         "Profiles",

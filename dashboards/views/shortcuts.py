@@ -6,7 +6,7 @@ import streamlit as st
 from dashboards import exit_figures, shortcut_figures
 from dashboards.colours import model_colours
 from dashboards.looks import Look
-from dashboards.page import Theme, answer, asked, heading, pick_models, remember, theme
+from dashboards.page import Theme, answer, asked_among, heading, pick_models, remember, theme
 from dashboards.text import legend_html
 from queries.models import choose_models
 
@@ -40,8 +40,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 def _pick(measured: list[str]) -> str:
     """The model that the rest of the page is about, the largest unless the address names another."""
     st.subheader("One model from state to state", anchor=False)
-    wanted = asked("model")
-    index = measured.index(wanted) if wanted in measured else len(measured) - 1
+    wanted = asked_among("model", measured, is_silent=True)
+    index = len(measured) - 1 if wanted is None else measured.index(wanted)
     model = st.selectbox("Model", measured, index=index, key="model", label_visibility="collapsed", width=300)
     remember(model=model)
     return model

@@ -5,7 +5,7 @@ import streamlit as st
 import neurothek
 from dashboards import tables
 from dashboards.figures import download_data
-from dashboards.page import asked, heading, pick_model, remember, said
+from dashboards.page import asked, asked_number, heading, pick_model, remember, said
 from dashboards.text import plain, table_html
 from queries.trace import Lens, TracePage
 
@@ -21,8 +21,6 @@ NEURONS = (
     "frequency",
     "n_tokens_seen",
 )
-
-_LAST = 1_000_000
 
 
 def show() -> None:
@@ -50,13 +48,10 @@ def show() -> None:
 def _prompt() -> tuple[str, int | None]:
     wide, narrow = st.columns([5, 1], vertical_alignment="bottom")
     prompt = wide.text_input("Prompt", asked("prompt") or "", key="prompt", placeholder="The capital of France is")
-    typed = asked("position") or ""
-    # No text is as long; larger numbers than a browser can count with are none.
-    at = min(int(typed), _LAST) if typed.isdecimal() else None
     position = narrow.number_input(
         "Position",
         min_value=0,
-        value=at,
+        value=asked_number("position"),
         step=1,
         key="position",
         placeholder="last",

@@ -82,9 +82,35 @@ def test_a_neurons_page_names_the_other_jobs(page: Opener, weights_path: Path) -
     assert "--job ngrams --job positions --job clusters --job events" in shown
 
 
-def test_a_position_beyond_counting_is_no_error(page: Opener, whole_path: Path) -> None:
-    opened = page(whole_path, "trace", prompt="a", position="9" * 20)
+@pytest.mark.parametrize("digits", [20, 5000])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("trace", "position"), ("annotate", "seed"), ("clusters", "cluster"), ("layer", "layer"), ("search", "limit")],
+)
+def test_a_number_beyond_counting_is_no_error(
+    page: Opener, whole_path: Path, name: str, number: str, digits: int
+) -> None:
+    in_order(page(whole_path, name, **{number: "9" * digits}))
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("model", "model"), ("layer", "model"), ("layer", "layer"), ("compare", "models"), ("search", "models")],
+)
+def test_what_the_address_asks_for_and_is_not_there_is_said(
+    page: Opener, full_path: Path, name: str, asked: str
+) -> None:
+    opened = page(full_path, name, **{asked: "98"})
     in_order(opened)
+    assert [warning.value for warning in opened.warning] == [
+        f"The address asks for what is not here\\: {asked.removesuffix('s')} 98\\."
+    ]
+
+
+def test_a_corpus_that_is_not_there_is_said(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "neuron", neuron="tiny-1m/L0N0", corpus="elsewhere")
+    in_order(opened)
+    assert "corpus elsewhere" in text(opened)
 
 
 def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path: Path) -> None:
