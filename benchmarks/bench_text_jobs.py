@@ -11,6 +11,7 @@ from transformers import OPTModel
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
+from catalog.staging import write_rows
 from ingest.activation import ActivationRule
 from ingest.architectures import Transformer, open_transformer
 from ingest.batches import batches
@@ -88,11 +89,6 @@ def _bare(model: OPTModel, text: Corpus) -> None:
             model(batch.tokens, use_cache=False)
 
 
-def _stage(frame: pl.DataFrame, path: Path) -> None:
-    """Write as shards are written."""
-    frame.write_parquet(path, compression="zstd", compression_level=1, statistics=False)
-
-
 def _measured(transformer: Transformer, text: Corpus) -> None:
     """One sweep with staging files, and the folds of every layer."""
     jobs = list(text_jobs(ActivationRule.of(transformer.shape), transformer, shapes.tokenizer()).values())
@@ -103,13 +99,13 @@ def _measured(transformer: Transformer, text: Corpus) -> None:
 
         def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
             for number, result in enumerate(results):
-                _stage(result, path(number, layer, chunk))
+                write_rows(result, path(number, layer, chunk), is_passing=True)
 
         def finish(layer: int) -> None:
             for number, job in enumerate(jobs):
                 parts = [pl.scan_parquet(path(number, layer, chunk)) for chunk in range(len(text.chunks()))]
                 for name, frame in job.fold(layer, Partials(tuple(parts)), text).items():
-                    _stage(frame, Path(folder) / f"{name}.{layer}.parquet")
+                    write_rows(frame, Path(folder) / f"{name}.{layer}.parquet")
 
         sweep(
             transformer,

@@ -92,8 +92,13 @@ class StagedRun:
         """Where the rows of one table of one shard lie."""
         return self.folder / f"{shard}.{table}.parquet"
 
-    def write(self, shard: str, frames: Mapping[str, pl.DataFrame]) -> None:
+    def write(self, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False) -> None:
         """Write a shard's frames, each under a temporary name that is then renamed.
+
+        Args:
+            shard: its name.
+            frames: its rows, by table.
+            is_passing: whether the rows are read once, soon, and then dropped.
 
         Raises:
             StagingFull: the disk refuses.
@@ -102,13 +107,7 @@ class StagedRun:
             target = self.path(shard, table)
             temporary = target.with_name(f".{target.name}.{os.getpid()}")
             try:
-                frame.write_parquet(
-                    temporary,
-                    compression="zstd",
-                    compression_level=1,
-                    statistics=False,
-                    row_group_size=_rows_in_a_group(frame),
-                )
+                write_rows(frame, temporary, is_passing=is_passing)
                 temporary.replace(target)
             except (OSError, pl.exceptions.ComputeError) as error:
                 # The Parquet writer reports a full disk as an error of its own.
@@ -189,6 +188,17 @@ def staged_run(staging: Path, manifest: RunManifest) -> Iterator[StagedRun]:
     finally:
         lock.release()
         _tidy(staging)
+
+
+def write_rows(frame: pl.DataFrame, path: Path, *, is_passing: bool = False) -> None:
+    """Write rows as shards are written; those of which `is_passing` are not packed, which takes longer than a disk."""
+    frame.write_parquet(
+        path,
+        compression="uncompressed" if is_passing else "zstd",
+        compression_level=None if is_passing else 1,
+        statistics=False,
+        row_group_size=_rows_in_a_group(frame),
+    )
 
 
 def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:

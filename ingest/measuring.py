@@ -181,7 +181,7 @@ def _sweep(work: Work, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPl
 
     def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
         for one, result in zip(missing(layer, chunk), results, strict=True):
-            one.run.write(_part(layer, chunk), {_PARTIAL: result})
+            one.run.write(_part(layer, chunk), {_PARTIAL: result}, is_passing=True)
 
     def finish(layer: int) -> None:
         for one in jobs:

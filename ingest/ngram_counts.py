@@ -70,22 +70,38 @@ class NgramCounts:
         small = np.broadcast_to(np.arange(PIECE, 0, -1)[:, None], (PIECE, LANES))
         return np.concatenate([large, small]), np.concatenate([np.minimum(large, 1), histogram[:0:-1]])
 
-    def fired_once(self, rows: np.ndarray) -> np.ndarray:
-        """Bool [rows 8], whether each neuron was active exactly once on an n-gram."""
+    def fired_once(self) -> np.ndarray:
+        """uint8 [n_first], of each n-gram of `index.first_by_ids`: bit i, neuron i was active on it exactly once."""
         index = self.index
-        is_single = rows >= index.n_repeated
-        fired = np.empty((len(rows), LANES), dtype=np.bool_)
-        fired[is_single] = _BITS[self.bits[index.single_positions[rows[is_single] - index.n_repeated]]]
-        is_narrow = (rows >= index.n_wide) & ~is_single
-        fired[is_narrow] = self.narrow[rows[is_narrow] - index.n_wide] == 1
-        is_wide = rows < index.n_wide
-        fired[is_wide] = self.wide[rows[is_wide]] == 1
+        rows, is_single, positions = index.first_by_ids, index.first_are_single, index.first_positions
+        fired = np.empty(len(rows), dtype=np.uint8)
+        fired[is_single] = self.bits[positions]
+        repeated = rows[~is_single]
+        is_wide = repeated < index.n_wide
+        once = np.empty((len(repeated), LANES), dtype=np.bool_)
+        once[is_wide] = self.wide[repeated[is_wide]] == 1
+        once[~is_wide] = self.narrow[repeated[~is_wide] - index.n_wide] == 1
+        fired[~is_single] = np.packbits(once, axis=1, bitorder="little")[:, 0]
         return fired
 
     def row_counts(self, stop: int) -> np.ndarray:
         """int64 [stop 8], the counts of the first `stop` repeated rows."""
         n_wide = min(stop, self.index.n_wide)
         return np.concatenate([self.wide[:n_wide], self.narrow[: stop - n_wide].astype(np.int64)])
+
+    def at_least(self, floors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(rows, lanes, counts) where repeated n-grams have at least int64 [8] `floors` of each neuron."""
+        index = self.index
+        stop = int(np.searchsorted(-index.occurrences[: index.n_repeated], -floors.min(), side="right"))
+        n_wide = min(stop, index.n_wide)
+        rows, lanes = np.nonzero(self.wide[:n_wide] >= floors)
+        # As bytes: a hundred thousand of them are compared.
+        narrow = self.narrow[: stop - n_wide]
+        more, those = np.nonzero(narrow >= np.minimum(floors, PIECE).astype(np.uint8))
+        is_high = narrow[more, those] >= floors[those]
+        more, those = more[is_high], those[is_high]
+        values = np.concatenate([self.wide[rows, lanes], narrow[more, those].astype(np.int64)])
+        return np.concatenate([rows, more + n_wide]), np.concatenate([lanes, those]), values
 
 
 def active_totals(bits: np.ndarray) -> np.ndarray:

@@ -56,6 +56,18 @@ class NgramIndex:
         """int64, rows of the first `FIRST_BY_IDS` n-grams when n-grams are sorted by ids."""
         return np.argsort(self.lexical)[:FIRST_BY_IDS]
 
+    @cached_property
+    def first_are_single(self) -> np.ndarray:
+        """Bool, which of `first_by_ids` occur once."""
+        are_single: np.ndarray = self.first_by_ids >= self.n_repeated
+        return are_single
+
+    @cached_property
+    def first_positions(self) -> np.ndarray:
+        """int64, where those of `first_by_ids` that occur once end."""
+        positions: np.ndarray = self.single_positions[self.first_by_ids[self.first_are_single] - self.n_repeated]
+        return positions
+
     @property
     def n_positions(self) -> int:
         """Counted positions that have a full n-gram."""

@@ -66,18 +66,18 @@ def _brief(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, tu
     if len(guess) < kept or not len(lanes):
         return _rarely(counts, lanes, kept=kept)
     # No n-gram of the list is below the kept-th of the guess; where that is 1 or 0, n-grams that occur once compete.
-    floors = np.partition(guess, len(guess) - kept, axis=0)[len(guess) - kept]
-    rare = lanes[floors < 2]
-    lanes, floors = lanes[floors >= 2], floors[floors >= 2]
+    least = np.partition(guess, len(guess) - kept, axis=0)[len(guess) - kept]
+    rare = lanes[least < 2]
     found = _rarely(counts, rare, kept=kept) if len(rare) else {}
+    lanes, least = lanes[least >= 2], least[least >= 2]
     if not len(lanes):
         return found
-    stop = int(np.searchsorted(-index.occurrences[: index.n_repeated], -floors.min(), side="right"))
-    candidates = counts.row_counts(stop)[:, lanes]
-    rows, which = np.nonzero(candidates >= floors)
-    values = candidates[rows, which]
+    # Nothing occurs so often as the floors of the other neurons.
+    floors = np.full(LANES, counts.index.n_positions + 1)
+    floors[lanes] = least
+    rows, which, values = counts.at_least(floors)
     order = np.lexsort((index.lexical[rows], -values, which))
-    starts = np.searchsorted(which[order], np.arange(len(lanes)))
+    starts = np.searchsorted(which[order], lanes)
     for lane, start in zip(lanes.tolist(), starts.tolist(), strict=True):
         chosen = order[start : start + kept]
         found[lane] = rows[chosen], values[chosen]
@@ -103,7 +103,7 @@ def _rarely(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, t
     """Lane -> (rows, counts) of its `kept` most frequent n-grams, where a neuron fires on many of them only once."""
     index = counts.index
     near = index.first_by_ids
-    fired = counts.fired_once(near)
+    fired = counts.fired_once()
     found = {}
     for lane in lanes.tolist():
         often = np.flatnonzero(counts.narrow[:, lane] > 1) + index.n_wide
@@ -113,7 +113,7 @@ def _rarely(counts: NgramCounts, lanes: np.ndarray, *, kept: int) -> dict[int, t
             often, values = np.concatenate([wide, often]), np.concatenate([counts.wide[wide, lane], values])
         order = np.lexsort((index.lexical[often], -values.astype(np.int64)))[:kept]
         # The others are all as frequent: those of the smallest ids come first.
-        once = near[fired[:, lane]][: kept - len(order)]
+        once = near[np.flatnonzero(fired & (1 << lane))[: kept - len(order)]]
         if len(order) + len(once) < kept and len(near) < len(index.occurrences):
             found[lane] = _cut(_ranked(counts, lane), kept)
         else:

@@ -99,8 +99,8 @@ def test_interrupted_after_every_shard_is_uninterrupted(
     written: list[str] = []
     original = StagedRun.write
 
-    def write(self: StagedRun, shard: str, frames: dict[str, pl.DataFrame]) -> None:
-        original(self, shard, frames)
+    def write(self: StagedRun, shard: str, frames: dict[str, pl.DataFrame], *, is_passing: bool = False) -> None:
+        original(self, shard, frames, is_passing=is_passing)
         written.append(shard)
         raise KeyboardInterrupt
 

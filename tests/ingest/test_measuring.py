@@ -98,8 +98,8 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     original = StagedRun.write
 
-    def write(self: StagedRun, shard: str, frames: Mapping[str, pl.DataFrame]) -> None:
-        original(self, shard, frames)
+    def write(self: StagedRun, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False) -> None:
+        original(self, shard, frames, is_passing=is_passing)
         found.append((self.manifest.job, shard))
 
     monkeypatch.setattr(StagedRun, "write", write)
@@ -128,8 +128,8 @@ def test_interrupted_after_every_fourth_shard_is_uninterrupted(
 ) -> None:
     original = StagedRun.write
 
-    def write(self: StagedRun, shard: str, frames: Mapping[str, pl.DataFrame]) -> None:
-        original(self, shard, frames)
+    def write(self: StagedRun, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False) -> None:
+        original(self, shard, frames, is_passing=is_passing)
         if len(written) % 4 == 0:
             interrupt()
 

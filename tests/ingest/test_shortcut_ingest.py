@@ -152,11 +152,11 @@ def test_interrupted_at_every_shard_is_uninterrupted(
     tried: set[str] = set()
     original = StagedRun.write
 
-    def write(self: StagedRun, shard: str, frames: dict[str, pl.DataFrame]) -> None:
+    def write(self: StagedRun, shard: str, frames: dict[str, pl.DataFrame], *, is_passing: bool = False) -> None:
         if when == "before" and shard not in tried:
             tried.add(shard)
             raise KeyboardInterrupt
-        original(self, shard, frames)
+        original(self, shard, frames, is_passing=is_passing)
         if when == "after":
             tried.add(shard)
             raise KeyboardInterrupt
