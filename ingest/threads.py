@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -38,15 +39,18 @@ def share(items: Iterable[Item], work: Callable[[Iterator[Item]], None], *, work
 def mapped(function: Callable[[Item], Result], items: Sequence[Item], *, device: torch.device) -> list[Result]:
     """The results of `function` in the order of `items`: by one thread a core, or one for a GPU."""
     results: dict[int, Result] = {}
-
-    def work(mine: Iterator[int]) -> None:
-        with torch.inference_mode():
-            for number in mine:
-                results[number] = function(items[number])
-
     workers = torch.get_num_threads() if device.type == "cpu" else 1
+    work = partial(_note_results, function, items, results)
     share(range(len(items)), work, workers=max(1, min(workers, len(items))))
     return [results[number] for number in range(len(items))]
+
+
+def _note_results(
+    function: Callable[[Item], Result], items: Sequence[Item], results: dict[int, Result], mine: Iterator[int]
+) -> None:
+    with torch.inference_mode():
+        for number in mine:
+            results[number] = function(items[number])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -124,12 +125,18 @@ def _output(arguments: Sequence[Any], result: Tensor | Sequence[Any]) -> Tensor:
 def _collected(module: nn.Module, of: Callable[..., Tensor]) -> Iterator[list[Tensor]]:
     """Collects what `module` is called with, or what it returns."""
     seen: list[Tensor] = []
-
-    def hook(_: nn.Module, arguments: Sequence[Any], result: Tensor | Sequence[Any]) -> None:
-        seen.append(of(arguments, result))
-
-    handle = module.register_forward_hook(hook)
+    handle = module.register_forward_hook(partial(_collect, seen, of))
     try:
         yield seen
     finally:
         handle.remove()
+
+
+def _collect(
+    seen: list[Tensor],
+    of: Callable[..., Tensor],
+    _: nn.Module,
+    arguments: Sequence[Any],
+    result: Tensor | Sequence[Any],
+) -> None:
+    seen.append(of(arguments, result))

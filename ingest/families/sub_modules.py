@@ -7,6 +7,7 @@ added to, and attention reads what enters the block.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from jaxtyping import Float
@@ -77,39 +78,57 @@ class SubModules:
         self, stream: Stream, parts: Sequence[Part], take: Callable[[Part, Tensor, Tensor], Tensor]
     ) -> Iterator[None]:
         """Hands what parts read and return to `take`, and lets them return what it gives back."""
-        read: dict[str, Tensor] = {"attention": stream}
-
-        def exchanged(part: Part, entered: Tensor, result: Any) -> Any:  # noqa: ANN401 - a tensor, or that and weights
-            left: Tensor = result if isinstance(result, Tensor) else result[0]
-            # OPT flattens batch and time before its FFN.
-            given = take(part, entered.reshape(stream.shape), left.reshape(stream.shape)).reshape(left.shape)
-            return given if isinstance(result, Tensor) else (given, *result[1:])
-
-        def of_norm(part: Part) -> Callable[..., Any]:
-            def hook(_: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - likewise
-                kept = exchanged(part, given[0], result) if part in parts else result
-                if part == "norm_1" and not self._is_post_norm:
-                    read["attention"] = kept
-                return kept
-
-            return hook
-
-        def of_attention(_: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - likewise
-            return exchanged("attention", read["attention"], result) if "attention" in parts else result
-
-        def of_keys(_: nn.Module, given: Sequence[Any]) -> None:
-            read["ffn"] = given[0]
-
-        def of_values(_: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - likewise
-            return exchanged("ffn", read["ffn"], result) if "ffn" in parts else result
-
+        exchange = _Exchange(stream, parts, take, passes_norm_on=not self._is_post_norm)
         with ExitStack() as hooks:
             handles = [
-                *(module.register_forward_hook(of_norm(part)) for part, module in self._norms.items()),
-                self._attention.register_forward_hook(of_attention),
-                self._keys.register_forward_pre_hook(of_keys),
-                self._values.register_forward_hook(of_values),
+                *(module.register_forward_hook(partial(exchange.norm, part)) for part, module in self._norms.items()),
+                self._attention.register_forward_hook(exchange.attention),
+                self._keys.register_forward_pre_hook(exchange.keys),
+                self._values.register_forward_hook(exchange.values),
             ]
             for handle in handles:
                 hooks.callback(handle.remove)
             yield
+
+
+class _Exchange:
+    """The hooks of one block's parts; they know of each other what a part's own arguments do not tell."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        parts: Sequence[Part],
+        take: Callable[[Part, Tensor, Tensor], Tensor],
+        *,
+        passes_norm_on: bool,
+    ) -> None:
+        """Hand what `parts` read and return to `take`; `passes_norm_on`: attention reads what norm_1 returns."""
+        self._shape, self._parts, self._take, self._passes_norm_on = stream.shape, parts, take, passes_norm_on
+        self._read: dict[Part, Tensor] = {"attention": stream}
+
+    def norm(self, part: Part, _: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - what it gets
+        """After a norm."""
+        kept = self._exchanged(part, given[0], result)
+        if part == "norm_1" and self._passes_norm_on:
+            self._read["attention"] = kept
+        return kept
+
+    def attention(self, _: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - what it gets
+        """After the attention."""
+        return self._exchanged("attention", self._read["attention"], result)
+
+    def keys(self, _: nn.Module, given: Sequence[Any]) -> None:
+        """Before the FFN."""
+        self._read["ffn"] = given[0]
+
+    def values(self, _: nn.Module, given: Sequence[Any], result: Any) -> Any:  # noqa: ANN401 - what it gets
+        """After the FFN."""
+        return self._exchanged("ffn", self._read["ffn"], result)
+
+    def _exchanged(self, part: Part, entered: Tensor, result: Any) -> Any:  # noqa: ANN401 - a tensor, or that and weights
+        if part not in self._parts:
+            return result
+        left: Tensor = result if isinstance(result, Tensor) else result[0]
+        # OPT flattens batch and time before its FFN.
+        given = self._take(part, entered.reshape(self._shape), left.reshape(self._shape)).reshape(left.shape)
+        return given if isinstance(result, Tensor) else (given, *result[1:])

@@ -1,10 +1,12 @@
 """Pages over warehouses made by hand: one with everything, one with projections only, one empty."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import duckdb
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from queries import answering
@@ -50,6 +52,14 @@ def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(measured, methods))
         made.insert(connection, "sub_module_fits", shortcut_rows.part_fits(measured))
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _components_sought_once() -> Iterator[None]:
+    """Streamlit looks through every installed package for components, half a second for each page that is opened."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture
