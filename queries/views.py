@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
 import duckdb
@@ -40,12 +40,12 @@ class View:
     columns: Mapping[str, str]
     kept: str | None = None
 
-    @property
+    @cached_property
     def query(self) -> str:
         """The query alone, without header and comments."""
         return "\n".join(line for line in self.text.splitlines() if not line.lstrip().startswith("--"))
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Fingerprint of the file's text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
@@ -114,8 +114,9 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     for name in sorted(_installed(connection).keys() - views.keys()):
         connection.execute(f"drop view if exists main.{name}")
     kept.clear(connection)
+    of_models = _tables_of_models(connection)
     for one in views.values():
-        _install_one(connection, one)
+        _install_one(connection, one, of_models)
     connection.execute("delete from store.installed_views")
     rows = [value for one in views.values() for value in (one.name, one.sha256)]
     places = ", ".join(["(?, ?)"] * len(views))
@@ -123,10 +124,17 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("commit")
 
 
-def _install_one(connection: duckdb.DuckDBPyConnection, one: View) -> None:
+def _tables_of_models(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    tables = connection.execute(
+        "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
+    ).fetchall()
+    return {name for (name,) in tables}
+
+
+def _install_one(connection: duckdb.DuckDBPyConnection, one: View, of_models: set[str]) -> None:
     text = one.text
     if one.kept is not None:
-        view = _kept(connection, one, one.kept)
+        view = _kept(one, one.kept, of_models)
         kept.keep(connection, view)
         text = f"select {', '.join(one.columns)} from store.{view.table}"
     connection.execute(f"create or replace view main.{one.name} as\n{text}")
@@ -135,16 +143,13 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View) -> None:
         connection.execute(f"comment on column main.{one.name}.{column} is {_literal(description)}")
 
 
-def _kept(connection: duckdb.DuckDBPyConnection, one: View, source: str) -> kept.KeptView:
+def _kept(one: View, source: str, of_models: set[str]) -> kept.KeptView:
     views = all_views()
-    tables = connection.execute(
-        "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
-    ).fetchall()
     of_one_model = narrowed(
         one.name,
         {name: view.query for name, view in views.items()},
         kept={name for name, view in views.items() if view.kept},
-        of_models={name for (name,) in tables},
+        of_models=of_models,
     )
     return kept.KeptView(one.name, one.key, source, one.query, of_one_model)
 

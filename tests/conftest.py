@@ -1,5 +1,6 @@
 """What all tests share: nothing of the person's own caches, no network, one thread a process, and tiny models."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -50,6 +51,12 @@ sys.meta_path.insert(0, LibrariesFirst())
 # A machine that does something else at the same time is no counterexample.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the collector of garbage need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
