@@ -16,6 +16,8 @@ from hypothesis import settings
 # Before any library reads them: it happens when test modules are collected, earlier than any fixture.
 CACHES = tempfile.TemporaryDirectory(prefix="neurothek-tests-")
 os.environ["XDG_CACHE_HOME"] = CACHES.name
+# The workers of a run get it from the process that starts them.
+os.environ.setdefault("NEUROTHEK_TEST_TEMPLATES", str(Path(CACHES.name) / "templates"))
 os.environ["HF_HOME"] = str(Path(CACHES.name) / "huggingface")
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nobody listens there: an accidental request fails at once
 os.environ["OMP_NUM_THREADS"] = "1"

@@ -119,6 +119,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(folder.glob("*.duckdb"))
 
 
+@pytest.mark.long
+@pytest.mark.xdist_group("kept")
 @pytest.mark.parametrize("name", KEPT)
 def test_one_models_query_yields_its_rows_of_the_view(filled: list[Path], name: str) -> None:
     total = 0

@@ -82,10 +82,15 @@ def test_a_neurons_page_names_the_other_jobs(page: Opener, weights_path: Path) -
     assert "--job ngrams --job positions --job clusters --job events" in shown
 
 
-@pytest.mark.parametrize("digits", [20, 5000])
 @pytest.mark.parametrize(
-    ("name", "number"),
-    [("trace", "position"), ("annotate", "seed"), ("clusters", "cluster"), ("layer", "layer"), ("search", "limit")],
+    ("name", "number", "digits"),
+    [
+        ("trace", "position", 20),
+        ("annotate", "seed", 5000),
+        ("clusters", "cluster", 20),
+        ("layer", "layer", 20),
+        ("search", "limit", 5000),
+    ],
 )
 def test_a_number_beyond_counting_is_no_error(
     page: Opener, whole_path: Path, name: str, number: str, digits: int

@@ -60,6 +60,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_so(rows: ShortcutRows) -> N
     assert all(one.chart is None for one in shortcut_figures(nothing, LOOK))
 
 
+@pytest.mark.long
 def test_the_command_writes_them_beside_the_others(whole_path: Path, tmp_path: Path) -> None:
     command = ["compare", "--figure", str(tmp_path / "out"), "--warehouse", str(whole_path)]
     result = CliRunner().invoke(main, command, catch_exceptions=False)

@@ -184,7 +184,9 @@ def test_the_librarys_hash_follows_its_files(planted: Path) -> None:
     assert library_sha256() != before
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    "domain", [pytest.param(domain, marks=[pytest.mark.long] * (domain == "code")) for domain in DOMAINS]
+)
 def test_measured_and_trained_documents_are_disjoint_and_cover_the_domain(domain: builtin.Domain) -> None:
     measured, trained = list(documents(domain, "measure")), list(documents(domain, "train"))
     assert len({*measured, *trained}) == len(measured) + len(trained)
@@ -197,6 +199,7 @@ def test_measured_and_trained_documents_are_disjoint_and_cover_the_domain(domain
     assert list(documents(domain, "measure")) == measured
 
 
+@pytest.mark.long
 def test_code_holds_no_comment_and_prose_no_code() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

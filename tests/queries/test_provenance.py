@@ -38,6 +38,7 @@ def test_names_of_the_query_itself_are_no_relations(full: duckdb.DuckDBPyConnect
     assert found.columns.to_dicts() == [{"column": "x", "made_of": []}]
 
 
+@pytest.mark.long
 def test_every_view_can_be_followed(full: duckdb.DuckDBPyConnection) -> None:
     for name in all_views():
         # One column is followed for each: all of a wide view take a second.

@@ -1,19 +1,25 @@
-"""Files that many tests begin with: made once a process and copied after that."""
+"""Files that many tests begin with: made once for all processes of one run and copied after that."""
 
+import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-_FOLDER = tempfile.TemporaryDirectory(prefix="neurothek-tests-")
+from filelock import FileLock
+
+FOLDER = "NEUROTHEK_TEST_TEMPLATES"
+"""The variable that names where they lie."""
 
 
 def copy_of(name: str, make: Callable[[Path], None], path: Path) -> None:
     """Put at `path` what `make` makes; `name` says what that is, once for all tests."""
-    template = Path(_FOLDER.name) / f"{name}.duckdb"
-    if not template.exists():
-        unfinished = template.with_name(f"unfinished-{name}.duckdb")
-        unfinished.unlink(missing_ok=True)
-        make(unfinished)
-        unfinished.rename(template)
+    folder = Path(os.environ[FOLDER])
+    folder.mkdir(exist_ok=True)
+    template = folder / f"{name}.duckdb"
+    with FileLock(template.with_suffix(".lock")):
+        if not template.exists():
+            unfinished = template.with_name(f"unfinished-{name}.duckdb")
+            unfinished.unlink(missing_ok=True)
+            make(unfinished)
+            unfinished.rename(template)
     shutil.copyfile(template, path)
