@@ -6,12 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
+SPARK := $(VENV)/.spark
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long test-browser test-crash test-spark check format bench docs clean
+.PHONY: demo test test-long test-browser test-crash test-spark bench docs clean
+.PHONY: check check-format check-rules check-types check-imports check-documents format
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
@@ -31,15 +33,25 @@ test-crash: $(INSTALLED)
 	$(PYTEST) -m crash
 
 # Needs Java 17 or later; installs PySpark, 480 MB, which nothing else needs.
-test-spark: $(INSTALLED)
-	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[spark]'
+test-spark: $(SPARK)
 	$(BIN)/python -m pytest -q -m spark tests/queries/test_spark.py
 
-check: $(INSTALLED)
+# With `make -j2 check` two of them run at a time.
+check: check-format check-rules check-types check-imports check-documents
+
+check-format: $(INSTALLED)
 	$(BIN)/ruff format --check .
+
+check-rules: $(INSTALLED)
 	$(BIN)/ruff check .
+
+check-types: $(INSTALLED)
 	$(BIN)/mypy
+
+check-imports: $(INSTALLED)
 	$(BIN)/lint-imports
+
+check-documents: $(INSTALLED)
 	$(BIN)/python -m docs.generate --check
 
 format: $(INSTALLED)
@@ -58,4 +70,8 @@ clean:
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(SPARK): $(INSTALLED)
+	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[spark]'
 	touch $@
