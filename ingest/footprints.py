@@ -141,7 +141,7 @@ def _ngrams(shape: Shape, extent: Extent) -> Footprint:
         observing=4 * chunk_bits,
         folding=max(numbering, counting + scores + triggers),
         kept=index + unembedding,
-        parts=bits,
+        parts=bits + extent.n_chunks * (_FILE_BYTES + shape.d_ffn * 4),
         rows=shape.d_ffn * 900,
         shared_rows=100_000,
     )
@@ -151,6 +151,7 @@ def _positions(shape: Shape, extent: Extent) -> Footprint:
     cells = shape.d_ffn * extent.sequence_length
     # Domains follow one another: a chunk holds counts of another one only where the next begins.
     parts = cells * 2 * min(extent.n_chunks + extent.n_domains - 1, extent.n_sequences)
+    parts += extent.n_chunks * (_FILE_BYTES + extent.sequence_length * extent.n_domains * 24)
     # A thread measures the profiles of 256 neurons at once, with a dozen arrays of 64 bits.
     block = min(256, shape.d_ffn) * extent.sequence_length * 8 * 12 * _threads()
     # Every count of every neuron is a row's only where the position tells much: here it is taken to be so.
@@ -165,6 +166,9 @@ def _positions(shape: Shape, extent: Extent) -> Footprint:
 
 READ_BYTES = 32 << 20
 """Bits that the fold of n-grams reads at a time."""
+
+# What a file of rows takes beside them.
+_FILE_BYTES = 8 << 10
 
 
 def _small_text(shape: Shape, extent: Extent) -> Footprint:

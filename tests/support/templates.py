@@ -14,7 +14,7 @@ FOLDER = "NEUROTHEK_TEST_TEMPLATES"
 def copy_of(name: str, make: Callable[[Path], None], path: Path) -> None:
     """Put at `path` what `make` makes; `name` says what that is, once for all tests."""
     folder = Path(os.environ[FOLDER])
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     template = folder / f"{name}.duckdb"
     with FileLock(template.with_suffix(".lock")):
         if not template.exists():
