@@ -106,7 +106,7 @@ class TriggerScores:
 
         # Memory that is already there: a new page costs more than the product that fills it.
         scores = torch.empty(min(BLOCK, len(values)), len(self.unembedding), dtype=values.dtype, device=values.device)
-        moments = Moments.of(len(self.unembedding))
+        moments = ScoreMoments.of(len(self.unembedding))
         for start in range(0, len(values), BLOCK):
             part = values[start : start + BLOCK]
             block = torch.matmul(part, self.unembedding.T, out=scores[: len(part)]).cpu().numpy()
@@ -121,7 +121,9 @@ class TriggerScores:
         columns = {name: pl.Series(values, dtype=COLUMNS[name], strict=False) for name, values in vars(found).items()}
         return pl.DataFrame(columns)
 
-    def _look_up(self, found: "_Found", own: slice, scores: np.ndarray, tokens: np.ndarray, moments: "Moments") -> None:
+    def _look_up(
+        self, found: "_Found", own: slice, scores: np.ndarray, tokens: np.ndarray, moments: "ScoreMoments"
+    ) -> None:
         """Note what one neuron, [vocab] `scores`, says of its triggers."""
         score = scores[self.row_of[tokens[own]]]
         mean, sd = moments.mean_and_sd(scores)
@@ -142,7 +144,7 @@ class TriggerScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class ScoreMoments:
     """Memory for the moments of one neuron's scores after the other.
 
     Attributes:
@@ -154,7 +156,7 @@ class Moments:
     deviations: np.ndarray
 
     @classmethod
-    def of(cls, n_scores: int) -> "Moments":
+    def of(cls, n_scores: int) -> "ScoreMoments":
         """For neurons with so many scores."""
         return cls(np.ones(n_scores, dtype=np.float32), np.empty(n_scores, dtype=np.float32))
 

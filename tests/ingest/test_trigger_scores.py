@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ingest.trigger_scores import Moments
+from ingest.trigger_scores import ScoreMoments
 
 VOCABULARY = 50_265
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (5.0, 0.1), (-300.0, 1.0), (1e-3, 1e-3), (0.01, 20.0)])
 def test_moments_lose_millionths(mean: float, sd: float) -> None:
-    moments = Moments.of(VOCABULARY)
+    moments = ScoreMoments.of(VOCABULARY)
     for seed in range(10):
         drawn = np.random.default_rng(seed).standard_t(4, VOCABULARY)
         scores = (drawn * sd + mean).astype(np.float32)
