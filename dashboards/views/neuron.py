@@ -196,7 +196,9 @@ def _relatives(page: NeuronPage) -> None:
     ):
         if not frame.is_empty():
             st.subheader(title, anchor=False)
-            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
+            # A name of its own for each neuron: what was chosen on the page before is not chosen here, or two neurons
+            # that are each other's nearest would lead to one another without end.
+            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=f"{key}-{page.address}", height=420)
 
 
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
@@ -210,7 +212,6 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
         st.caption("This model was not compared with another yet. For the best five of every neuron:")
         st.code(f"neurothek ingest --job counterparts {model} {others[-1]}", language="sh", wrap_lines=True)
     else:
-        # A name of its own for each neuron: what was chosen on the page before is not chosen here.
         tables.link_to_neurons(found, COUNTERPARTS, key=f"counterparts-{page.address}", height=420)
         st.caption(
             "Neurons whose lists of tokens overlap most with its own, five of each model. Random: what 99% of random "

@@ -113,7 +113,7 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
     person.page.keyboard.press("Enter")
     person.settle()
     person.shoot("flow-2-found")
-    person.click_row()
+    person.click_row("found")
     person.arrive("mini-opt-")
     address = person.title()
     assert f"neuron={address}" in unquote(person.page.url)
@@ -134,7 +134,7 @@ def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -
     person.settle()
     assert "score=yes" in person.page.url
     person.shoot("flow-10-exact-scores")
-    person.click_row()
+    person.click_row("found")
     person.arrive(f"{SMALL}/L")
 
 
@@ -217,20 +217,27 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
     looking.shoot("flow-9-annotated")
 
 
-def test_a_neighbour_is_followed(person: Visitor) -> None:
+def test_a_neighbour_is_followed_and_stayed_at(person: Visitor) -> None:
     person.open("neuron", neuron=NEURON)
-    tables = person.page.get_by_test_id("stDataFrame")
-    # The last is of counterparts in the other model.
-    person.click_row(table=tables.count() - 2)
-    expect(person.page.locator("h1").first).not_to_have_text(NEURON)
+    person.click_row("neighbours")
+    heading = person.page.locator("h1").first
+    expect(heading).not_to_have_text(NEURON)
     person.arrive(f"{LARGE}/")
+    followed = person.title()
+    # Each is the nearest of the other: a choice that outlived its page would lead back, and there again.
+    assert unquote(person.page.url).endswith(f"neuron={followed}")
+    person.settle()
+    assert person.title() == followed
+    person.click_row("neighbours")
+    person.arrive(NEURON)
+    person.settle()
+    assert person.title() == NEURON
 
 
 def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     person.open("neuron", neuron=NEURON)
-    tables = person.page.get_by_test_id("stDataFrame")
     person.shoot("flow-6-counterparts")
-    person.click_row(table=tables.count() - 1)
+    person.click_row("counterparts")
     person.arrive(f"{SMALL}/L")
     back = person.title()
     assert f"neuron={back}" in unquote(person.page.url)
@@ -239,7 +246,7 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     assert person.title() == "Search"
     expect(person.page.get_by_text(f"neurons that share listed tokens with {back}")).to_be_visible()
     person.shoot("flow-7-alike")
-    person.click_row()
+    person.click_row("found")
     person.arrive(f"{LARGE}/L")
 
 

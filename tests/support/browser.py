@@ -125,14 +125,16 @@ class Visitor:
         """The heading of the page."""
         return self.page.locator("h1").first.inner_text()
 
-    def click_row(self, number: int = 0, *, table: int = 0) -> None:
-        """Click the first cell of a table's row: cells are drawn on a canvas, so it is a place and no element."""
-        frame = self.page.get_by_test_id("stDataFrame").nth(table)
-        frame.scroll_into_view_if_needed()
-        # The second canvas of a table is its header.
-        box = frame.locator("canvas").first.bounding_box()
-        assert box is not None
-        self.page.mouse.click(box["x"] + 90, box["y"] + 36 + 33 * number + 16)
+    def click_row(self, table: str, number: int = 0) -> None:
+        """Click the first cell of a row: cells are drawn on a canvas, so it is a place and no element.
+
+        Args:
+            table: how the table's key begins.
+            number: the row, counted from 0.
+        """
+        frame = self.page.locator(f"[class*='st-key-{table}']").get_by_test_id("stDataFrame")
+        # This waits until the table no longer moves: the charts above it may still be drawn.
+        frame.click(position={"x": 90, "y": 36 + 33 * number + 16})
         self.settle()
 
     def charts(self) -> Locator:
