@@ -11,12 +11,12 @@ from urllib.parse import unquote
 import duckdb
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 import neurothek
 from dashboards.addresses import PAGES as ADDRESSES
 from ingest.request import DEFAULT_JOBS, TextRequest
-from tests.support.browser import Visitor, chromium, served, visitor
+from tests.support.browser import Visitor, chromium, served, visitor, windows
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -70,23 +70,35 @@ def base(demo_like: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield address
 
 
+@pytest.fixture(scope="module")
+def light(browser: Browser) -> Iterator[BrowserContext]:
+    with windows(browser) as context:
+        yield context
+
+
+@pytest.fixture(scope="module")
+def dark(browser: Browser) -> Iterator[BrowserContext]:
+    with windows(browser, dark=True) as context:
+        yield context
+
+
 @pytest.fixture
-def person(browser: Browser, base: str) -> Iterator[Visitor]:
-    with visitor(browser, base) as looking:
+def person(light: BrowserContext, base: str) -> Iterator[Visitor]:
+    with visitor(light, base) as looking:
         yield looking
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_page_opens_by_its_address(browser: Browser, base: str, name: str, dark: bool) -> None:
+@pytest.mark.parametrize("screen", ["light", "dark"])
+def test_every_page_opens_by_its_address(request: pytest.FixtureRequest, base: str, name: str, screen: str) -> None:
     path, parameters = PAGES[name]
-    with visitor(browser, base, dark=dark) as looking:
+    with visitor(request.getfixturevalue(screen), base) as looking:
         looking.open(path, **parameters)
         assert looking.title() == TITLES[name]
         assert looking.page.get_by_test_id("stException").count() == 0
         for width in (1440, 800):
             looking.page.set_viewport_size({"width": width, "height": 1000})
-            looking.shoot(f"{name}-{'dark' if dark else 'light'}-{width}")
+            looking.shoot(f"{name}-{screen}-{width}")
             # No table hides rows of its own: what is kept free for it is as high as it is.
             assert looking.hidden_rows() == []
             # Nothing is wider than the window.
@@ -139,11 +151,11 @@ def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -
 
 
 @pytest.fixture
-def annotated(browser: Browser, demo_like: Path, tmp_path: Path) -> Iterator[tuple[Visitor, Path]]:
+def annotated(light: BrowserContext, demo_like: Path, tmp_path: Path) -> Iterator[tuple[Visitor, Path]]:
     """A window on a warehouse of its own, which is written to."""
     path = tmp_path / "annotated.duckdb"
     shutil.copy(demo_like, path)
-    with served(path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
+    with served(path, tmp_path / "server.log") as base, visitor(light, base) as looking:
         yield looking, path
 
 
@@ -250,10 +262,12 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     person.arrive(f"{LARGE}/L")
 
 
-def test_a_model_published_meanwhile_is_there_after_a_reload(browser: Browser, demo_like: Path, tmp_path: Path) -> None:
+def test_a_model_published_meanwhile_is_there_after_a_reload(
+    light: BrowserContext, demo_like: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "growing.duckdb"
     shutil.copy(demo_like, path)
-    with served(path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
+    with served(path, tmp_path / "server.log") as base, visitor(light, base) as looking:
         looking.open()
         with ThreadPoolExecutor() as workers:
             # Only the weights are read: it is the publishing that meets the clicks.
@@ -310,8 +324,8 @@ def test_the_sql_behind_a_chart_opens_in_the_console(person: Visitor) -> None:
     expect(person.page.get_by_text("7 rows in")).to_be_visible()
 
 
-def test_a_script_token_shows_as_itself(browser: Browser, full_path: Path, tmp_path: Path) -> None:
-    with served(full_path, tmp_path / "server.log") as base, visitor(browser, base) as looking:
+def test_a_script_token_shows_as_itself(light: BrowserContext, full_path: Path, tmp_path: Path) -> None:
+    with served(full_path, tmp_path / "server.log") as base, visitor(light, base) as looking:
         found = neurothek.open(full_path).sql("select address from contexts_text where token = ' <script>' limit 1")
         looking.open("neuron", neuron=found.item())
         expect(looking.page.get_by_text("·<script>").first).to_be_visible()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from playwright.sync_api import Browser, Download, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Download, Locator, Page, expect
 
 SCREENSHOTS = "NEUROTHEK_SCREENSHOTS"
 """The environment variable with the folder that keeps screenshots."""
@@ -177,16 +177,23 @@ class Visitor:
 
 
 @contextmanager
-def visitor(browser: Browser, base: str, *, width: int = 1440, dark: bool = False) -> Iterator[Visitor]:
-    """A window of a width, on a light or a dark screen; whatever went wrong in it fails the test that looked."""
+def windows(browser: Browser, *, width: int = 1440, dark: bool = False) -> Iterator[BrowserContext]:
+    """Windows of a width on a light or a dark screen, which load a server's scripts once for all of them."""
     context = browser.new_context(
         viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", accept_downloads=True
     )
     context.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)
     try:
-        looking = Visitor(context.new_page(), base)
-        yield looking
-        assert looking.problems == []
+        yield context
     finally:
         context.close()
+
+
+@contextmanager
+def visitor(context: BrowserContext, base: str) -> Iterator[Visitor]:
+    """A new window; whatever went wrong in it fails the test that looked."""
+    with context.new_page() as page:
+        looking = Visitor(page, base)
+        yield looking
+        assert looking.problems == []
