@@ -45,11 +45,6 @@ class View:
         """The query alone, without header and comments."""
         return "\n".join(line for line in self.text.splitlines() if not line.lstrip().startswith("--"))
 
-    @cached_property
-    def sha256(self) -> str:
-        """Fingerprint of the file's text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
     @property
     def grain(self) -> str:
         """First sentence of the header: what one row is."""
@@ -81,11 +76,23 @@ def parse_view(name: str, text: str) -> View:
 
 
 @cache
-def all_views() -> Mapping[str, View]:
-    """Every view of this release, by name, each after the views it reads."""
+def _texts() -> Mapping[str, str]:
+    """Every view's file, by name."""
     folder = resources.files("queries") / "views"
     files = {file.name.removesuffix(".sql"): file for file in folder.iterdir() if file.name.endswith(".sql")}
-    views = {name: parse_view(name, file.read_text("utf-8")) for name, file in files.items()}
+    return {name: file.read_text("utf-8") for name, file in files.items()}
+
+
+@cache
+def _fingerprints() -> Mapping[str, str]:
+    """sha256 of every view's file: what a file holds of an earlier release is told without reading the headers."""
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts().items()}
+
+
+@cache
+def all_views() -> Mapping[str, View]:
+    """Every view of this release, by name, each after the views it reads."""
+    views = {name: parse_view(name, text) for name, text in _texts().items()}
     reads = {name: sorted(set(_MENTION.findall(view.text)) & (set(views) - {name})) for name, view in views.items()}
     # Sorted first, so that the order does not hang on the order of files in a folder.
     order = graphlib.TopologicalSorter(dict(sorted(reads.items()))).static_order()
@@ -118,7 +125,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     for one in views.values():
         _install_one(connection, one, of_models)
     connection.execute("delete from store.installed_views")
-    rows = [value for one in views.values() for value in (one.name, one.sha256)]
+    rows = [value for fingerprint in _fingerprints().items() for value in fingerprint]
     places = ", ".join(["(?, ?)"] * len(views))
     connection.execute(f"insert into store.installed_views values {places}", rows)
     connection.execute("commit")
@@ -156,7 +163,7 @@ def _kept(one: View, source: str, of_models: set[str]) -> kept.KeptView:
 
 def outdated(connection: duckdb.DuckDBPyConnection) -> bool:
     """Whether the file's views differ from this release's."""
-    return _installed(connection) != {name: one.sha256 for name, one in all_views().items()}
+    return _installed(connection) != _fingerprints()
 
 
 def _installed(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
