@@ -53,7 +53,9 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
     # A choice may be older than the rows it was made among.
     if place is not None and place < neurons.height:
         address = neurons.get_column("address")[place]
-        st.switch_page("views/neuron.py", query_params={"neuron": address})
+        # Streamlit writes the new parameters into this page's address before it leaves: without those that are there
+        # the browser's way back would lead to this page as if nothing had been asked.
+        st.switch_page("views/neuron.py", query_params={**st.query_params.to_dict(), "neuron": address})
 
 
 def whole_height(frame: pl.DataFrame) -> int | None:

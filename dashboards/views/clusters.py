@@ -9,7 +9,7 @@ from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.columns import columns
 from dashboards.figures import Data, Draw, data_of, show_figure, show_source
-from dashboards.page import answer, asked_number, heading, missing, pick_model, remember
+from dashboards.page import answer, asked, asked_number, heading, missing, pick_model, remember
 from dashboards.text import plain
 
 LISTED = ("cluster_id", "size", "n_layers", "first_layer", "last_layer", "cohesion", "shared_tokens", "top_share")
@@ -24,7 +24,11 @@ COHESION = "Clusters of two neurons or more by the mean cosine of their pairs of
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Clusters")
+    asked_of = asked("model")
     model = pick_model(connection).name
+    if asked_of not in (None, model):
+        # Clusters of two models have nothing but their numbers in common.
+        remember(cluster=None)
     data = data_of(connection, "clusters", {"model": model})
     if data.frame.is_empty():
         missing(connection, "The neurons of this model were not clustered yet.", [model], jobs=("clusters",))
@@ -56,7 +60,8 @@ def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFr
         column_config=columns(),
         placeholder=MISSING,
         hide_index=True,
-        key="clusters",
+        # What was chosen among one model's clusters is not chosen among another's.
+        key=f"clusters-{model}",
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
         height=360,

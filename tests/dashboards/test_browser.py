@@ -138,6 +138,35 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
     assert person.title() != address
 
 
+def test_the_way_back_leads_to_what_was_asked(person: Visitor) -> None:
+    person.open("search", words="school", models=LARGE)
+    person.click_row("found")
+    person.arrive(f"{LARGE}/L")
+    first = person.title()
+    person.page.go_back()
+    person.arrive("Search")
+    expect(person.page.get_by_role("textbox", name="Words", exact=True)).to_have_value("school")
+    # The row that was followed is not followed again, and another one can be.
+    person.settle()
+    assert person.title() == "Search"
+    person.click_row("found", 1)
+    person.arrive(f"{LARGE}/L")
+    assert person.title() != first
+
+
+def test_a_cluster_chosen_in_one_model_is_not_chosen_in_another(person: Visitor) -> None:
+    person.open("clusters", model=LARGE)
+    person.click_row("clusters", 1)
+    chosen = person.page.get_by_role("heading", name="Neurons of cluster")
+    expect(chosen).to_be_visible()
+    assert "cluster=" in person.page.url
+    person.page.get_by_role("combobox", name="Model").click()
+    person.page.get_by_role("option", name=SMALL, exact=True).click()
+    expect(chosen).to_have_count(0)
+    person.settle()
+    assert "cluster=" not in person.page.url
+
+
 def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -> None:
     person.open("search", words="school", models=SMALL)
     person.page.get_by_text("Exact scores", exact=True).click()
