@@ -2,6 +2,7 @@
 
 import io
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -113,6 +114,8 @@ def show_figure(
     height = height_of(chart)
     selected: Mapping[str, Any] = {}
     if selects:
+        # Drawn of other rows it is another chart: what was selected among the rows before is not selected here.
+        key += f"-{zlib.crc32(data.sql.encode())}"
         picked = st.altair_chart(chart, width="stretch", height=height, key=key, alt=title, on_select="rerun")
         selected = picked.selection
     else:

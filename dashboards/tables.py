@@ -1,6 +1,7 @@
 """How frames look on a page: as tables that one reads and sorts, or that lead to neurons."""
 
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -43,7 +44,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         column_config=columns(),
         hide_index=True,
         placeholder=MISSING,
-        key=key,
+        key=table_key(key, neurons.get_column("address")),
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
         height=whole_height(neurons) or height,
@@ -56,6 +57,15 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         # Streamlit writes the new parameters into this page's address before it leaves: without those that are there
         # the browser's way back would lead to this page as if nothing had been asked.
         st.switch_page("views/neuron.py", query_params={**st.query_params.to_dict(), "neuron": address})
+
+
+def table_key(key: str, addresses: Iterable[str]) -> str:
+    """A name that a table of neurons has for these rows alone.
+
+    What was chosen among other rows is not chosen among them: two neurons that are each other's nearest would lead to
+    one another without end. And the first click on rows that took the place of others would not count.
+    """
+    return f"{key}-{zlib.crc32(chr(10).join(addresses).encode())}"
 
 
 def whole_height(frame: pl.DataFrame) -> int | None:

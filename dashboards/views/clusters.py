@@ -9,7 +9,7 @@ from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.columns import columns
 from dashboards.figures import Data, Draw, data_of, show_figure, show_source
-from dashboards.page import answer, asked, asked_number, heading, missing, pick_model, remember
+from dashboards.page import answer, asked, asked_among, heading, missing, pick_model, remember
 from dashboards.text import plain
 
 LISTED = ("cluster_id", "size", "n_layers", "first_layer", "last_layer", "cohesion", "shared_tokens", "top_share")
@@ -69,10 +69,7 @@ def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFr
     st.caption("Click a row to list its neurons.")
     place = tables.chosen_row(event.selection)
     known = clusters.get_column("cluster_id").to_list()
-    wanted = asked_number("cluster")
-    chosen = wanted if wanted in known else None
-    if place is not None and place < clusters.height:
-        chosen = known[place]
+    chosen = known[place] if place is not None and place < clusters.height else asked_among("cluster", known)
     if chosen is None:
         return
     remember(cluster=str(chosen))

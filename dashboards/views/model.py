@@ -75,7 +75,7 @@ def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None
         column_config=columns(),
         placeholder=MISSING,
         hide_index=True,
-        key="layers",
+        key=f"layers-{name}-{corpus}",
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
     )

@@ -90,10 +90,15 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
         anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - a walk, no secret
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
+        corpus = asked("corpus")
         st.page_link(
             "views/layer.py",
             label=f"Layer {neuron.layer}",
-            query_params={"model": neuron.model, "layer": str(neuron.layer)},
+            query_params={
+                "model": neuron.model,
+                "layer": str(neuron.layer),
+                **({} if corpus is None else {"corpus": corpus}),
+            },
         )
         return pick_corpus(connection, [neuron.model], width=220)
 
@@ -196,9 +201,7 @@ def _relatives(page: NeuronPage) -> None:
     ):
         if not frame.is_empty():
             st.subheader(title, anchor=False)
-            # A name of its own for each neuron: what was chosen on the page before is not chosen here, or two neurons
-            # that are each other's nearest would lead to one another without end.
-            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=f"{key}-{page.address}", height=420)
+            tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
 
 
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
@@ -212,7 +215,7 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
         st.caption("This model was not compared with another yet. For the best five of every neuron:")
         st.code(f"neurothek ingest --job counterparts {model} {others[-1]}", language="sh", wrap_lines=True)
     else:
-        tables.link_to_neurons(found, COUNTERPARTS, key=f"counterparts-{page.address}", height=420)
+        tables.link_to_neurons(found, COUNTERPARTS, key="counterparts", height=420)
         st.caption(
             "Neurons whose lists of tokens overlap most with its own, five of each model. Random: what 99% of random "
             "vectors do not exceed with their best; mutual: each of the two is the other's first. Ours."

@@ -154,6 +154,16 @@ def test_the_way_back_leads_to_what_was_asked(person: Visitor) -> None:
     assert person.title() != first
 
 
+def test_the_first_click_counts_after_another_layer_was_chosen(person: Visitor) -> None:
+    person.open("layer", model=LARGE, layer="0")
+    person.page.get_by_role("combobox", name="Layer").click()
+    person.page.get_by_role("option", name="2", exact=True).click()
+    person.page.wait_for_url("**layer=2**")
+    person.settle()
+    person.click_row("neurons", 3)
+    person.arrive(f"{LARGE}/L2N3")
+
+
 def test_a_cluster_chosen_in_one_model_is_not_chosen_in_another(person: Visitor) -> None:
     person.open("clusters", model=LARGE)
     person.click_row("clusters", 1)

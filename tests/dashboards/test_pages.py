@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from dashboards.figures import data_of, filled, statement
+from dashboards.tables import table_key
 from dashboards.views import __file__ as views_file
 from queries.cookbook import questions
 from queries.sandbox import run_query
@@ -176,7 +177,8 @@ def test_search_finds_the_planted_neurons_and_a_click_opens_one(page: Opener, fu
     rows = table(opened, "neighbours")
     assert {"tiny-1m/L0N1", "tiny-2m/L2N3"} <= set(rows["address"])
     place = list(rows["address"]).index("tiny-2m/L2N3")
-    opened.session_state["found"] = {"selection": {"rows": [], "columns": [], "cells": [[place, "address"]]}}
+    chosen = {"selection": {"rows": [], "columns": [], "cells": [[place, "address"]]}}
+    opened.session_state[table_key("found", rows["address"])] = chosen
     opened.run()
     in_order(opened)
     assert opened.title[0].value.replace("\\", "") == "tiny-2m/L2N3"
@@ -206,7 +208,8 @@ def test_a_counterpart_is_a_way_into_the_other_model(page: Opener, full_path: Pa
         row["overlap"] for other in (4, 1) for row in expected if row["other_model_id"] == other
     ]
     place = next(i for i, address in enumerate(rows["address"]) if address.startswith("tiny-2m/"))
-    opened.session_state["counterparts-tiny-1m/L0N1"] = {"selection": {"rows": [place], "columns": [], "cells": []}}
+    chosen = {"selection": {"rows": [place], "columns": [], "cells": []}}
+    opened.session_state[table_key("counterparts", rows["address"])] = chosen
     opened.run()
     in_order(opened)
     assert opened.title[0].value.replace("\\", "") == rows["address"][place]
