@@ -76,7 +76,7 @@ with listed as (
 )
 select
     $model as model_id, token_id, side, layer, neuron, rank, score,
-    round((score - score_mean) / score_sd * 1e5)::float * 1e-5::float as z_score, $model * 5 as run_id,
+    cast((score - score_mean) / score_sd as float) as z_score, $model * 5 as run_id,
 from listed
 order by /* the order of postings */ token_id;
 

@@ -10,7 +10,8 @@ from catalog.errors import NeurothekError
 
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 
-_PLACES = ("layer", "example_id", "sentence_id", "source_state", "method")
+# A shard of examples or sentences holds all layers and methods of them, so these come first.
+_PLACES = ("example_id", "sentence_id", "source_state", "layer", "method")
 
 SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "tokenizer": ("tokenizer_id",),

@@ -35,6 +35,8 @@ class Remeasured:
         dtype: the number format that it computed in.
         table: the table.
         frame: the rows, without ids.
+        places: the values of the table's `place` that were measured again, also those that have no row; empty for a
+            table that is measured as a whole.
     """
 
     run_id: int
@@ -42,6 +44,7 @@ class Remeasured:
     dtype: str
     table: Table
     frame: pl.DataFrame
+    places: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,13 +119,13 @@ def combined(parts: Iterable[Agreement]) -> list[Agreement]:
 
 def _stored(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> pl.DataFrame:
     """The warehouse's rows of the same run, of those layers or examples that were measured again."""
-    table, frame = again.table, again.frame
+    table = again.table
     columns = [f"{name} - min({name}) over () as {name}" if name == table.serial else name for name in table.columns]
     query = f"select {', '.join(columns)} from store.{table.name} where run_id = $run_id"
     parameters: dict[str, Any] = {"run_id": again.run_id}
     if table.place is not None:
         query += f" and list_contains($places, {table.place})"
-        parameters["places"] = frame[table.place].unique().to_list()
+        parameters["places"] = list(again.places)
     rows: pl.DataFrame = connection.sql(query, params=parameters).pl()
     return rows.cast(pl.Schema(table.columns))
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from jaxtyping import Bool, Float, Int
 
 from ingest.cluster_exits import NOBODY
 from ingest.earlier_runs import EarlierRuns
 from ingest.examples import Example
 from ingest.sub_updates import N_DOMINANT
+from ingest.text_errors import EarlierRowsBroken
 
 _EXAMPLES = """
     select example_id, domain, tokens, n_prefix_tokens, final_token, target_token, saturation_layer
@@ -91,9 +93,15 @@ class ExitInputs:
     runs: EarlierRuns
 
     def examples(self, *, n_layers: int) -> WatchedExamples:
-        """The examples of the run of events."""
+        """The examples of the run of events.
+
+        Raises:
+            EarlierRowsBroken: some of their rows are gone, or there are others.
+        """
         rows = self.runs.rows(_EXAMPLES, "events")
         tops, n = self.runs.rows(_TOPS, "events"), rows.height
+        _require("events", rows["example_id"].to_list() == list(range(n)))
+        _require("events", tops.height == n_layers * n and _is_within(tops, layer=n_layers, example_id=n))
         found = np.zeros((n_layers, n), dtype=np.int64)
         found[tops["layer"].to_numpy(), tops["example_id"].to_numpy()] = tops["top_token"].to_numpy()
         return WatchedExamples(
@@ -103,9 +111,16 @@ class ExitInputs:
         )
 
     def lists(self, *, n_layers: int, n_examples: int) -> ClusterLists:
-        """The clusters of the dominant neurons, in the model's coarsest clustering."""
-        chosen = self.runs.rows(_CLUSTERING, "clusters").row(0, named=True)
+        """The clusters of the dominant neurons, in the model's coarsest clustering.
+
+        Raises:
+            EarlierRowsBroken: some of their rows are gone, or there are others.
+        """
+        clusterings = self.runs.rows(_CLUSTERING, "clusters")
+        _require("clusters", not clusterings.is_empty())
+        chosen = clusterings.row(0, named=True)
         rows = self.runs.rows(_LISTS, "events", clustering_id=chosen["clustering_id"])
+        _require("events", _is_within(rows, layer=n_layers, example_id=n_examples, rank=N_DOMINANT + 1))
         ids = np.full((n_layers, n_examples, N_DOMINANT), NOBODY, dtype=np.int32)
         place = (rows["layer"].to_numpy(), rows["example_id"].to_numpy(), rows["rank"].to_numpy() - 1)
         ids[place] = rows["cluster_id"].to_numpy()
@@ -121,15 +136,32 @@ class ExitInputs:
         return int(json.loads(parameters)["seed"])
 
     def readings(self, method: str, *, n_layers: int) -> Readings | None:
-        """What a kind of shortcut says; None where it was not tried."""
+        """What a kind of shortcut says; None where it was not tried.
+
+        Raises:
+            EarlierRowsBroken: some of the rows are gone, or there are others.
+        """
         rows = self.runs.rows(_READINGS, "shortcuts", method=method)
         if rows.is_empty():
             return None
+        sentences = rows.group_by("state").len().sort("state")
+        _require("shortcuts", sentences["state"].to_list() == list(range(n_layers + 1)))
+        _require("shortcuts", sentences["len"].n_unique() == 1)
         shape = (n_layers + 1, -1)
         return Readings(
             margins=rows["margin"].to_numpy().reshape(shape).T,
             is_correct=rows["is_correct"].to_numpy().reshape(shape).T,
         )
+
+
+def _is_within(rows: pl.DataFrame, **sizes: int) -> bool:
+    """Whether each of the columns is within its size."""
+    return all(rows[name].is_between(0, size, closed="left").all() for name, size in sizes.items())
+
+
+def _require(job: str, is_whole: bool) -> None:
+    if not is_whole:
+        raise EarlierRowsBroken(job)
 
 
 def _example(row: dict[str, Any]) -> Example:

@@ -15,7 +15,7 @@ import torch
 
 from catalog.maintenance import ModelUnknown
 from catalog.progress import Progress
-from catalog.tables import BY_NAME, COUNTERPARTS
+from catalog.tables import BY_NAME, COUNTERPARTS, Table
 from catalog.verification import NothingToVerify, Remeasured
 from catalog.warehouse import Warehouse
 from ingest import texts
@@ -30,6 +30,7 @@ from ingest.pairs import listed_models
 from ingest.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
 from ingest.sweep import sweep
+from ingest.text_errors import EarlierRowsBroken, ExamplesTooFew
 from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
 
@@ -173,7 +174,7 @@ def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Rem
         random = job.random_lists(transformer, model.tokenizer, [layer], k=lists.shape[3])[0]
         rows = job.layer_rows(lists, others, random, layer=layer)
         model.progress.finish()
-        yield from _frames(run, {COUNTERPARTS.name: rows})
+        yield from _frames(run, {COUNTERPARTS.name: rows}, layer=layer)
 
 
 def _of_corpus(
@@ -229,7 +230,7 @@ def _of_sweep(
     for layer in layers:
         for number, (job, run) in enumerate(jobs):
             partials = Partials(tuple(results[number].lazy() for results in seen[layer]))
-            yield from _frames(run, job.fold(layer, partials, corpus))
+            yield from _frames(run, job.fold(layer, partials, corpus), layer=layer)
 
 
 def _of_pass(
@@ -251,8 +252,15 @@ def _of_pass(
         placed = job.within(Path(folder)) if isinstance(job, FilingJob) else job
         for shard in _sampled(model, job.shards(corpus)):
             model.progress.start(f"{run.job}: {shard}", 1)
-            frames = placed.measure(shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back)
-            model.progress.finish()
+            try:
+                frames = placed.measure(
+                    shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back
+                )
+            except (EarlierRowsBroken, ExamplesTooFew) as error:
+                yield Skipped(run.job, str(error))
+                return
+            finally:
+                model.progress.finish()
             yield from _frames(run, frames)
 
 
@@ -262,12 +270,23 @@ def _sampled(model: _Model, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [shard for tables in sorts for shard in model.chosen([name for name in shards if shards[name] == tables])]
 
 
-def _frames(run: _Run, frames: Mapping[str, pl.DataFrame]) -> Iterator[Remeasured]:
+def _frames(run: _Run, frames: Mapping[str, pl.DataFrame], *, layer: int | None = None) -> Iterator[Remeasured]:
+    """The rows of one shard; `layer` is what it was measured for, where no row may say so."""
     for name, frame in frames.items():
         table = BY_NAME[name]
         # What belongs to no layer is in one shard, and empty in the others.
         if table.is_repeatable and (frame.height or table.place is not None):
-            yield Remeasured(run.run_id, run.job, run.dtype, table, frame)
+            yield Remeasured(run.run_id, run.job, run.dtype, table, frame, _places(table, frames, layer=layer))
+
+
+def _places(table: Table, frames: Mapping[str, pl.DataFrame], *, layer: int | None) -> tuple[Any, ...]:
+    """Which places of the table the shard is of: those that any of its tables says, since not each has rows of all."""
+    if table.place is None:
+        return ()
+    if table.place == "layer" and layer is not None:
+        return (layer,)
+    columns = [frame[table.place] for frame in frames.values() if table.place in frame.columns]
+    return tuple(pl.concat(columns).unique().sort().to_list())
 
 
 def _unlike(job: Job, run: _Run) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -11,18 +10,6 @@ from torch import Tensor
 # Every cell of the float32 accumulators takes at most this many values before it is added to the float64 totals: the
 # relative error of a sum of like signs is then at most 64 * 2^-24 = 4e-6, and typically a hundredth of it.
 PIECES_PER_FLUSH = 64
-
-# A float32 product of d terms is off by about 2^-24 * sqrt(d) of a score's spread, 1.6e-6 at d = 768 and 6e-6 at 9,216.
-_Z_STEP = np.float32(1e-5)
-
-
-def stored_z_scores(z_scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """float64 -> float32, to five decimals: as many as the products carry.
-
-    They are written as a whole number times the float32 nearest to 1e-5. That is how DuckDB unpacks a decimal, so that
-    it keeps none of them in full: a posting takes most of a byte less.
-    """
-    return np.rint(z_scores * 1e5).astype(np.float32) * _Z_STEP
 
 
 @dataclass(frozen=True)

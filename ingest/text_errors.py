@@ -92,6 +92,16 @@ class DomainUnknown(NeurothekError):
         super().__init__(f"the corpus {corpus} has no domain {domain}; it has {', '.join(known)}")
 
 
+class EarlierRowsBroken(NeurothekError):
+    """Rows of another job that do not fit together."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"exits are worked out from what the job {job} measured, and some of those rows are gone or do not belong"
+            f" there; measure it again with --job {job} --force"
+        )
+
+
 class ExamplesTooFew(NeurothekError):
     """Events of fewer examples than a rule can learn from and be tried on."""
 

@@ -225,7 +225,7 @@ comment on column store.postings.layer is 'Layer, 0-based.';
 comment on column store.postings.neuron is 'Neuron within the layer, 0-based.';
 comment on column store.postings.rank is 'Place of the token in the neuron''s list, 1-based.';
 comment on column store.postings.score is 'Raw score of the token: unembedding row times value vector.';
-comment on column store.postings.z_score is 'Score less the neuron''s mean score, over its standard deviation, to five decimals: comparable between neurons and models.';
+comment on column store.postings.z_score is 'Score less the neuron''s mean score, over its standard deviation: comparable between neurons and models.';
 comment on column store.postings.run_id is 'Run that measured the row.';
 
 create table store.token_neighbours (

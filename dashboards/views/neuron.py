@@ -90,7 +90,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
         anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - a walk, no secret
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
-        corpus = asked("corpus")
+        corpus = pick_corpus(connection, [neuron.model], width=220)
         st.page_link(
             "views/layer.py",
             label=f"Layer {neuron.layer}",
@@ -100,7 +100,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
                 **({} if corpus is None else {"corpus": corpus}),
             },
         )
-        return pick_corpus(connection, [neuron.model], width=220)
+        return corpus
 
 
 def address_at(model: KnownModel, place: int) -> str:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from catalog.tables import POSTINGS, PROJECTIONS
 from ingest.extremes import Extremes
-from ingest.moments import Moments, stored_z_scores
+from ingest.moments import Moments
 from ingest.scoring import Scored
 from ingest.vocabulary import Vocabulary
 
@@ -54,10 +54,7 @@ def projections_frame(
 
 
 def postings_frame(scored: Scored, vocabulary: Vocabulary, *, layer: int) -> pl.DataFrame:
-    """One row a neuron, side and rank; z = (score - mean) / sd over the neuron's scores, 0 where all are equal.
-
-    The z-scores are rounded to five decimals: see `stored_z_scores`.
-    """
+    """One row a neuron, side and rank; z = (score - mean) / sd over the neuron's scores, 0 where all are equal."""
     largest, smallest, moments = scored.all
     frames = [
         _side_frame(side, extremes, moments, _sd(scored), vocabulary)
@@ -80,7 +77,7 @@ def _side_frame(
         "neuron": np.repeat(np.arange(n_neurons, dtype=np.int32), k),
         "rank": np.tile(np.arange(1, k + 1, dtype=np.int16), n_neurons),
         "score": scores.ravel(),
-        "z_score": stored_z_scores(z_scores).ravel(),
+        "z_score": z_scores.astype(np.float32).ravel(),
     }
     return pl.DataFrame(columns).with_columns(pl.lit(side).alias("side"))
 

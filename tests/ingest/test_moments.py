@@ -1,14 +1,11 @@
 """Moments gathered in pieces against the definition in float64."""
 
-from pathlib import Path
-
-import duckdb
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from ingest.moments import PIECES_PER_FLUSH, Moments, PowerSums, stored_z_scores
+from ingest.moments import PIECES_PER_FLUSH, Moments, PowerSums
 
 # One rounding of each entry and one accumulation in float32, of at most 64 numbers a cell: 4e-6 of the mean of |c|^p in
 # the worst case. Entries here are within 5 standard deviations, their standardized moments of order 1 to 10.
@@ -81,29 +78,3 @@ def test_scaled_and_joined() -> None:
     moments = gathered(scores)
     joined = Moments.joined([moments, moments.scaled(torch.full((4,), 2.0, dtype=torch.float64))])
     check(joined, torch.cat([scores, 2 * scores], dim=1))
-
-
-def test_z_scores_are_stored_to_five_decimals() -> None:
-    drawn = np.random.default_rng(0).normal(scale=8, size=(50, 200))
-    stored = stored_z_scores(drawn)
-    assert stored.dtype == np.float32
-    assert stored.shape == drawn.shape
-    # Half a step of rounding, and float32's own.
-    assert (np.abs(stored - drawn) <= 5e-6 + 2.0**-23 * np.abs(drawn)).all()
-    assert stored_z_scores(np.array([0.0, np.inf, -np.inf])).tolist() == [0, np.inf, -np.inf]
-    assert np.isnan(stored_z_scores(np.array([np.nan]))).all()
-
-
-def test_a_file_keeps_them_as_decimals(tmp_path: Path) -> None:
-    # Between 4 and 6 they are 200,000 different numbers, 18 bits; float32 numbers in full share their exponents alone.
-    drawn = np.random.default_rng(0).uniform(4, 6, size=1_228_800)
-    assert _bits_in_a_file(tmp_path / "rounded.duckdb", stored_z_scores(drawn)) < 20
-    assert _bits_in_a_file(tmp_path / "in full.duckdb", drawn.astype(np.float32)) > 23
-
-
-def _bits_in_a_file(path: Path, numbers: np.ndarray) -> float:
-    """Bits for each number in a DuckDB file, whose blocks are small so that none is left half empty."""
-    with duckdb.connect(str(path), config={"default_block_size": "16384"}) as connection:
-        connection.register("numbers", {"z": numbers})
-        connection.execute("create table z as from numbers")
-    return 8 * path.stat().st_size / len(numbers)

@@ -148,7 +148,7 @@ def test_postings_are_the_same_lists_with_z_scores(measured: Measured) -> None:
         for side, end in (("promoted", "top"), ("suppressed", "bottom")):
             for rank, (token, score) in enumerate(zip(row[f"{end}_token_ids"], row[f"{end}_scores"], strict=True), 1):
                 z = (score - row["score_mean"]) / row["score_sd"]
-                expected[token, side, row["layer"], row["neuron"]] = (rank, score, round(z, 5))
+                expected[token, side, row["layer"], row["neuron"]] = (rank, score, np.float32(z))
     rows = measured.rows("postings")
     found = {
         (row["token_id"], row["side"], row["layer"], row["neuron"]): (row["rank"], row["score"], row["z_score"])
