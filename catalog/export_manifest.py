@@ -27,7 +27,7 @@ class ExportedColumn:
     """A column of an exported table.
 
     Attributes:
-        type: its type in DuckDB.
+        type: its type, as DuckDB names it; what is one of a few texts is exported as text.
         description: its comment in the database.
         is_nullable: whether null is a value.
     """

@@ -51,7 +51,10 @@ def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, E
     What is kept of views is left out: it follows from the rest.
     """
     query = """
-        select table_name, column_name, data_type, coalesce(comment, ''), is_nullable from duckdb_columns()
+        select
+            table_name, column_name, if(data_type like 'ENUM%', 'VARCHAR', data_type),
+            coalesce(comment, ''), is_nullable
+        from duckdb_columns()
         where schema_name = 'store' and database_name = current_database()
         order by table_oid, column_index
     """
@@ -140,8 +143,13 @@ def _write_table(
         parts = [(f"model-{model_id}", f" where model_id = {model_id}") for (model_id,) in ids]
     for part, condition in parts or [("rows", "")]:
         path = f"tables/{name}/{part}.parquet"
-        n_rows = _write_rows(connection, f"select * from store.{name}{condition}", folder / path)
+        n_rows = _write_rows(connection, f"select {exported(columns)} from store.{name}{condition}", folder / path)
         yield ExportedFile(path, n_rows, sha256_of(folder / path))
+
+
+def exported(columns: Mapping[str, ExportedColumn]) -> str:
+    """The columns of a table as they are exported, with commas between them."""
+    return ", ".join(f'cast("{name}" as {column.type}) as "{name}"' for name, column in columns.items())
 
 
 def _write_rows(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:

@@ -17,7 +17,7 @@ from catalog.export_manifest import (
     read_manifest,
     sha256_of,
 )
-from catalog.exports import MAPS, store_tables
+from catalog.exports import MAPS, exported, store_tables
 from catalog.kept_maps import kept_maps, take
 from catalog.migrations import LATEST, migrate
 from catalog.progress import Progress, Silent
@@ -89,11 +89,12 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
             if name == "neuron_facts" or not table.n_rows:
                 continue
             # Other rows have the same sum of hashes of 64 bits once in 2^64 times; neither side is held in memory.
-            columns = ", ".join(f'"{column}"' for column in table.columns)
-            query = f"select count(*), sum(hash({columns})) from"
+            query = (
+                f"select count(*), sum(hash({', '.join(table.columns)})) from (select {exported(table.columns)} from"
+            )
             files = {"files": [_literally(folder / file.path) for file in table.files]}
-            there = first_row(blank, f"{query} read_parquet($files)", files)
-            if first_row(connection, f"{query} store.{name}") != there:
+            there = first_row(blank, f"{query} read_parquet($files))", files)
+            if first_row(connection, f"{query} store.{name})") != there:
                 _require_empty(warehouse.path, connection)
                 return False
     return True

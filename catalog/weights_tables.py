@@ -29,11 +29,15 @@ POSTINGS = Table(
     name="postings",
     scope="model",
     key=("token_id", "side", "layer", "neuron"),
-    # By (token, side, rank, layer, neuron), packed into two integers: sorting five columns takes 2.5 times as long.
-    order=("(token_id::bigint * 2 + (side = 'suppressed')::integer) * 128 + rank", "layer::bigint * 1048576 + neuron"),
+    # By (side, token, rank, layer, neuron), packed into two integers: sorting five columns takes 2.5 times as long.
+    # With one side to a stretch, scores of one sign lie together, and a search of one side reads nothing of the other.
+    order=(
+        "((side = 'suppressed')::bigint * 4294967296 + token_id) * 128 + rank",
+        "layer::bigint * 1048576 + neuron",
+    ),
     columns={
         "token_id": INTEGER,
-        "side": TEXT,
+        "side": TEXT,  # in the file an enumeration
         "layer": SMALL,
         "neuron": INTEGER,
         "rank": SMALL,

@@ -61,12 +61,13 @@ def _best(
     sides = ["promoted", "suppressed"] if question.side == "both" else [question.side]
     most = len(token_ids) * len(sides)
     often = "neurons are listed once" if most == 1 else "neurons are listed more than once"
-    text, values = repeated(with_parts(statement("one_word"), (often, how_many(token_ids))), {"token_id": token_ids})
+    holding = (often, how_many(token_ids), *(["one side is asked"] if len(sides) == 1 else []))
+    text, values = repeated(with_parts(statement("one_word"), holding), {"token_id": token_ids})
     parameters = {
         **(values or {"all_token_ids": token_ids}),
+        **({"side": question.side} if len(sides) == 1 else {}),
         "first_model": min(models),
         "last_model": max(models),
-        "sides": sides,
         "models_by_name": sorted(models, key=lambda model_id: models[model_id].name),
         # Enough for the neurons asked for, were each of them listed under every token on every side.
         "n_rows": question.limit * most,

@@ -53,7 +53,8 @@ def with_parts(text: str, holding: Collection[str]) -> str:
     """The statement with those of its parts whose condition holds.
 
     Args:
-        text: a statement with parts between lines `/* where SOMETHING */` and `/* end of SOMETHING */`.
+        text: a statement with parts between lines `/* where SOMETHING */` and `/* end of SOMETHING */`; parts may
+            hold parts.
         holding: what holds: the parts of everything else are left out.
     """
-    return _CONDITIONAL.sub(lambda found: found[2] if found[1] in holding else "", text)
+    return _CONDITIONAL.sub(lambda found: with_parts(found[2], holding) if found[1] in holding else "", text)

@@ -28,10 +28,14 @@ hits as (
         -- The smaller of two weights is that of the later place.
         1 / log2(1 + greatest(own.rank, postings.rank)) as weight,
     from (
-        -- Tokens alone are looked for in the groups of rows; a join with two keys would read all of these groups.
-        select model_id, token_id, side, layer, neuron, rank,
+        -- Tokens of one side are looked for in the groups of rows; a join with two keys would read all of these groups.
+        select model_id, token_id, 'promoted' as side, layer, neuron, rank,
         from store.postings
-        where token_id in (select unnest($own_token_ids::integer[]))
+        where side = 'promoted' and token_id in (select token_id from own where side = 'promoted')
+        union all
+        select model_id, token_id, 'suppressed' as side, layer, neuron, rank,
+        from store.postings
+        where side = 'suppressed' and token_id in (select token_id from own where side = 'suppressed')
     ) as postings
     inner join own on own.token_id = postings.token_id and own.side = postings.side
     /* where layers are chosen */

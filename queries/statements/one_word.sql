@@ -10,7 +10,9 @@ with hits as materialized (
         token_id = $token_id
         and model_id between $first_model and $last_model
         and list_contains($models_by_name::integer[], model_id)
-        and list_contains($sides::varchar[], side)
+        /* where one side is asked */
+        and side = $side
+        /* end of one side is asked */
     /* end */
     /* end of tokens are few */
     /* where tokens are many */
@@ -20,7 +22,9 @@ with hits as materialized (
         token_id in (select unnest($all_token_ids::integer[]))
         and model_id between $first_model and $last_model
         and list_contains($models_by_name::integer[], model_id)
-        and list_contains($sides::varchar[], side)
+        /* where one side is asked */
+        and side = $side
+        /* end of one side is asked */
     /* end of tokens are many */
 )
 select

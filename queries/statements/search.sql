@@ -49,13 +49,13 @@ postings as materialized (
     -- See queries/repeats.py.
     /* where tokens are few */
     /* for each token_id */
-    select model_id, token_id, side, layer, neuron, rank, score, z_score,
+    select model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,
     from store.postings
     where token_id = $token_id and model_id between $first_model and $last_model
     /* end */
     /* end of tokens are few */
     /* where tokens are many */
-    select model_id, token_id, side, layer, neuron, rank, score, z_score,
+    select model_id, token_id, side::varchar as side, layer, neuron, rank, score, z_score,
     from store.postings
     where
         token_id in (select unnest($all_token_ids::integer[]))

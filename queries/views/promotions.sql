@@ -40,7 +40,7 @@ select
     postings.token_id,
     tokens.text as token,
     tokens.word,
-    postings.side,
+    cast(postings.side as varchar) as side,
     postings.rank,
     cast(postings.score as double) as score,
     cast(postings.z_score as double) as z_score,

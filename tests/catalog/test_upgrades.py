@@ -59,6 +59,15 @@ def columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     return [f'"{name}"' for (name,) in connection.execute(query, [table]).fetchall()]
 
 
+def described(connection: duckdb.DuckDBPyConnection) -> set[tuple[object, ...]]:
+    """Every column with its type and comment; columns that came later come last, so their places may differ."""
+    query = """
+        select table_name, column_name, data_type, is_nullable, comment from duckdb_columns()
+        where schema_name = 'store' and database_name = current_database() and not starts_with(table_name, 'kept_')
+    """
+    return set(connection.execute(query).fetchall())
+
+
 def rows(connection: duckdb.DuckDBPyConnection, relation: str) -> list[tuple[object, ...]]:
     return sorted(connection.execute(f"select * from {relation}").fetchall(), key=repr)
 
@@ -72,6 +81,8 @@ def test_a_file_of_an_earlier_schema_answers_with_what_it_holds(version: int, cu
     ):
         assert migrations.version_of(upgraded) == migrations.LATEST
         assert tables(upgraded, "store") >= {name for name in tables(whole, "store") if not name.startswith("kept_")}
+        assert described(upgraded) == described(whole)
+        assert rows(upgraded, "store.postings") == rows(whole, "store.postings") != []
         for table, since in SINCE.items():
             expected = rows(whole, f"store.{table}") if version >= since else []
             assert bool(expected) == (version >= since)

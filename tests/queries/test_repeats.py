@@ -40,3 +40,10 @@ def test_parts_stand_where_their_condition_holds() -> None:
     assert with_parts(text, ("it rains",)) == "select\n    1,\n    2\n"
     assert with_parts(text, ("it snows",)) == "select\n    2\n"
     assert with_parts("select 1", ("it rains",)) == "select 1"
+
+
+def test_parts_stand_within_parts() -> None:
+    text = "/* where it rains */\n1,\n/* where it snows */\n2,\n/* end of it snows */\n/* end of it rains */\n3"
+    assert with_parts(text, ("it rains", "it snows")) == "1,\n2,\n3"
+    assert with_parts(text, ("it rains",)) == "1,\n3"
+    assert with_parts(text, ("it snows",)) == "3"

@@ -133,7 +133,7 @@ def weights_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
                     for rank, token in enumerate(listed.tolist(), start=1)
                 ]
     neighbours = [{"token_id": i, "rank": 1, "neighbour_id": (i + 1) % VOCAB, "cosine": 0.5} for i in range(VOCAB)]
-    postings.sort(key=lambda row: (row["token_id"], row["side"], row["rank"], row["layer"], row["neuron"]))
+    postings.sort(key=lambda row: (row["side"], row["token_id"], row["rank"], row["layer"], row["neuron"]))
     return {
         "projections": frame(PROJECTIONS, projections),
         "postings": frame(POSTINGS, postings),

@@ -137,7 +137,7 @@ def hand_made() -> Measurements:
     judged = [row for row in data.rows["projections"] if row["model_id"] < len(MODELS) - 1]
     data.rows["annotations"] = list(annotation_rows(judged, data.rows["controls"]))
     data.rows["postings"].sort(
-        key=lambda row: (row["model_id"], row["token_id"], row["side"], row["rank"], row["layer"], row["neuron"])
+        key=lambda row: (row["model_id"], row["side"], row["token_id"], row["rank"], row["layer"], row["neuron"])
     )
     return data
 
