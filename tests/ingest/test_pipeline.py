@@ -158,7 +158,7 @@ def test_postings_are_the_same_lists_with_z_scores(measured: Measured) -> None:
     for key, (rank, score, z) in expected.items():
         assert found[key][:2] == (rank, score)
         assert found[key][2] == pytest.approx(z, rel=1e-6)
-    order = [(row["token_id"], row["side"], row["rank"], row["layer"], row["neuron"]) for row in rows]
+    order = [(row["side"], row["token_id"], row["rank"], row["layer"], row["neuron"]) for row in rows]
     assert order == sorted(order)
 
 
