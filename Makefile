@@ -27,7 +27,7 @@ test-long: $(INSTALLED)
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
-	$(BIN)/python -m pytest -q -m browser tests/dashboards/test_browser.py
+	$(PYTEST) -m browser tests/dashboards/test_browser.py
 
 test-crash: $(INSTALLED)
 	$(PYTEST) -m crash

@@ -17,8 +17,9 @@ import neurothek
 from dashboards.addresses import PAGES as ADDRESSES
 from ingest.request import DEFAULT_JOBS, TextRequest
 from tests.support.browser import Visitor, chromium, served, visitor, windows
+from tests.support.templates import made_once
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 SMALL, LARGE = "mini-opt-0.7m", "mini-opt-2m"
 NEURON = f"{LARGE}/L3N170"
@@ -41,18 +42,20 @@ TITLES = {"compare": "Compare sizes", **ADDRESSES, "alike": "Search", "neuron": 
 
 
 @pytest.fixture(scope="module")
-def demo_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_like() -> Path:
     """Two of the family that ships, measured on a little text: the demo in small."""
-    path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
+    return made_once("demo-like", measure) / "demo.duckdb"
+
+
+def measure(folder: Path) -> None:
     text = TextRequest(tokens_per_domain=4_000)
     jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
-    door = neurothek.open(path)
+    door = neurothek.open(folder / "demo.duckdb")
     outcomes = door.ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
     # Of one model, the pages of shortcuts are as full.
     outcomes += door.ingest(SMALL, jobs=("shortcuts",), text=text, device="cpu")
     outcomes += door.ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None] * 4
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,21 @@ FOLDER = "NEUROTHEK_TEST_TEMPLATES"
 """The variable that names where they lie."""
 
 
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """The folder that `make` fills, once for all tests; nobody writes to it."""
+    folder = Path(os.environ[FOLDER])
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / name
+    with FileLock(made.with_suffix(".lock")):
+        if not made.exists():
+            unfinished = made.with_name(f"unfinished-{name}")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            make(unfinished)
+            unfinished.rename(made)
+    return made
+
+
 def copy_of(name: str, make: Callable[[Path], None], path: Path) -> None:
     """Put at `path` what `make` makes; `name` says what that is, once for all tests."""
     folder = Path(os.environ[FOLDER])
