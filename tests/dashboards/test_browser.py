@@ -17,6 +17,7 @@ import neurothek
 from dashboards.addresses import PAGES as ADDRESSES
 from ingest.request import DEFAULT_JOBS, TextRequest
 from tests.support.browser import Visitor, chromium, served, visitor, windows
+from tests.support.ingests import small_library
 from tests.support.templates import made_once
 
 pytestmark = pytest.mark.browser
@@ -51,9 +52,11 @@ def measure(folder: Path) -> None:
     text = TextRequest(tokens_per_domain=4_000)
     jobs = (*DEFAULT_JOBS, "clusters", "events", "controls")
     door = neurothek.open(folder / "demo.duckdb")
-    outcomes = door.ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
-    # Of one model, the pages of shortcuts are as full.
-    outcomes += door.ingest(SMALL, jobs=("shortcuts",), text=text, device="cpu")
+    (folder / "library").mkdir()
+    with small_library(folder / "library"):
+        outcomes = door.ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
+        # Of one model, the pages of shortcuts are as full.
+        outcomes += door.ingest(SMALL, jobs=("shortcuts",), text=text, device="cpu")
     outcomes += door.ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None] * 4
 
