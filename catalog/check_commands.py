@@ -61,8 +61,10 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
         if not isinstance(part, Agreement):
             note(f"{part.job} was not verified: {part.reason}")
     wrong = [part for part in agreements if part.n_different]
-    if not wrong:
+    if wrong:
+        tables = ", ".join(part.table for part in wrong)
+        note(f"{sum(part.n_different for part in wrong):,} rows of {tables} do not agree")
+    else:
         note(f"{sum(part.n_rows for part in agreements):,} rows of {model} were measured again, and all agree")
-        return
-    note(f"{sum(part.n_different for part in wrong):,} rows of {', '.join(part.table for part in wrong)} do not agree")
-    ctx.exit(1)
+    if wrong or any(not isinstance(part, Agreement) and part.is_broken for part in parts):
+        ctx.exit(1)

@@ -154,6 +154,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
             connection.execute(f"insert into store.{name} by name select * from read_parquet($files)", {"files": files})
         except duckdb.ConstraintException as error:
             raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error
+        except duckdb.ConversionException as error:
+            raise ExportInvalid(folder, f"the table {name} has a value that its column does not take") from error
         progress.advance(note=name)
     renew = rebuild_facts if manifest.schema_version < LATEST else kept.refresh
     for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():

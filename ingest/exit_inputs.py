@@ -36,7 +36,7 @@ _SENTENCES = """
     where run_id = $run_id and is_validation order by sentence_id
 """
 _READINGS = """
-    select state, top_probability - second_probability as margin, rank_in_model = 1 as is_correct
+    select sentence_id, state, top_probability - second_probability as margin, rank_in_model = 1 as is_correct
     from store.shortcut_readings where run_id = $run_id and method = $method order by state, sentence_id
 """
 
@@ -144,9 +144,9 @@ class ExitInputs:
         rows = self.runs.rows(_READINGS, "shortcuts", method=method)
         if rows.is_empty():
             return None
-        sentences = rows.group_by("state").len().sort("state")
-        _require("shortcuts", sentences["state"].to_list() == list(range(n_layers + 1)))
-        _require("shortcuts", sentences["len"].n_unique() == 1)
+        sentences = self.runs.rows(_SENTENCES, "shortcuts").select("sentence_id")
+        states = pl.DataFrame({"state": range(n_layers + 1)})
+        _require("shortcuts", rows.select("state", "sentence_id").rows() == states.join(sentences, how="cross").rows())
         shape = (n_layers + 1, -1)
         return Readings(
             margins=rows["margin"].to_numpy().reshape(shape).T,

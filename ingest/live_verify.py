@@ -42,10 +42,12 @@ class Skipped:
     Attributes:
         job: its job.
         reason: why, in half a sentence.
+        is_broken: whether it is because rows that the job works on are not what was measured.
     """
 
     job: str
     reason: str
+    is_broken: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,6 +252,7 @@ def _of_pass(
 
     with TemporaryDirectory(prefix="neurothek-verify-") as folder:
         placed = job.within(Path(folder)) if isinstance(job, FilingJob) else job
+        broken = dict[str, None]()
         for shard in _sampled(model, job.shards(corpus)):
             model.progress.start(f"{run.job}: {shard}", 1)
             try:
@@ -257,11 +260,13 @@ def _of_pass(
                     shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back
                 )
             except (EarlierRowsBroken, ExamplesTooFew) as error:
-                yield Skipped(run.job, str(error))
-                return
+                # There was a run, so there were rows enough: other shards may work on rows that still are there.
+                broken[str(error)] = None
+                continue
             finally:
                 model.progress.finish()
-            yield from _frames(run, frames)
+            yield from _frames(run, frames, shard=shard)
+    yield from (Skipped(run.job, reason, is_broken=True) for reason in broken)
 
 
 def _sampled(model: _Model, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -270,23 +275,32 @@ def _sampled(model: _Model, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [shard for tables in sorts for shard in model.chosen([name for name in shards if shards[name] == tables])]
 
 
-def _frames(run: _Run, frames: Mapping[str, pl.DataFrame], *, layer: int | None = None) -> Iterator[Remeasured]:
-    """The rows of one shard; `layer` is what it was measured for, where no row may say so."""
+def _frames(
+    run: _Run, frames: Mapping[str, pl.DataFrame], *, layer: int | None = None, shard: str = ""
+) -> Iterator[Remeasured]:
+    """The rows of one shard; `layer` or the shard's name is what it was measured for, where no row may say so."""
     for name, frame in frames.items():
         table = BY_NAME[name]
         # What belongs to no layer is in one shard, and empty in the others.
         if table.is_repeatable and (frame.height or table.place is not None):
-            yield Remeasured(run.run_id, run.job, run.dtype, table, frame, _places(table, frames, layer=layer))
+            places = _places(table, frames) or _named(table, layer=layer, shard=shard)
+            yield Remeasured(run.run_id, run.job, run.dtype, table, frame, places)
 
 
-def _places(table: Table, frames: Mapping[str, pl.DataFrame], *, layer: int | None) -> tuple[Any, ...]:
+def _places(table: Table, frames: Mapping[str, pl.DataFrame]) -> tuple[Any, ...]:
     """Which places of the table the shard is of: those that any of its tables says, since not each has rows of all."""
-    if table.place is None:
-        return ()
-    if table.place == "layer" and layer is not None:
-        return (layer,)
     columns = [frame[table.place] for frame in frames.values() if table.place in frame.columns]
-    return tuple(pl.concat(columns).unique().sort().to_list())
+    return tuple(pl.concat(columns).unique().sort().to_list()) if columns else ()
+
+
+def _named(table: Table, *, layer: int | None, shard: str) -> tuple[Any, ...]:
+    """The place of a shard without rows: its layer, or its own name, which is a method or ends with a number."""
+    number = shard.rpartition("-")[2]
+    if table.place is None or not (layer is not None or shard):
+        return ()
+    if layer is not None:
+        return (layer,)
+    return (int(number),) if table.columns[table.place].is_integer() and number.isdecimal() else (shard,)
 
 
 def _unlike(job: Job, run: _Run) -> str:

@@ -42,8 +42,8 @@ def run_query(
     return _narrowed(frame, [name for name, dtype in zip(rows.columns, rows.types, strict=True) if _is_wide(dtype)])
 
 
-# What frames have no type for, and is shown as DuckDB writes it.
-_WRITTEN_OUT = re.compile(r"\b(INTERVAL|UNION|BIT|VARIANT|GEOMETRY|UHUGEINT|BIGNUM|TIME WITH TIME ZONE)\b")
+# What frames have no type for, or one that compares with no text, and is shown as DuckDB writes it.
+_WRITTEN_OUT = re.compile(r"^ENUM\b|\b(INTERVAL|UNION|BIT|VARIANT|GEOMETRY|UHUGEINT|BIGNUM|TIME WITH TIME ZONE)\b")
 
 
 def _presentable(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

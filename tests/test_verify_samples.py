@@ -1,13 +1,16 @@
 """Verifying a few of many layers, examples and sentences judges these and no others."""
 
+import dataclasses
 import functools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import neurothek
+from catalog.tables import BY_NAME
 from catalog.verification import Agreement
 from ingest.jobs import registry, shortcuts
 from ingest.jobs.events import EventsJob
@@ -99,6 +102,7 @@ def test_rows_where_there_should_be_none_are_found(door: Neurothek) -> None:
             "insert into store.sub_updates select * replace (101 as rank) from store.sub_updates"
             " where kind = 'dominant' and rank = 1 and layer = 2"
         )
+        connection.execute("update store.exits set accuracy = accuracy - 0.1 where method = 'mat'")
     few, all_of_them = door.verify("tiny"), door.verify("tiny", sample=99)
     for found, n_found in ((few, EXAMPLES_OF_A_SHARD), (all_of_them, N_EXAMPLES)):
         by_table = {part.table: part for part in found if isinstance(part, Agreement)}
@@ -107,6 +111,49 @@ def test_rows_where_there_should_be_none_are_found(door: Neurothek) -> None:
     (exits,) = [part for part in all_of_them if isinstance(part, Skipped)]
     assert exits.job == "exits"
     assert "some of those rows are gone or do not belong there" in exits.reason
+    assert exits.is_broken
+    # Others are worked out from the shortcuts.
+    assert {part.table: part for part in all_of_them if isinstance(part, Agreement)}["exits"].n_different > 0
+
+
+def test_a_sentence_that_is_gone_is_missed(door: Neurothek) -> None:
+    with door.warehouse.writer() as connection:
+        ((n_gone,),) = connection.execute(
+            "delete from store.shortcut_readings"
+            " where sentence_id = (select max(sentence_id) from store.shortcut_readings)"
+        ).fetchall()
+    found = door.verify("tiny", sample=99)
+    by_table = {part.table: part for part in found if isinstance(part, Agreement)}
+    assert by_table["shortcut_readings"].n_different == n_gone > 0
+    assert [part.job for part in found if isinstance(part, Skipped) and part.is_broken] == ["exits"]
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_the_command_exits_with_1_where_rows_are_broken(
+    door: Neurothek, monkeypatch: pytest.MonkeyPatch, is_broken: bool
+) -> None:
+    skipped = Skipped("exits", "so it is", is_broken=is_broken)
+    monkeypatch.setattr(Neurothek, "verify", lambda *_, **__: [skipped])
+    result = CliRunner().invoke(neurothek.main, ["verify", "tiny", "--warehouse", str(door.path)])
+    assert result.exit_code == int(is_broken)
+    assert "exits was not verified: so it is" in result.stderr
+
+
+def test_a_row_of_shards_that_have_none_is_found(folder: Path, tmp_path: Path) -> None:
+    """Without methods that replace parts nothing is fitted to a layer."""
+    model = build(tmp_path / "tiny", "opt")
+    asked = ingests.request((f"prose={folder / 'prose'}",), jobs=("shortcuts",), methods=("id",))
+    door = neurothek.open(tmp_path / "w.duckdb")
+    ingests.measure(door.warehouse, model, dataclasses.replace(asked, batch_tokens=DEFAULT_BATCH_TOKENS))
+    assert_same(verified(door, sample=99))
+    values = dict.fromkeys(BY_NAME["sub_module_fits"].columns, "1") | {"sub_module": "'ffn'"}
+    with door.warehouse.writer() as connection:
+        connection.execute(
+            f"insert into store.sub_module_fits by name select model_id, corpus_id, run_id,"
+            f" {', '.join(f'{value} as {name}' for name, value in values.items())} from store.runs"
+        )
+    found = verified(door, sample=99)["sub_module_fits"]
+    assert found.first_difference == "layer 1, sub_module ffn: only in the warehouse"
 
 
 def test_a_row_of_a_layer_that_has_none_is_found(folder: Path, tmp_path: Path) -> None:

@@ -220,6 +220,21 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+def test_a_value_that_no_column_takes_is_refused_and_no_row_stays(copy: Path, tmp_path: Path) -> None:
+    rows = pl.read_parquet(copy / "tables" / "postings" / "model-1.parquet")
+    replace(copy, rows.with_columns(pl.lit("neither").alias("side")))
+    back = Warehouse(tmp_path / "back.duckdb")
+    with pytest.raises(ExportInvalid, match="the table postings has a value that its column does not take"):
+        import_folder(back, copy)
+    with back.reader() as connection:
+        assert [
+            connection.execute(f"select count(*) from store.{name}").fetchall() for name in ("models", "tokens")
+        ] == [
+            [(0,)],
+            [(0,)],
+        ]
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_folder_is_refused_and_nothing_is_written(damage: str, copy: Path, tmp_path: Path) -> None:
     act, sentence = DAMAGES[damage]

@@ -1,6 +1,7 @@
 """SQL that people type: one question, answered or refused in a sentence."""
 
 import duckdb
+import polars as pl
 import pytest
 
 from catalog.errors import NeurothekError
@@ -36,6 +37,8 @@ def test_rows_come_as_they_are(full: duckdb.DuckDBPyConnection) -> None:
 def test_types_that_frames_lack_are_written_out(full: duckdb.DuckDBPyConnection) -> None:
     frame = run_query(full, "select interval 3 day as i, [interval 1 month] as l, 1 as i, '101'::bit as b")
     assert frame.to_dicts() == [{"i": "3 days", "l": "[1 month]", "i_1": 1, "b": "101"}]
+    sides = run_query(full, "select side, count(*) as n from store.postings group by side order by side")
+    assert (sides["side"].dtype, sides["side"].to_list()) == (pl.String(), ["promoted", "suppressed"])
     wide = run_query(full, "select sum(x) as s, 10::hugeint ** 30 as big from range(4) as t(x)")
     assert wide["s"].to_list() == [6]
 
