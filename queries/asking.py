@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from catalog.errors import NeurothekError
+from catalog.interrupts import ending_with_interrupts
 from catalog.warehouse import Warehouse
 from queries import errors
 from queries.answering import answering_process
@@ -58,8 +59,9 @@ def ask_people(
             text = json.dumps({**request, "parameters": dict(parameters or {})})
         except TypeError as error:
             raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
-        _send(process, text.encode())
-        return _read(_hear(process, limits), process.returncode, limits)
+        with ending_with_interrupts(process):
+            _send(process, text.encode())
+            return _read(_hear(process, limits), process.returncode, limits)
 
 
 def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import psutil
 import pytest
 
 from catalog.warehouse import Warehouse
-from queries import errors
+from queries import asking, errors
 from queries.asking import ask_people
 from queries.limits import Limits
 from tests.support import hostile
@@ -124,6 +125,27 @@ def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits
         errors.OverLimit, match=f"the query {found}.* and was stopped; narrow it, or allow more with --"
     ):
         ask_people(warehouse, query, limits=limits)
+
+
+def test_an_interrupt_that_python_loses_ends_it_too(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a callback would lose it that cannot raise: the signal is heard of, and its handler does nothing."""
+    hear = asking._hear
+    before = signal.getsignal(signal.SIGINT)
+
+    def deaf(*arguments: Any) -> bytes:
+        signal.signal(signal.SIGINT, lambda *_: None)
+        os.kill(os.getpid(), signal.SIGINT)
+        return hear(*arguments)
+
+    monkeypatch.setattr(asking, "_hear", deaf)
+    start = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask_people(warehouse, hostile.GREEDY[0], limits=replace(TIGHT, seconds=20))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.perf_counter() - start < 15
+    assert not children()
 
 
 def test_an_interrupt_ends_the_answering_process(warehouse: Warehouse) -> None:
