@@ -2,9 +2,8 @@
 
 import signal
 import socket
-import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import duckdb
@@ -18,26 +17,10 @@ def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
     at once, and interrupts the query.
     """
     try:
-        with _heard(connection.interrupt) as interrupted:
+        with _heard(connection) as interrupted:
             yield
     except (RuntimeError, duckdb.Error) as error:
         if str(error) != "Query interrupted" and not interrupted.is_set():
-            raise
-        raise KeyboardInterrupt from error
-
-
-@contextmanager
-def ending_with_interrupts(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill the process that is waited for as soon as Ctrl-C is pressed, and raise the KeyboardInterrupt.
-
-    A signal that another thread takes wakes no wait of the main one, and its exception may be lost in a callback that
-    cannot raise it: what is waited for would go on.
-    """
-    try:
-        with _heard(process.kill) as interrupted:
-            yield
-    except Exception as error:
-        if not interrupted.is_set():
             raise
         raise KeyboardInterrupt from error
 
@@ -62,8 +45,8 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterato
 
 
 @contextmanager
-def _heard(stop: Callable[[], object]) -> Iterator[threading.Event]:
-    """Call `stop` at each SIGINT, and raise its KeyboardInterrupt at the end where Python did not."""
+def _heard(connection: duckdb.DuckDBPyConnection) -> Iterator[threading.Event]:
+    """Interrupt the connection at each SIGINT, and say whether there was one."""
     interrupted = threading.Event()
     # Only the main thread gets signals; handlers other than Python's own decide for themselves what one means.
     is_main = threading.current_thread() is threading.main_thread()
@@ -73,7 +56,7 @@ def _heard(stop: Callable[[], object]) -> Iterator[threading.Event]:
     listening, telling = socket.socketpair()
     telling.setblocking(False)
     before = signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
-    thread = threading.Thread(target=_listen, args=(listening, stop, interrupted), daemon=True)
+    thread = threading.Thread(target=_listen, args=(listening, connection, interrupted), daemon=True)
     thread.start()
     try:
         yield interrupted
@@ -83,12 +66,10 @@ def _heard(stop: Callable[[], object]) -> Iterator[threading.Event]:
         telling.close()
         thread.join()
         listening.close()
-    if interrupted.is_set():
-        raise KeyboardInterrupt
 
 
-def _listen(listening: socket.socket, stop: Callable[[], object], interrupted: threading.Event) -> None:
+def _listen(listening: socket.socket, connection: duckdb.DuckDBPyConnection, interrupted: threading.Event) -> None:
     while numbers := listening.recv(16):
         if signal.SIGINT in numbers:
             interrupted.set()
-            stop()
+            connection.interrupt()

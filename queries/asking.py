@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from catalog.errors import NeurothekError
-from catalog.interrupts import ending_with_interrupts
 from catalog.warehouse import Warehouse
 from queries import errors
 from queries.answering import answering_process
@@ -59,9 +58,8 @@ def ask_people(
             text = json.dumps({**request, "parameters": dict(parameters or {})})
         except TypeError as error:
             raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
-        with ending_with_interrupts(process):
-            _send(process, text.encode())
-            return _read(_hear(process, limits), process.returncode, limits)
+        _send(process, text.encode())
+        return _read(_hear(process, limits), process.returncode, limits)
 
 
 def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -59,6 +60,14 @@ def pytest_collection_finish() -> None:
     """What was imported stays: the collector of garbage need not look through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def at_a_terminal() -> Iterator[None]:
+    """Ctrl-C is heard: what a shell starts in the background ignores it, and so does what that starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -84,6 +84,7 @@ def interrupted(code: str, path: Path, *, after: float) -> tuple[int, str, str, 
     return process.returncode, asking + out, err, time.perf_counter() - start
 
 
+@pytest.mark.usefixtures("at_a_terminal")
 def test_a_reader_raises_what_python_raises(path: Path) -> None:
     """DuckDB's own error becomes the KeyboardInterrupt that caused it, and the lease is given back."""
     code, out, err, seconds = interrupted(IN_PROCESS, path, after=0.3)
@@ -95,6 +96,7 @@ def test_a_reader_raises_what_python_raises(path: Path) -> None:
         connection.execute("select 1")
 
 
+@pytest.mark.usefixtures("at_a_terminal")
 @pytest.mark.parametrize(("code", "after"), [(IN_A_COMMAND, 0.3), (IN_A_CHILD, 1.2)], ids=["command", "sql"])
 def test_a_command_ends_with_130_and_a_sentence(path: Path, code: str, after: float) -> None:
     exit_code, _, err, seconds = interrupted(code, path, after=after)

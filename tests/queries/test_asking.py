@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import psutil
 import pytest
 
 from catalog.warehouse import Warehouse
-from queries import asking, errors
+from queries import errors
 from queries.asking import ask_people
 from queries.limits import Limits
 from tests.support import hostile
@@ -127,27 +126,7 @@ def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits
         ask_people(warehouse, query, limits=limits)
 
 
-def test_an_interrupt_that_python_loses_ends_it_too(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a callback would lose it that cannot raise: the signal is heard of, and its handler does nothing."""
-    hear = asking._hear
-    before = signal.getsignal(signal.SIGINT)
-
-    def deaf(*arguments: Any) -> bytes:
-        signal.signal(signal.SIGINT, lambda *_: None)
-        os.kill(os.getpid(), signal.SIGINT)
-        return hear(*arguments)
-
-    monkeypatch.setattr(asking, "_hear", deaf)
-    start = time.perf_counter()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            ask_people(warehouse, hostile.GREEDY[0], limits=replace(TIGHT, seconds=20))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert time.perf_counter() - start < 15
-    assert not children()
-
-
+@pytest.mark.usefixtures("at_a_terminal")
 def test_an_interrupt_ends_the_answering_process(warehouse: Warehouse) -> None:
     timer = threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
