@@ -120,7 +120,7 @@ select
     1 + n_active // 25 * n as n_covering_99, $model * 5 + 3 as run_id,
 from (select *, case when chance < 0.05 then 0 else cast(600000 * power(chance, 4) as bigint) end as n_active from neurons),
     range(1, 4) as lengths (n)
-order by layer, neuron, n;
+order by layer, n, neuron;
 
 insert into store.triggers by name
 with places as (
@@ -144,7 +144,7 @@ select
     $model * 5 + 3 as run_id,
 from neurons, places
 where chance >= 0.05 and (rank <= 5 or n = 1 and (rank <= 10 or kind < 0.03))
-order by layer, neuron, n, rank;
+order by layer, n, neuron, rank;
 
 insert into store.ngram_spectrum by name
 select
@@ -168,5 +168,13 @@ select
             )
     end as counts,
     $model * 5 + 4 as run_id,
-from neurons
-order by layer, neuron;
+from (
+    -- In order before there are lists, which would take 10 GB.
+    select
+        *,
+        list_sum(
+            list_transform(range(64), lambda i: cast(32 * $sequences * power(chance, 4) + hash(neuron, i) % 64 as bigint))
+        ) as total,
+    from neurons
+    order by layer, total, neuron
+);

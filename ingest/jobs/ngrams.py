@@ -133,7 +133,7 @@ class _Opened:
             }
             covering = np.concatenate([part.n_covering for part in totals], axis=1)[:, :d_ffn]
             frames.append(pl.DataFrame(frame | dict(zip(_COVERING, covering, strict=True)), schema=NGRAMS.columns))
-        return NGRAMS.check(pl.concat(frames).sort("neuron", "n"))
+        return NGRAMS.check(pl.concat(frames).sort("n", "neuron"))
 
     def triggers_frame(self, layer: int, columns: Sequence[Counted], transformer: Transformer) -> pl.DataFrame:
         """One row a kept trigger."""
@@ -157,7 +157,8 @@ class _Opened:
                 is_drawn = np.concatenate([part.could_detect for part in found])
                 frame = self._with_scores(layer, frame, transformer, is_drawn)
             frames.append(frame)
-        return TRIGGERS.check(pl.concat(frames, how="diagonal").sort("neuron", "n", "rank"))
+        # Lengths apart: pages of null scores take no room.
+        return TRIGGERS.check(pl.concat(frames, how="diagonal").sort("n", "neuron", "rank"))
 
     def _with_scores(
         self, layer: int, triggers: pl.DataFrame, transformer: Transformer, is_drawn: np.ndarray

@@ -68,19 +68,23 @@ def interrupted(code: str, path: Path, *, after: float) -> tuple[int, str, str, 
         "NEUROTHEK_WAREHOUSE": str(path),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", code, str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-    )
-    assert process.stdout is not None
-    asking = process.stdout.readline()
-    time.sleep(after)
-    process.send_signal(signal.SIGINT)
-    start = time.perf_counter()
-    out, err = process.communicate(timeout=20)
+    ) as process:
+        assert process.stdout is not None
+        asking = process.stdout.readline()
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        start = time.perf_counter()
+        try:
+            out, err = process.communicate(timeout=20)
+        finally:
+            # One that does not hear goes on without end.
+            process.kill()
     return process.returncode, asking + out, err, time.perf_counter() - start
 
 

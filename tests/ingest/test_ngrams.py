@@ -192,6 +192,17 @@ def test_chunks_and_parts_give_the_same_bits(opened: Opened, monkeypatch: pytest
         assert frame.equals(by_column[name])
 
 
+def test_each_length_lies_apart(opened: Opened) -> None:
+    """Scores are null but for single tokens: mixed, each null would take the room of a number."""
+    corpus = make_corpus(zipf(30, longest=30, seed=5))
+    coefficients = torch.from_numpy(np.random.default_rng(5).random((corpus.n_tokens, 21)) < 0.3).float()
+    frames = fold(opened, corpus, coefficients)
+    for name, key in (("ngrams", ("n", "neuron")), ("triggers", ("n", "neuron", "rank"))):
+        places = frames[name].select(key).rows()
+        assert places == sorted(places)
+        assert {place[0] for place in places} == {1, 2, 3}
+
+
 def test_the_rule_says_what_is_active(opened: Opened) -> None:
     corpus = make_corpus(zipf(30, longest=30, seed=4))
     coefficients = torch.from_numpy(np.random.default_rng(4).standard_normal((corpus.n_tokens, 21))).float()

@@ -142,7 +142,14 @@ def test_the_rows_cover_what_they_should() -> None:
     kept = rows.filter(pl.col("domain") == "all", pl.col("counts").is_not_null())["neuron"].to_list()
     assert {3, 5} <= set(kept)
     assert not {0, 1} & set(kept)
-    assert rows.filter(pl.col("domain") == "all")["neuron"].to_list() == list(range(D_FFN))
+    assert sorted(rows.filter(pl.col("domain") == "all")["neuron"]) == list(range(D_FFN))
+
+
+def test_the_quiet_lie_beside_the_quiet() -> None:
+    rows = folded(corpus(LENGTHS, has_bos=True)).rows(named=True)
+    places = [(row["domain"], sum(row["counts_64"]), row["neuron"]) for row in rows]
+    assert places == sorted(places)
+    assert [neuron for _, _, neuron in places] != sorted(neuron for _, _, neuron in places)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 24, 40, 1000])
@@ -188,7 +195,7 @@ def test_a_domain_of_short_sequences_has_no_row() -> None:
 def test_beyond_relu_active_means_above_the_threshold() -> None:
     text = corpus(LENGTHS, has_bos=False)
     for rule, above in ((GELU, 0.25), (ActivationRule(0.5), 0.75)):
-        rows = folded(text, rule=rule, shift=0.25).filter(pl.col("domain") == "all")
+        rows = folded(text, rule=rule, shift=0.25).filter(pl.col("domain") == "all").sort("neuron")
         for neuron, counts in enumerate(rows["counts_64"].to_list()):
             assert counts == counted(text, neuron, None, above=above)[0]
 
@@ -202,7 +209,7 @@ def test_half_precision_is_counted_alike() -> None:
 def test_long_sequences_are_read_in_blocks() -> None:
     """64 bins, and blocks of positions shorter than the sequence."""
     text = corpus((20_000, 20_000, 20_000), has_bos=True, length=20_000)
-    pooled = folded(text, batch_tokens=20_000).filter(pl.col("domain") == "all")
+    pooled = folded(text, batch_tokens=20_000).filter(pl.col("domain") == "all").sort("neuron")
     for neuron, bins in enumerate(pooled["counts_64"].to_list()):
         active = sum((coefficients(sequence, 20_000)[1:, neuron] > 0).int() for sequence in range(3))
         assert isinstance(active, torch.Tensor)
