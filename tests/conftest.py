@@ -64,7 +64,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def at_a_terminal() -> Iterator[None]:
-    """Ctrl-C is heard: what a shell starts in the background ignores it, and so does what that starts."""
+    """Ctrl-C is heard, whatever other tests made of it: what a shell starts in the background ignores it, for one."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
