@@ -64,6 +64,8 @@ ANNOTATIONS: list[dict[str, Any]] = [
     {"model": "tiny", "layer": 1, "condition": "random", "control_id": 0, **CONCEPT},
 ]
 
+CORRECTED = "mutual_information_corrected"
+
 MORE_DAMAGE = {
     "annotations are of vectors": (
         "update store.annotations set model_id = 99",
@@ -89,8 +91,17 @@ MORE_DAMAGE = {
         "update store.annotations set shown_token_ids = []",
         "update store.annotations set shown_token_ids = list_append(shown_token_ids, shown_token_ids[1])",
     ),
+    "profiles are counts": (
+        "update store.positions set counts_64 = counts_64[2:] where rowid = 0",
+        "update store.positions set counts = counts[2:] where counts is not null",
+        "update store.positions set counts = list_reverse(list_append(counts[2:], -1)) where counts is not null",
+        "update store.positions set n_sequences = n_sequences - 1",
+        f"update store.positions set {CORRECTED} = {CORRECTED} + 1e-6 where counts is not null",
+        f"update store.positions set {CORRECTED} = {CORRECTED} - 1e-6 where counts is not null",
+        f"update store.positions set counts = null, {CORRECTED} = mutual_information + 1e-6 where counts is not null",
+    ),
 }
-"""Other ways to break the laws of what people write, which no job's tests go through."""
+"""Other ways to break laws: those of what people write, which no job's tests go through, and one of many parts."""
 
 FILLED = {table.name for job in (*JOBS, *PAIR_NAMES) for table in JOB_TABLES[job]}
 UNFILLED = {table.name for table in FACTS} - FILLED
@@ -153,8 +164,24 @@ def test_every_law_notices_its_damage(warehouse: Warehouse) -> None:
     assert unnoticed(warehouse, damages) == []
 
 
-def test_laws_of_annotations_notice_all_of_their_damage(warehouse: Warehouse) -> None:
+def test_laws_notice_all_of_their_damage(warehouse: Warehouse) -> None:
     damages = [(law, damage) for law, some in MORE_DAMAGE.items() for damage in some]
+    assert unnoticed(warehouse, damages) == []
+
+
+def test_information_of_one_sequence_is_corrected_upwards(tmp_path: Path) -> None:
+    """Where each position has one outcome only, the correction adds 1 / (2 N); `check` allows that and no more."""
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    one_sequence = {"sequence_length": 64, "tokens_per_domain": 63}
+    request = ingests.request(ingests.write_corpus(tmp_path), text=one_sequence, jobs=("positions",))
+    ingests.measure(warehouse, build(tmp_path / "tiny", "opt", d_ffn=24), request)
+    upwards = f"{CORRECTED} > mutual_information"
+    assert len(ingests.table(warehouse, "positions", f"n_sequences = 1 and {upwards}")) > 0
+    assert check(warehouse) == []
+    forgotten = f"update store.positions set counts = null where {upwards}"
+    assert unnoticed(warehouse, [("profiles are counts", forgotten)]) == ["profiles are counts"]
+    more = f"update store.positions set {CORRECTED} = {CORRECTED} + 1e-6 where {upwards}"
+    damages = [("profiles are counts", damage) for damage in (more, f"{forgotten}; {more}")]
     assert unnoticed(warehouse, damages) == []
 
 
