@@ -1,5 +1,4 @@
--- Both profiles of a neuron hold the same activations, no position has more than there are sequences, and the corrected
--- information differs from the plain one by what the cells of (position x active) give that are not empty.
+-- Both profiles of a neuron hold the same activations, from as many sequences, and its information is corrected by them.
 with profiles as (
     select
         positions.*,
@@ -7,7 +6,7 @@ with profiles as (
         -- Positions with both outcomes; without a count of every position, at least one in a bin that is no multiple.
         coalesce(
             array_length(list_filter(positions.counts, lambda count: count between 1 and positions.n_sequences - 1)),
-            array_length(list_filter(positions.counts_64, lambda count: count % positions.n_sequences > 0))
+            array_length(list_filter(positions.counts_64, lambda count: count % nullif(positions.n_sequences, 0) > 0))
         ) as n_mixed,
         list_sum(positions.counts_64) as n_active,
     from store.positions as positions
@@ -18,7 +17,7 @@ corrections as (
         *,
         cast(n_active > 0 as integer) + cast(n_active < n_sequences * n_positions as integer) as n_outcomes,
         mutual_information_corrected - greatest(
-            0, mutual_information - (n_mixed + 1 - n_outcomes) / (2.0 * n_sequences * n_positions)
+            0, mutual_information - (n_mixed + 1 - n_outcomes) / nullif(2.0 * n_sequences * n_positions, 0)
         ) as excess,
     from profiles
 )

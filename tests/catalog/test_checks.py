@@ -185,6 +185,16 @@ def test_information_of_one_sequence_is_corrected_upwards(tmp_path: Path) -> Non
     assert unnoticed(warehouse, damages) == []
 
 
+def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    _, short = ingests.write_corpus(tmp_path)
+    unpacked = {"sequence_length": 64, "packing": False}
+    request = ingests.request((short,), text=unpacked, jobs=("positions",))
+    ingests.measure(warehouse, build(tmp_path / "tiny", "opt", d_ffn=24), request)
+    assert len(ingests.table(warehouse, "positions", "n_sequences = 0")) > 0
+    assert check(warehouse) == []
+
+
 def test_annotations_outlive_the_controls_that_were_judged(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = Warehouse(tmp_path / "copy.duckdb", views=views)
     copy.path.write_bytes(warehouse.path.read_bytes())
