@@ -1,7 +1,8 @@
 """One neuron's page: what it promotes and suppresses, how often it fires, and on what."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -17,6 +18,7 @@ from queries.relatives import Relatives, neuron_relatives
 from queries.rows import facts_of
 from queries.sections import Section
 from queries.statement import ask_records, framed
+from queries.together import together
 from queries.triggers import Triggers, neuron_triggers
 from queries.views import view
 
@@ -74,6 +76,12 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
     "profile": TEXT,
     "counts": pl.List(BIG),
 }
+
+
+Question = Callable[[duckdb.DuckDBPyConnection], list[dict[str, Any]]]
+
+_ON_CORPUS = ("positions", "contexts", "triggers", "detection", "domains")
+"""What the page always asks of a corpus, the longest first."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -250,11 +258,11 @@ def neuron_page(
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     on_corpus = None if measured is None else {**place, "corpus_id": measured.corpus_id}
-    has = {row["name"] for row in ask_records(connection, "neuron_has", place)}
-    facts = facts_of(connection, (neuron.model_id, neuron.layer, neuron.neuron))
-    lists = ask_records(connection, "neuron_lists", place)
-    contexts = _in_order(_asked(connection, "neuron_contexts", on_corpus), "rank")
-    ngrams = _in_order(_asked(connection, "neuron_triggers", on_corpus), "n", "rank")
+    found = _found(connection, place, on_corpus)
+    (facts,) = found["facts"]
+    lists, has = found["lists"], {row["name"] for row in found["has"]}
+    contexts = _in_order(found["contexts"], "rank")
+    ngrams = _in_order(found["triggers"], "n", "rank")
     tokens = listed(lists)
     listed_ids = [row["token_id"] for row in tokens]
     ngram_ids = [token_id for row in ngrams for token_id in row["token_ids"]]
@@ -270,15 +278,30 @@ def neuron_page(
         tokens=framed(with_texts(tokens, texts, counts), TOKEN_COLUMNS),
         corpus=None if measured is None else measured.corpus,
         activation_rule=None if measured is None else measured.activation_rule,
-        domains=framed(_in_order(_asked(connection, "neuron_domains", on_corpus), "domain"), DOMAIN_COLUMNS),
+        domains=framed(_in_order(found["domains"], "domain"), DOMAIN_COLUMNS),
         contexts=framed(spelled(contexts, texts), CONTEXT_COLUMNS),
-        positions=_positions(connection, on_corpus),
-        triggers=neuron_triggers(connection, named, on_corpus, ngrams, texts),
+        positions=_positions(found["positions"]),
+        triggers=neuron_triggers(connection, named, found["detection"], ngrams, texts),
         pushed=_pushed(connection, named, facts),
         relatives=neuron_relatives(connection, named, facts, has),
         annotations=_annotations(connection, named, has),
         limit=limit,
     )
+
+
+def _found(
+    connection: duckdb.DuckDBPyConnection, place: Mapping[str, Any], on_corpus: Mapping[str, Any] | None
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the neuron in every table that the page always reads; none of a text without a corpus."""
+    questions: dict[str, Question] = {
+        "facts": lambda cursor: [facts_of(cursor, (place["model_id"], place["layer"], place["neuron"]))],
+        "lists": partial(ask_records, name="neuron_lists", parameters=place),
+        "has": partial(ask_records, name="neuron_has", parameters=place),
+    }
+    if on_corpus is not None:
+        questions |= {name: partial(ask_records, name=f"neuron_{name}", parameters=on_corpus) for name in _ON_CORPUS}
+    answers = together(connection, list(questions.values()))
+    return {name: [] for name in _ON_CORPUS} | dict(zip(questions, answers, strict=True))
 
 
 def _annotations(
@@ -296,20 +319,13 @@ def _pushed(
     return framed(rows, PUSHED_COLUMNS)
 
 
-def _positions(connection: duckdb.DuckDBPyConnection, on_corpus: Mapping[str, Any] | None) -> pl.DataFrame:
-    rows = _asked(connection, "neuron_positions", on_corpus)
-    rows.sort(key=lambda row: (row["domain"] != "all", row["domain"]))
-    for row in rows:
+def _positions(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    shown = sorted(rows, key=lambda row: (row["domain"] != "all", row["domain"]))
+    for row in shown:
         n_positions = row["last_position"] - row["first_position"] + 1
         row["frequencies"] = frequencies(row["counts_64"], row["n_sequences"], n_positions)
         row["profile"] = sparkline(row["frequencies"])
-    return framed(rows, POSITION_COLUMNS)
-
-
-def _asked(
-    connection: duckdb.DuckDBPyConnection, name: str, on_corpus: Mapping[str, Any] | None
-) -> list[dict[str, Any]]:
-    return [] if on_corpus is None else ask_records(connection, name, on_corpus)
+    return framed(shown, POSITION_COLUMNS)
 
 
 def _in_order(rows: Sequence[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:

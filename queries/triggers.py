@@ -105,7 +105,7 @@ def rule() -> str:
 def neuron_triggers(
     connection: duckdb.DuckDBPyConnection,
     named: Mapping[str, Any],
-    on_corpus: Mapping[str, Any] | None,
+    detection: Sequence[Mapping[str, Any]],
     ngrams: Sequence[Mapping[str, Any]],
     texts: Mapping[int, str],
 ) -> Triggers:
@@ -116,12 +116,11 @@ def neuron_triggers(
     Args:
         connection: a reader.
         named: model, layer and neuron.
-        on_corpus: model_id, corpus_id, layer and neuron; None before any text was measured.
+        detection: its rows of the statement `neuron_detection` on that corpus; none before any text was measured.
         ngrams: its rows of the table triggers on that corpus.
         texts: texts of their tokens.
     """
-    lengths = [] if on_corpus is None else ask_records(connection, "neuron_detection", on_corpus)
-    lengths.sort(key=lambda row: int(row["n"]))
+    lengths = sorted(map(dict, detection), key=lambda row: int(row["n"]))
     n_active = {row["n"]: row["n_active"] for row in lengths}
     spelled = [
         {
