@@ -153,28 +153,21 @@ select
 from range(1, 4) as lengths (n), range(1, 300) as occurrences (i)
 order by n, i;
 
+create or replace temp macro made_counts(places, most, spread, chance, neuron) as
+    list_transform(range(places), lambda i: cast(most * power(chance, 4) + hash(neuron, i) % spread as bigint));
+
 insert into store.positions by name
 select
     $model as model_id, 0 as corpus_id, layer, neuron, 'all' as domain, $sequences as n_sequences, 1 as first_position,
     0.2 * power(width, 16) as mutual_information, 0.2 * power(width, 16) as mutual_information_corrected,
     case when width > 0.98 then 3 else 0 end as n_switches, 0 as n_on_runs, 0 as n_off_runs, null as weakest_on,
     null as weakest_off, 0.01 * kind as roughness,
-    list_transform(range(64), lambda i: cast(32 * $sequences * power(chance, 4) + hash(neuron, i) % 64 as bigint))
-        as counts_64,
-    case
-        when width > 0.83
-            then list_transform(
-                range(2047), lambda i: cast($sequences * power(chance, 4) + hash(neuron, i) % 16 as bigint)
-            )
-    end as counts,
+    made_counts(64, 32 * $sequences, 64, chance, neuron) as counts_64,
+    case when width > 0.83 then made_counts(2047, $sequences, 16, chance, neuron) end as counts,
     $model * 5 + 4 as run_id,
 from (
     -- In order before there are lists, which would take 10 GB.
-    select
-        *,
-        list_sum(
-            list_transform(range(64), lambda i: cast(32 * $sequences * power(chance, 4) + hash(neuron, i) % 64 as bigint))
-        ) as total,
+    select *, list_sum(made_counts(64, 32 * $sequences, 64, chance, neuron)) as total,
     from neurons
     order by layer, total, neuron
 );
