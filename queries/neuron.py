@@ -78,7 +78,7 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
 }
 
 
-Question = Callable[[duckdb.DuckDBPyConnection], list[dict[str, Any]]]
+_Question = Callable[[duckdb.DuckDBPyConnection], list[dict[str, Any]]]
 
 _ON_CORPUS = ("positions", "contexts", "triggers", "detection", "domains")
 """What the page always asks of a corpus, the longest first."""
@@ -293,7 +293,7 @@ def _found(
     connection: duckdb.DuckDBPyConnection, place: Mapping[str, Any], on_corpus: Mapping[str, Any] | None
 ) -> dict[str, list[dict[str, Any]]]:
     """The rows of the neuron in every table that the page always reads; none of a text without a corpus."""
-    questions: dict[str, Question] = {
+    questions: dict[str, _Question] = {
         "facts": lambda cursor: [facts_of(cursor, (place["model_id"], place["layer"], place["neuron"]))],
         "lists": partial(ask_records, name="neuron_lists", parameters=place),
         "has": partial(ask_records, name="neuron_has", parameters=place),
