@@ -97,9 +97,14 @@ class Table:
                 raise TableMismatch(self.name, f"have {column.null_count()} empty values in {name}")
             if not _all_finite(column, dtype):
                 raise NotFinite(self.name, name)
-        if frame.select(self.key).is_duplicated().any():
+        if _repeats(frame.select(self.key)):
             raise TableMismatch(self.name, f"repeat a key ({', '.join(self.key)})")
         return frame
+
+
+def _repeats(keys: pl.DataFrame) -> bool:
+    # Equal rows have equal hashes: where all of these differ, which takes a third of the time, so do the rows.
+    return keys.hash_rows().n_unique() < keys.height and bool(keys.is_duplicated().any())
 
 
 def _all_finite(column: pl.Series, dtype: pl.DataType) -> bool:
