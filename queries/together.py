@@ -31,11 +31,15 @@ def together(
     cursors = [connection.cursor() for _ in questions]
     try:
         with ThreadPoolExecutor(min(len(questions), _MOST_THREADS)) as threads:
-            return list(threads.map(_answer, questions, cursors))
+            asked = [threads.submit(question, cursor) for question, cursor in zip(questions, cursors, strict=True)]
+            try:
+                return [one.result() for one in asked]
+            except KeyboardInterrupt:
+                # Leaving the pool waits for its threads, which hear of no signal.
+                for one, cursor in zip(asked, cursors, strict=True):
+                    one.cancel()
+                    cursor.interrupt()
+                raise
     finally:
         for cursor in cursors:
             cursor.close()
-
-
-def _answer(question: Callable[[duckdb.DuckDBPyConnection], T], connection: duckdb.DuckDBPyConnection) -> T:
-    return question(connection)

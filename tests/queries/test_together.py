@@ -1,12 +1,16 @@
 """Questions asked side by side: their answers in order, at the same time, and with nothing left open."""
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 
 import duckdb
 import pytest
 
+from catalog.interrupts import keyboard_interrupts
 from queries.together import together
 
 
@@ -62,4 +66,18 @@ def test_a_question_that_fails_is_told_when_the_others_are_through(connection: d
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
         together(connection, [fail, answer])
     assert answered == [1000]
+    assert above(connection, 0) == 1000
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_ctrl_c_ends_questions_that_take_long(connection: duckdb.DuckDBPyConnection) -> None:
+    def ask(cursor: duckdb.DuckDBPyConnection) -> int:
+        return int(cursor.execute("select count(*) from range(10000000000) a where hash(a) = 1").fetchall()[0][0])
+
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), keyboard_interrupts(connection):
+        together(connection, [ask] * 6)
+    assert time.monotonic() - started < 20
     assert above(connection, 0) == 1000
