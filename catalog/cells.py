@@ -14,7 +14,7 @@ MISSING = "-"
 TOKEN_COLUMNS = frozenset(
     {
         *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
-        *("tokens before", "tokens after", "tokens by id", "tokens by mat"),
+        *("promotes", "tokens before", "tokens after", "tokens by id", "tokens by mat"),
     }
 )
 """Columns that hold tokens, in which white space must be seen."""

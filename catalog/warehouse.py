@@ -318,7 +318,8 @@ def _refuse_file(path: Path) -> None:
         raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
     if path.is_dir():
         raise WarehouseInvalid(path, "it is a folder")
-    if path.exists() and not _is_duckdb(path):
+    # A pipe would be waited for; it is not read.
+    if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
         raise WarehouseInvalid(path, "it is not a DuckDB file")
 
 

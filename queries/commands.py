@@ -26,7 +26,9 @@ _LISTS_ONLY = {"suppresses", "triggered_by", "concept", "match_all", "without", 
 @click.option("--score", is_flag=True, help="Exact score and rank of one word for every neuron, from the weights.")
 @click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights, for --score.")
 @click.option("--concept", is_flag=True, help="Widen the words with their nearest tokens.")
-@click.option("--neighbours", type=click.IntRange(0), default=5, show_default=True, help="How many, for each word.")
+@click.option(
+    "--neighbours", type=click.IntRange(0, 10**6), default=5, show_default=True, help="How many, for each word."
+)
 @click.option(
     "--leave-out", "left_out", multiple=True, metavar="WORD", help="A near word not to widen with (repeatable)."
 )
@@ -39,7 +41,7 @@ _LISTS_ONLY = {"suppresses", "triggered_by", "concept", "match_all", "without", 
 @click.option("--where", metavar="SQL", help='A condition on the view neurons, e.g. "frequency < 0.01".')
 @click.option("--min-count", type=click.IntRange(0), default=0, help="Ignore tokens that the corpus holds less often.")
 @click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus.")
-@click.option("--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help="How many neurons.")
+@click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="How many neurons.")
 @format_option
 @common_options
 @click.pass_context
@@ -83,7 +85,7 @@ def _question(*, layer: str | None, depth: str | None, **options: Any) -> Questi
 @click.command()
 @click.argument("address")
 @click.option("--corpus", help="Show its activity on this corpus.  [default: the model's shown corpus]")
-@click.option("--limit", "-n", type=click.IntRange(1), default=10, show_default=True, help="Tokens per side.")
+@click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=10, show_default=True, help="Tokens per side.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Draw its position profile to this .png or .svg too.")
 @format_option
 @common_options

@@ -47,6 +47,11 @@ def test_no_number_is_shown_as_zero_unless_it_is(values: list[float]) -> None:
         assert (float(cell.replace(",", "")) == 0) == (value == 0)
 
 
+@pytest.mark.parametrize("name", ["token", "neighbours", "promotes", "top_tokens"])
+def test_white_space_of_tokens_is_seen(name: str) -> None:
+    assert cells(pl.Series(name, [[" the", "s"]])) == ("·the s",)
+
+
 def test_lists() -> None:
     assert cells(pl.Series("matched", [[" a", "b"], [], None])) == ("·a b", "", "-")
     assert cells(pl.Series("jobs", [["activity", "contexts"]])) == ("activity, contexts",)

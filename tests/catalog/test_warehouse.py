@@ -110,6 +110,13 @@ def test_a_missing_warehouse_is_not_created_by_reading(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.duckdb"
+    os.mkfifo(path)
+    with pytest.raises(WarehouseInvalid, match="it is not a DuckDB file"), Warehouse(path).reader():
+        pass
+
+
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     path.write_text("notes" * 5000)
