@@ -28,6 +28,8 @@ _QUIET, _VERBOSE = "neurothek.quiet", "neurothek.verbose"
 _ROWS_IN_A_TABLE = 1000
 _WIDTH_WITHOUT_TERMINAL = 120
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_MOST_BYTES = 2**60
+"""No machine has more, and DuckDB takes no limit much above it."""
 
 Command = Callable[..., Any]
 
@@ -47,7 +49,7 @@ class Size(click.ParamType[int]):
             size = int(float(text.rstrip("kmgt")) * unit)
         except (ValueError, OverflowError):
             size = 0
-        if size <= 0:
+        if not 0 < size <= _MOST_BYTES:
             self.fail(f"{value!r} is no size; write for example 4GB", param, ctx)
         return size
 
