@@ -10,7 +10,7 @@ import duckdb
 from catalog.kept import stale
 from catalog.kept_maps import is_kept, kept_maps, missing_maps
 from catalog.progress import Progress, Silent
-from catalog.tables import BY_NAME, FACTS, JOB_TABLES, Table
+from catalog.tables import BY_NAME, FACTS, JOB_TABLES, RUNS, Table
 from catalog.warehouse import Warehouse, first_row
 
 _LAWS = Path(__file__).parent / "laws"
@@ -101,12 +101,15 @@ def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | No
 
 
 def _key_check(table: Table) -> Check:
-    columns = ", ".join((*table.ids, *table.key))
-    place = " || ', ' || ".join(f"'{column} ' || {column}" for column in (*table.ids, *table.key))
+    # A run key tells weights apart, which may have two names: then there are two runs of it, and rows of both.
+    about = ("model_id", "other_model_id") if table is RUNS else table.ids
+    columns = ", ".join((*about, *table.key))
+    # Where a run is about one model, nothing is said of another.
+    place = ", ', ', ".join(f"'{column} ', {column}" for column in (*about, *table.key))
     return Check(
         name=f"key of {table.name}",
         law=f"A row of {table.name} is known by its {columns}.",
-        query=f"select {place} as place from store.{table.name} group by {columns} having count(*) > 1",
+        query=f"select concat({place}) as place from store.{table.name} group by {columns} having count(*) > 1",
     )
 
 

@@ -185,6 +185,19 @@ def test_information_of_one_sequence_is_corrected_upwards(tmp_path: Path) -> Non
     assert unnoticed(warehouse, damages) == []
 
 
+def test_weights_under_two_names_are_sound(tmp_path: Path) -> None:
+    """One run key, and a run and rows for each name; in every pair with a third model too."""
+    warehouse, corpora = ingests.open_warehouse(tmp_path / "w.duckdb"), ingests.write_corpus(tmp_path)
+    same, other = (build(tmp_path / name, "opt", d_ffn=24, seed=seed) for seed, name in enumerate(("same", "other")))
+    for model in (f"one={same}", f"two={same}", str(other)):
+        ingests.measure(warehouse, model, ingests.request(corpora))
+    ingests.compare(warehouse, "other", "one")
+    ingests.compare(warehouse, "other", "two")
+    keys = ingests.table(warehouse, "runs").get_column("run_key")
+    assert keys.n_unique() < len(keys)
+    assert check(warehouse) == []
+
+
 def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     _, short = ingests.write_corpus(tmp_path)
