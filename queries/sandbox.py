@@ -34,7 +34,7 @@ def run_query(
     try:
         statement = _only_statement(connection, query)
         rows = _presentable(connection.sql(statement.query, params=dict(parameters or {})))
-        frame = pl.DataFrame(rows if most_rows is None else rows.limit(most_rows))
+        frame = (rows if most_rows is None else rows.limit(most_rows)).pl()
     except duckdb.Error as error:
         raise translated(connection, error) from error
     except pl.exceptions.PolarsError as error:
