@@ -74,7 +74,7 @@ class _Tiling:
     def of(cls, device: torch.device, rows: int) -> "_Tiling":
         if device.type == "cpu":
             # Half a gigabyte of scores at once is the most one thread may hold, for whatever vocabulary.
-            return cls(columns=max(32, min(512, (1 << 27) // rows)), product_rows=1024, piece_rows=256)
+            return cls(columns=max(32, min(512, (1 << 27) // rows)), product_rows=512, piece_rows=512)
         return cls(columns=2048, product_rows=rows, piece_rows=8192)
 
 
