@@ -386,3 +386,6 @@ _COMMANDS: Sequence[click.Command] = (
 
 for _command in _COMMANDS:
     main.add_command(_command)
+
+if __name__ == "__main__":
+    main()

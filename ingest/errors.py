@@ -94,7 +94,7 @@ class ThresholdInvalid(NeurothekError):
     """A threshold that no coefficient can be compared with."""
 
     def __init__(self, value: float) -> None:
-        super().__init__(f"--active-above {value} was asked for, but a coefficient is compared with a finite number")
+        super().__init__(f"--active-above {value} was asked for, but a coefficient is compared with a finite float32")
 
 
 class DiskTooSmall(NeurothekError):

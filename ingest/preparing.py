@@ -1,6 +1,5 @@
 """Everything about a model and its text that is found out before anything is measured."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -73,7 +72,7 @@ def check_request(request: IngestRequest) -> None:
 
     Raises:
         JobUnknown: a name is no job; with the nearest name.
-        ThresholdInvalid: the threshold of activity is no finite number.
+        ThresholdInvalid: the threshold of activity is no finite float32.
         ExamplesInvalid: fewer than one example.
         PairsApart: a job on pairs of models is among those on one.
     """
@@ -81,7 +80,7 @@ def check_request(request: IngestRequest) -> None:
     for name in request.jobs:
         if name not in registry.NAMES and not about_pairs:
             raise JobUnknown(name)
-    if request.active_above is not None and not math.isfinite(request.active_above):
+    if request.active_above is not None and not abs(request.active_above) <= torch.finfo(torch.float32).max:
         raise ThresholdInvalid(request.active_above)
     if request.examples < 1:
         raise ExamplesInvalid(request.examples)

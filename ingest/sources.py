@@ -113,6 +113,8 @@ def _parse(spec: str) -> Iterator[Source]:
         raise SourceMisnamed(spec, "has no path")
     if not NAME.fullmatch(name):
         raise SourceMisnamed(spec, "has a name with characters other than letters, digits and . _ @ + -")
+    if name == BUILTIN:
+        raise SourceMisnamed(spec, f"has the name {BUILTIN!r}, which stands for the text that comes with neurothek")
     if name == POOLED:
         raise SourceMisnamed(spec, f"has the name {POOLED!r}, which stands for all domains together")
     source = Source(name, location)

@@ -9,6 +9,9 @@ from queries.errors import BadDepth, BadLayers, BadOption
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
 
+_RANGES = {"min_count": (0, 10**18), "limit": (1, 10**9), "neighbours": (0, 10**6)}
+_MOST_LAYERS = 10**9
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -62,10 +65,10 @@ class Question:
         for name in ("match_all", "exact", "alive", "concept"):
             if not isinstance(getattr(self, name), bool):
                 raise BadOption(name, getattr(self, name), "it is True or False")
-        for name, least in (("min_count", 0), ("limit", 1), ("neighbours", 0)):
+        for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
-            if not _is_whole(value) or value < least:
-                raise BadOption(name, value, f"it is a whole number from {least} on")
+            if not _is_whole(value) or not least <= value <= most:
+                raise BadOption(name, value, f"it is a whole number from {least} to {most}")
         if self.side not in SIDES:
             raise BadOption("side", self.side, f"it is one of {', '.join(map(repr, SIDES))}")
         if not isinstance(self.where, str | None):
@@ -128,7 +131,7 @@ def _check_layers(layers: object) -> None:
     if layers is None:
         return
     is_pair = isinstance(layers, Sequence) and len(layers) == 2 and all(_is_whole(layer) for layer in layers)
-    if not is_pair or not 0 <= layers[0] <= layers[1]:  # type: ignore[index]  # a pair, as is_pair says
+    if not is_pair or not 0 <= layers[0] <= layers[1] <= _MOST_LAYERS:  # type: ignore[index]  # a pair, as is_pair says
         raise BadOption("layers", layers, "it is the first and the last layer, such as layers=(3, 5)")
 
 

@@ -85,6 +85,13 @@ def test_the_command_line_takes_the_same_paths(door: Neurothek, monkeypatch: pyt
     assert [row["model"] for row in json.loads(given.stdout)] == ["tiny"]
 
 
+def test_the_module_runs_as_the_command_does(door: Neurothek) -> None:
+    command = [sys.executable, "-m", "neurothek", "models", "--format", "json", "--warehouse", str(door.path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == run(*command[3:]).stdout
+    assert done.stderr == ""
+
+
 # Answers
 
 

@@ -14,10 +14,28 @@ from ingest.families.family import Family
 from ingest.families.rotary import FIXED_ANGLES
 from ingest.families.table import FAMILIES
 from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid, ConfigUnsupported, MaskedModel
-from ingest.weights import Checkpoint
+from ingest.weights import Checkpoint, Weights
 
 _MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
 """Families of encoders: what their configurations are called."""
+
+_SIZES = (
+    "ffn_dim",
+    "head_dim",
+    "hidden_size",
+    "intermediate_size",
+    "max_position_embeddings",
+    "n_inner",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "vocab_size",
+    "word_embed_proj_dim",
+)
+"""What a model has at least one of, as transformers names it."""
+
+_MANY_LAYERS = 1000
+"""More than any model has: beyond, the modules of a layer are only made if the weights may be there for them."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,7 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
     family = family_of(checkpoint.config, where=str(checkpoint.folder))
     # The number format that config.json names plays no part: the weights say theirs, the caller says the run's.
     fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
+    _refuse_sizes(checkpoint, family)
     try:
         with _quiet(), torch.device("meta"):
             config = family.config_class.from_dict(fields)
@@ -92,10 +111,23 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
         raise ConfigInvalid(checkpoint.folder, str(error).splitlines()[-1].strip()) from error
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ConfigInvalid(checkpoint.folder, f"{type(error).__name__}: {error}".splitlines()[0]) from error
-    if not config.num_hidden_layers > 0:
-        raise ConfigInvalid(checkpoint.folder, "it has no layers")
     _refuse_moving_angles(checkpoint, family, config)
     return Skeleton(family, config, model)
+
+
+def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
+    """Refuse sizes before anything of that size is made; what is no integer is left for transformers to complain of."""
+    for name in _SIZES:
+        for called in sorted({name, family.config_class.attribute_map.get(name, name)}):
+            size = checkpoint.config.get(called)
+            if not isinstance(size, int):
+                continue
+            if size < 1:
+                raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the least is 1")
+            if name == "num_hidden_layers" and size > _MANY_LAYERS:
+                held = len(Weights(checkpoint).names())
+                if size > held:
+                    raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and its weights are {held} tensors")
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:

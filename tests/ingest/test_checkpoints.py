@@ -169,10 +169,15 @@ def test_a_config_that_is_no_json(content: str, problem: str, opt: Path) -> None
     [
         ("hidden_size", "32", "TypeError: Field 'hidden_size' expected int, got str (value: '32')"),
         ("num_attention_heads", 5, "ValueError: embed_dim must be divisible by num_heads"),
-        ("num_attention_heads", 0, "ZeroDivisionError: integer"),
+        ("num_attention_heads", 0, "num_attention_heads is 0, and the least is 1;"),
+        ("num_attention_heads", -4, "num_attention_heads is -4, and the least is 1;"),
+        ("hidden_size", 0, "hidden_size is 0, and the least is 1;"),
+        ("ffn_dim", 0, "ffn_dim is 0, and the least is 1;"),
+        ("max_position_embeddings", -1, "max_position_embeddings is -1, and the least is 1;"),
         ("activation_function", "swosh", "KeyError: 'swosh'"),
-        ("num_hidden_layers", 0, "it has no layers"),
-        ("vocab_size", 0, "AssertionError: Padding_idx"),
+        ("num_hidden_layers", 0, "num_hidden_layers is 0, and the least is 1;"),
+        ("num_hidden_layers", 10**9, "num_hidden_layers is 1000000000, and its weights are 36 tensors;"),
+        ("vocab_size", 0, "vocab_size is 0, and the least is 1;"),
     ],
 )
 def test_a_config_field_that_makes_no_model(
@@ -184,6 +189,13 @@ def test_a_config_field_that_makes_no_model(
     assert str(caught.value).startswith(f"config.json in {opt} describes no model: {problem}")
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("called", ["n_layer", "num_hidden_layers"])
+def test_layers_beyond_the_weights_are_never_made_under_any_name(called: str, tmp_path: Path) -> None:
+    folder = edit_config(build(tmp_path / "m", "gpt2"), **{called: 10**12})
+    with pytest.raises(ConfigInvalid, match=f"{called} is 1000000000000, and its weights are [0-9]+ tensors"):
+        find(str(folder))
 
 
 SUPPORTED = "bert, gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3"

@@ -91,6 +91,7 @@ def test_a_model_that_fails_does_not_stop_the_others(tmp_path: Path, warehouse: 
         (IngestRequest(jobs=("projections", "activty")), JobUnknown),
         (IngestRequest(active_above=float("nan")), ThresholdInvalid),
         (IngestRequest(active_above=float("inf")), ThresholdInvalid),
+        (IngestRequest(active_above=-1e308), ThresholdInvalid),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_before_any_model(

@@ -58,6 +58,13 @@ def test_the_name_of_pooled_rows_is_no_domain(tmp_path: Path) -> None:
         parse_sources([f"all={tmp_path / 'a.txt'}"])
 
 
+def test_the_name_of_the_built_in_text_is_no_domain(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    for location in (tmp_path / "a.txt", "builtin:code"):
+        with pytest.raises(SourceMisnamed, match="'builtin', which stands for the text that comes with neurothek"):
+            parse_sources([f"builtin={location}"])
+
+
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing, match="nothing lies at"):
         parse_sources([f"x={tmp_path / 'none.txt'}"])
