@@ -85,6 +85,7 @@ def report(path: Path, folder: Path, *, minutes: float | None = None) -> None:
 
 def build(path: Path) -> None:
     """Write the warehouse, a model at a time."""
+    assert POSTINGS.order[0] == "side"
     script = FOLDER.joinpath("opt_family.sql").read_text("utf-8").replace(ORDER_MARK, ", ".join(POSTINGS.order))
     text = FOLDER.joinpath("opt_family_text.sql").read_text("utf-8")
     values: dict[str, int | str] = {"vocabulary": VOCABULARY, "sequences": SEQUENCES}

@@ -60,24 +60,31 @@ select
 from neurons
 order by layer, neuron;
 
+-- A side at a time, as the table lies: both at once take twice the memory.
 insert into store.postings by name
-with listed as (
+select
+    model_id, token_id, 'promoted' as side, layer, neuron, rank, score,
+    cast((score - score_mean) / score_sd as float) as z_score, run_id,
+from (
     select
-        layer, neuron, score_mean, score_sd, 'promoted' as side, unnest(top_token_ids) as token_id,
+        model_id, layer, neuron, score_mean, score_sd, run_id, unnest(top_token_ids) as token_id,
         cast(unnest(range(1, 51)) as smallint) as rank, unnest(top_scores) as score,
     from store.projections
     where model_id = $model
-    union all
+)
+order by /* the order of postings */ token_id;
+
+insert into store.postings by name
+select
+    model_id, token_id, 'suppressed' as side, layer, neuron, rank, score,
+    cast((score - score_mean) / score_sd as float) as z_score, run_id,
+from (
     select
-        layer, neuron, score_mean, score_sd, 'suppressed', unnest(bottom_token_ids),
-        cast(unnest(range(1, 51)) as smallint), unnest(bottom_scores),
+        model_id, layer, neuron, score_mean, score_sd, run_id, unnest(bottom_token_ids) as token_id,
+        cast(unnest(range(1, 51)) as smallint) as rank, unnest(bottom_scores) as score,
     from store.projections
     where model_id = $model
 )
-select
-    $model as model_id, token_id, side, layer, neuron, rank, score,
-    cast((score - score_mean) / score_sd as float) as z_score, $model * 5 as run_id,
-from listed
 order by /* the order of postings */ token_id;
 
 insert into store.token_neighbours by name

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from catalog.visible import visible
 from queries.errors import BadDepth, BadLayers, BadOption
 
 Side = Literal["promoted", "suppressed", "both"]
@@ -82,6 +83,10 @@ class Question:
     def is_filtered(self) -> bool:
         """Whether something is asked of the neurons' own facts."""
         return self.alive or self.where is not None
+
+    def shown(self, words: Sequence[str]) -> str:
+        """Words as they were written; of exact tokens the white space is marked."""
+        return ", ".join(map(visible, words) if self.exact else words)
 
 
 def parse_layers(text: str) -> tuple[int, int]:

@@ -71,7 +71,8 @@ class ScoredResult:
     def title(self) -> str:
         """One line over the table."""
         doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[self.question.side]
-        return f"the {self.neurons.height} of {self.n_found:,} neurons that {doing} {self.question.words[0]} most"
+        word = self.question.shown(self.question.words[:1])
+        return f"the {self.neurons.height} of {self.n_found:,} neurons that {doing} {word} most"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read."""

@@ -76,12 +76,12 @@ class SearchResult:
     @property
     def title(self) -> str:
         """One line over the table."""
-        words = f"{'the concept ' if self.question.concept else ''}{', '.join(self.question.words)}"
+        words = f"{'the concept ' if self.question.concept else ''}{self.question.shown(self.question.words)}"
         is_one = self.n_found == 1
         promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
         doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        also = f" and {suppress} {', '.join(self.question.suppresses)}" if self.question.suppresses else ""
+        also = f" and {suppress} {self.question.shown(self.question.suppresses)}" if self.question.suppresses else ""
         fire = f" and {fire_on} {', '.join(self.question.triggered_by)}" if self.question.triggered_by else ""
         return f"{first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
 

@@ -178,7 +178,9 @@ def test_planted_neurons_come_first(full: duckdb.DuckDBPyConnection) -> None:
 def test_a_word_is_all_its_spellings_and_exact_is_one(full: duckdb.DuckDBPyConnection) -> None:
     spellings = search(full, Question(words=("sChOoL",), models=("tiny-1m",), limit=500)).neurons
     assert set(spellings.get_column("matched").explode()) == {" school", "School", "SCHOOL"}
-    exact = search(full, Question(words=(" school",), exact=True, models=("tiny-1m",), limit=500)).neurons
+    result = search(full, Question(words=(" school",), exact=True, models=("tiny-1m",), limit=500))
+    assert result.title.endswith(" that promote ·school")
+    exact = result.neurons
     assert set(exact.get_column("matched").explode()) == {" school"}
     # As a table shows it, so may a person type it.
     assert search(full, Question(words=("·school",), exact=True, models=("tiny-1m",), limit=500)).neurons.equals(exact)
