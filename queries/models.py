@@ -17,6 +17,7 @@ class KnownModel:
         model_id: its number in the file.
         name: its name.
         variant: None for a plain size; else what sets the model apart.
+        size: parameters without embeddings.
         n_layers: number of blocks.
         d_ffn: feed-forward neurons per layer.
         tokenizer_id: its tokenizer.
@@ -26,6 +27,7 @@ class KnownModel:
     model_id: int
     name: str
     variant: str | None
+    size: int
     n_layers: int
     d_ffn: int
     tokenizer_id: int
@@ -39,7 +41,9 @@ def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = 
         NoModels: the warehouse is empty.
         UnknownModel: a name is not among its models.
     """
-    known = {row["name"]: KnownModel(**row) for row in ask_records(connection, "models")}
+    models = [KnownModel(**row) for row in ask_records(connection, "models")]
+    # DuckDB takes longer to put a handful in order.
+    known = {model.name: model for model in sorted(models, key=_by_size)}
     if not known:
         raise NoModels
     for name in names:
@@ -57,3 +61,8 @@ def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     (own,) = choose_models(connection, [name])
     models = choose_models(connection)
     return [model.name for model in models if model.tokenizer_id == own.tokenizer_id and model.name != name]
+
+
+def _by_size(model: KnownModel) -> tuple[int, bool, str, str]:
+    """Plain models before their variants."""
+    return (model.size, model.variant is not None, model.variant or "", model.name)

@@ -38,7 +38,7 @@ select
     z_score::double as z_score,
     case side when 'promoted' then z_score::double else -z_score::double end as strength,
     /* where neurons are listed once */
-    count(*) over () as n_found,
+    (select count(*) from hits) as n_found,
     /* end of neurons are listed once */
     /* where neurons are listed more than once */
     (select count(distinct (model_id::bigint * 65536 + layer) * 4294967296 + neuron) from hits) as n_found,

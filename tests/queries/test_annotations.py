@@ -88,7 +88,7 @@ def test_a_sample_is_ten_neurons_a_layer_mixed_with_as_many_controls(full: duckd
 
 
 def test_neurons_are_drawn_alike_everywhere_and_differently_by_seed() -> None:
-    model = KnownModel(0, "m", None, 4, 3072, 0, is_measured_on_text=True)
+    model = KnownModel(0, "m", None, 1000, 4, 3072, 0, is_measured_on_text=True)
     drawn = _neurons(model, 0)
     assert drawn == _neurons(model, 0)
     assert drawn != _neurons(model, 1)
