@@ -11,6 +11,7 @@ from catalog.errors import NeurothekError
 from catalog.publish import delete_pairs, rebuild_facts
 from catalog.staging import discard_model
 from catalog.tables import COUNTERPARTS, FACTS, JOB_TABLES, JobUnknown
+from catalog.visible import named
 from catalog.warehouse import Warehouse, first_row
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]+")
@@ -25,7 +26,7 @@ class ModelUnknown(NeurothekError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         near = get_close_matches(name, known, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
-        super().__init__(f"there is no model {name} in the warehouse; {hint}")
+        super().__init__(f"there is no model {named(name)} in the warehouse; {hint}")
 
 
 class CorpusNotMeasured(NeurothekError):

@@ -26,6 +26,11 @@ def readable(text: str) -> str:
     return "".join(" " if character == " " else visible(character) for character in text)
 
 
+def named(name: str) -> str:
+    """A name in running text: in quotation marks where it is blank, or white space at its ends would be overlooked."""
+    return name if name and name == name.strip() else repr(name)
+
+
 def typed(token: str) -> str:
     """What `visible` showed, as the token that a person meant by typing it."""
     for character, mark in _MARKS.items():

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from catalog.errors import NeurothekError
+from ingest.units import in_words
 
 # What is to be measured
 
@@ -102,7 +103,7 @@ class DiskTooSmall(NeurothekError):
 
     def __init__(self, folder: Path, needed: int, free: int) -> None:
         super().__init__(
-            f"measuring needs about {needed / 1e9:.1f} GB under {folder}, but {free / 1e9:.1f} GB are free there:"
+            f"measuring needs about {in_words(needed)} under {folder}, but {in_words(free)} are free there:"
             " free some space or name another disk with --staging"
         )
 

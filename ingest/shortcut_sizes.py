@@ -53,8 +53,3 @@ def disk_bytes(transformer: Transformer, sample: SentenceSample) -> int:
 def kept_bytes(n_matrices: int, d_model: int) -> int:
     """What matrices take that stay."""
     return n_matrices * (4 * d_model**2 + _HEADER_BYTES)
-
-
-def in_words(n_bytes: int) -> str:
-    """A size as a person reads it."""
-    return f"{n_bytes / 1e9:,.2f} GB" if n_bytes >= 1e7 else f"{n_bytes / 1e6:,.2f} MB"

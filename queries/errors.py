@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from catalog.errors import NeurothekError
-from catalog.visible import visible
+from catalog.visible import named, visible
 from queries.suggestions import hint, listed
 
 # What a question is about
@@ -20,14 +20,14 @@ class UnknownModel(NeurothekError):
     """No model has the name."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"there is no model {name} in the warehouse; {hint(name, known)}")
+        super().__init__(f"there is no model {named(name)} in the warehouse; {hint(name, known)}")
 
 
 class UnknownCorpus(NeurothekError):
     """The models asked about were not measured on the corpus."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"no model asked about was measured on a corpus {name}; {hint(name, known)}")
+        super().__init__(f"no model asked about was measured on a corpus {named(name)}; {hint(name, known)}")
 
 
 class NoShortcuts(NeurothekError):

@@ -81,7 +81,7 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
 _Question = Callable[[duckdb.DuckDBPyConnection], list[dict[str, Any]]]
 
 _ON_CORPUS = ("positions", "contexts", "triggers", "detection", "domains")
-"""What the page always asks of a corpus, the longest first."""
+"""What the page always asks of a corpus; of these, the longest first."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -392,6 +392,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "no address": (ask("neuron", "tiny-L0N0"), "is no address of a neuron"),
     "an address beyond the layers": (ask("neuron", "tiny/L2N0"), "the model has layers 0 to 1"),
     "an address beyond the neurons": (ask("neuron", "tiny/L0N8"), "and neurons 0 to 7"),
+    "a model without a name": (ask("search", "one", "--model", ""), "there is no model '' in the warehouse"),
     "an address in no model": (ask("neuron", "tinny/L0N0"), "nearest: tiny"),
     "two queries": (ask("sql", "select 1; select 2"), "2 statements"),
     "a query that writes": (ask("sql", "drop table store.models"), "is refused"),

@@ -40,6 +40,7 @@ from ingest.state_files import written
 from ingest.sub_module_maps import METHOD_PARTS, SubModuleMaps
 from ingest.substitutes import Judge, listed
 from ingest.tokenization import Tokenizer
+from ingest.units import in_words
 
 ID, MAT = "id", "mat"
 METHODS = (ID, MAT, *METHOD_PARTS)
@@ -259,7 +260,7 @@ class ShortcutsJob:
         """How large the matrices will be, where all are kept."""
         if self.keep == "last" or MAT not in self.methods:
             return None
-        size = shortcut_sizes.in_words(self.kept_bytes())
+        size = in_words(self.kept_bytes())
         return f"keeping all {self._n_kept:,} matrices takes {size} beside the warehouse"
 
     def remarks(self, corpus: Corpus, read_back: Callable[[str], pl.LazyFrame]) -> list[str]:
