@@ -75,12 +75,13 @@ class PowerSums:
         first = self._mean - self._shift
         variance = (second - first**2).clamp_min(0)
         sd = variance.sqrt()
+        spread = torch.where(sd > 0, sd, torch.nan)
         third_central = third - 3 * first * second + 2 * first**3
         fourth_central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
         return Moments(
             mean=self._mean,
             sd=sd,
-            skewness=third_central / (variance * sd),
-            kurtosis=fourth_central / variance**2 - 3,
+            skewness=third_central / spread**3,
+            kurtosis=fourth_central / spread**4 - 3,
             negative_share=negative,
         )

@@ -58,8 +58,13 @@ def test_zero_is_not_negative() -> None:
     assert float(gathered(scores).negative_share) == 0.25
 
 
-def test_equal_entries_have_no_shape() -> None:
-    moments = gathered(torch.full((100, 1), 2.5))
+@pytest.mark.parametrize("off", [0.0, 1e-9])
+def test_equal_entries_have_no_shape(off: float) -> None:
+    """Nor has what is left of a mean that their own rounding did not hit."""
+    sums = PowerSums(piece_rows=100, columns=1, device=torch.device("cpu"))
+    sums.start(torch.tensor([2.5 + off], dtype=torch.float64))
+    sums.add(torch.full((100, 1), 2.5))
+    moments = sums.result()
     assert float(moments.sd) == 0
     assert bool(moments.skewness.isnan())
     assert bool(moments.kurtosis.isnan())
