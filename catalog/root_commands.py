@@ -11,10 +11,19 @@ import click
 
 from catalog.commands import detail
 from catalog.errors import NeurothekError
+from catalog.visible import is_text
 
 
 class Root(click.Group):
     """Runs a command and turns a handled error into one sentence and exit code 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what the shell passes on, as long as it is text: DuckDB takes nothing else."""
+        for argument in args:
+            if not is_text(argument):
+                click.echo(f"Error: the argument {os.fsencode(argument)!r} is not UTF-8; write it so", err=True)
+                ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a person's Ctrl-C keeps what is staged."""

@@ -26,6 +26,15 @@ def readable(text: str) -> str:
     return "".join(" " if character == " " else visible(character) for character in text)
 
 
+def is_text(text: str) -> bool:
+    """Whether UTF-8 can write it: what a shell passes on in other encodings holds lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def named(name: str) -> str:
     """A name in running text: in quotation marks where it is blank, or white space at its ends would be overlooked."""
     return name if name and name == name.strip() else repr(name)

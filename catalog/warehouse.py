@@ -19,6 +19,7 @@ from catalog.instances import shared_reader, sole_writer
 from catalog.interrupts import keyboard_interrupts
 from catalog.kept_maps import tidy
 from catalog.migrations import LATEST, migrate, version_of
+from catalog.visible import is_text
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
@@ -314,6 +315,8 @@ def _first_line(error: Exception) -> str:
 
 
 def _refuse_file(path: Path) -> None:
+    if not is_text(str(path)):
+        raise WarehouseInvalid(path, "its name is no UTF-8, as DuckDB needs it")
     if path.stem.casefold() == "store":
         raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
     if path.is_dir():

@@ -213,12 +213,11 @@ class TokenizerUnreadable(NeurothekError):
 
 
 class TokenizerEmpty(NeurothekError):
-    """A tokenizer without a single ordinary token."""
+    """A tokenizer without an ordinary token, or with one token alone, beside which none can be listed."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"the tokenizer of {name} holds no token but special ones: check that its vocabulary was saved"
-        )
+    def __init__(self, name: str, *, is_special: bool) -> None:
+        found = "no token but special ones" if is_special else "a single token"
+        super().__init__(f"the tokenizer of {name} holds {found}: check that its vocabulary was saved")
 
 
 class MaskMissing(NeurothekError):

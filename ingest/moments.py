@@ -54,8 +54,8 @@ class PowerSums:
     def add(self, piece: Float[Tensor, "rows columns"]) -> None:
         """Add at most `piece_rows` rows.
 
-        Few buffers, so that they stay in a core's cache. PyTorch sums a piece in float32 by cascade: even one running
-        sum of 512 like signs would be off by at most 512 * 2^-24 = 3e-5 of itself, and pieces are added in float64.
+        Few buffers, so that they stay in a core's cache. PyTorch sums a piece in float32 by cascade, or as a tree on a
+        GPU, whose error grows with the logarithm of its rows; pieces are added in float64.
         """
         rows = piece.shape[0]
         powers, squares = self._powers[:rows], self._squares[:rows]

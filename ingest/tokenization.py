@@ -180,15 +180,16 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
 
     Raises:
         TokenizerUnreadable: it is not one of the fast ones.
-        TokenizerEmpty: it has no ids but special ones.
+        TokenizerEmpty: it has no ids but special ones, or a single id.
     """
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise TokenizerUnreadable(Path(name), TypeError(f"{type(tokenizer).__name__} is not a fast tokenizer"))
     vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
     added = tokenizer.added_tokens_decoder.items()
     special = frozenset(tokenizer.all_special_ids) | {token_id for token_id, token in added if token.special}
-    if all(token_id in special for token_id, _ in vocabulary):
-        raise TokenizerEmpty(name)
+    is_special = all(token_id in special for token_id, _ in vocabulary)
+    if is_special or len(vocabulary) < 2:
+        raise TokenizerEmpty(name, is_special=is_special)
     backend = tokenizer.backend_tokenizer
     settings = json.loads(backend.to_str())
     opening, closing = _added(tokenizer)

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from catalog.visible import is_text
 from queries.errors import (
     FunctionRefused,
     NotAQuery,
@@ -78,6 +79,8 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
     """
     if len(query) > MOST_CHARACTERS:
         raise QueryFailed(f"its text has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read")
+    if not is_text(query):
+        raise QueryFailed("its text is no UTF-8")
     if "\0" in query:
         raise QueryFailed("its text holds a character that no text holds (NUL)")
     explained = _EXPLAIN.match(query)

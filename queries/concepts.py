@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from catalog.visible import readable
 from queries.models import KnownModel
 from queries.statement import ask_records
 from queries.words import Term, Token, words_of
@@ -71,6 +72,6 @@ def remarks(models: Sequence[KnownModel], found: Mapping[int, Sequence[Neighbour
         return ["no nearest tokens are stored for these models" if limit else "widened with nothing, as asked for"]
     said: dict[str, list[str]] = {}
     for model in models:
-        words = ", ".join(f"{one.word} ({one.cosine:.2f})" for one in found[model.model_id])
+        words = ", ".join(f"{readable(one.word)} ({one.cosine:.2f})" for one in found[model.model_id])
         said.setdefault(words or "nothing", []).append(model.name)
     return [f"widened in {', '.join(names)} with {words}" for words, names in said.items()]

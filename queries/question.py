@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from catalog.visible import visible
+from catalog.visible import is_text, visible
 from queries.errors import BadDepth, BadLayers, BadOption
 
 Side = Literal["promoted", "suppressed", "both"]
@@ -74,6 +74,8 @@ class Question:
             raise BadOption("side", self.side, f"it is one of {', '.join(map(repr, SIDES))}")
         if not isinstance(self.where, str | None):
             raise BadOption("where", self.where, "write a condition as text, such as where='frequency < 0.01'")
+        if self.where is not None and not is_text(self.where):
+            raise BadOption("where", self.where, "it is no UTF-8")
         _check_layers(self.layers)
         _check_depth(self.depth)
         if self.suppresses and self.side != "promoted":
@@ -125,6 +127,8 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     for text in texts:
         if not isinstance(text, str):
             raise BadOption(name, value, f"{text!r} in it is no text")
+        if not is_text(text):
+            raise BadOption(name, value, f"{text!r} in it is no UTF-8")
     return texts
 
 

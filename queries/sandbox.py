@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from catalog.visible import is_text
 from queries.errors import NotAQuery, NotOneQuery, QueryFailed, UnknownColumn, UnknownRelation
 from queries.statement import ask
 
@@ -95,6 +96,8 @@ def known_relations(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
 
 
 def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
+    if not is_text(query):
+        raise QueryFailed("its text is no UTF-8")
     statements = connection.extract_statements(query)
     if len(statements) != 1:
         raise NotOneQuery(len(statements))

@@ -50,12 +50,21 @@ def sql(ctx: click.Context, /, query: str | None, explain: bool, output_format: 
     if query is None and _is_at_a_terminal():
         _prompt(ctx.obj, output_format, limits)
         return
-    text = sys.stdin.read() if query in (None, "-") else str(query)
+    text = _piped() if query in (None, "-") else str(query)
     if explain:
         found = ctx.obj.explain(text)
         show_tables(found.sections(), output_format, found.data())
     else:
         _answer(ctx.obj, text, output_format, limits)
+
+
+def _piped() -> str:
+    from queries.errors import QueryFailed
+
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise QueryFailed("its text is no UTF-8") from error
 
 
 def _is_at_a_terminal() -> bool:

@@ -1,5 +1,6 @@
 """A model without its weights: what config.json describes, or why it describes nothing that is known here."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ _MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbe
 
 _SIZES = (
     "ffn_dim",
-    "head_dim",
     "hidden_size",
     "intermediate_size",
     "max_position_embeddings",
@@ -33,6 +33,9 @@ _SIZES = (
     "word_embed_proj_dim",
 )
 """What a model has at least one of, as transformers names it."""
+
+_LARGEST = 2**31 - 1
+"""What tables and tensors can count to."""
 
 _MANY_LAYERS = 1000
 """More than any model has: beyond, the modules of a layer are only made if the weights may be there for them."""
@@ -112,22 +115,30 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         raise ConfigInvalid(checkpoint.folder, f"{type(error).__name__}: {error}".splitlines()[0]) from error
     _refuse_moving_angles(checkpoint, family, config)
+    _refuse_windows(checkpoint, family, config)
     return Skeleton(family, config, model)
 
 
 def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
     """Refuse sizes before anything of that size is made; what is no integer is left for transformers to complain of."""
-    for name in _SIZES:
-        for called in sorted({name, family.config_class.attribute_map.get(name, name)}):
-            size = checkpoint.config.get(called)
-            if not isinstance(size, int):
-                continue
-            if size < 1:
-                raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the least is 1")
-            if name == "num_hidden_layers" and size > _MANY_LAYERS:
-                held = len(Weights(checkpoint).names())
-                if size > held:
-                    raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and its weights are {held} tensors")
+    renamed = {name: family.config_class.attribute_map.get(name, name) for name in _SIZES}
+    # What a family knows nothing of may stand in its configuration and mean nothing.
+    known = {name: {name, called} for name, called in renamed.items() if hasattr(family.config_class, called)}
+    sizes = {
+        (name, called): checkpoint.config[called]
+        for name, names in known.items()
+        for called in sorted(names)
+        if isinstance(checkpoint.config.get(called), int)
+    }
+    for (name, called), size in sizes.items():
+        if size < 1:
+            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the least is 1")
+        if name == "num_hidden_layers" and size > _MANY_LAYERS:
+            held = len(Weights(checkpoint).names())
+            if size > held:
+                raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and its weights are {held} tensors")
+        if size > _LARGEST:
+            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the most is {_LARGEST}")
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
@@ -137,12 +148,22 @@ def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTra
         raise ConfigUnsupported(checkpoint.folder, family.architecture, said, sorted(FIXED_ANGLES))
 
 
+def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
+    """Refuse attention that sees nothing."""
+    for layer in range(config.num_hidden_layers):
+        window = family.window(config, layer)
+        if window is not None and window < 1:
+            raise ConfigInvalid(checkpoint.folder, f"sliding_window is {window}, and the least is 1")
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps transformers from logging remarks about a configuration on stderr."""
+    """Keeps transformers and torch from remarks about a configuration on stderr."""
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.set_verbosity(level)

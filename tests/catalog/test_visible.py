@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.visible import named, readable, typed, visible, visible_list
+from catalog.visible import is_text, named, readable, typed, visible, visible_list
 
 
 def test_white_space_is_marked() -> None:
@@ -20,6 +20,11 @@ def test_the_marks_themselves_are_escaped() -> None:
 
 def test_running_text_keeps_its_blanks() -> None:
     assert readable("two words\n") == "two words↵"
+
+
+def test_lone_surrogates_are_no_text() -> None:
+    assert is_text("café ↵ \U0001f600")
+    assert not is_text("caf\udce9")
 
 
 def test_names_are_quoted_where_white_space_hides() -> None:

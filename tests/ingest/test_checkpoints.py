@@ -198,6 +198,26 @@ def test_layers_beyond_the_weights_are_never_made_under_any_name(called: str, tm
         find(str(folder))
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("gpt2", {"ffn_dim": 0, "head_dim": 0, "intermediate_size": 0, "num_key_value_heads": 0}),
+        ("opt", {"n_inner": 0, "intermediate_size": 0}),
+        ("neox", {"num_key_value_heads": 0}),
+        ("bert", {"head_dim": 0, "num_key_value_heads": 0}),
+    ],
+)
+def test_fields_that_a_family_does_not_read_mean_nothing(kind: Kind, fields: dict[str, int], tmp_path: Path) -> None:
+    open_transformer(find(str(edit_config(build(tmp_path / "m", kind), **fields))))
+
+
+def test_a_context_that_no_weight_contradicts_is_bounded(tmp_path: Path) -> None:
+    folder = edit_config(build(tmp_path / "m", "llama"), max_position_embeddings=2**31)
+    with pytest.raises(ConfigInvalid, match="max_position_embeddings is 2147483648, and the most is 2147483647"):
+        find(str(folder))
+    find(str(edit_config(folder, max_position_embeddings=2**31 - 1)))
+
+
 SUPPORTED = "bert, gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3"
 
 

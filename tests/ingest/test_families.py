@@ -159,6 +159,19 @@ def test_families_built_like_llama(name: str, tmp_path: Path) -> None:
         assert not torch.allclose(logits(opened(windowed)), logits(transformer), atol=1e-3)
 
 
+@pytest.mark.parametrize("window", [0, -1])
+def test_attention_that_sees_nothing_is_refused(window: int, tmp_path: Path) -> None:
+    MistralForCausalLM(MistralConfig(**SIZES, sliding_window=window)).save_pretrained(tmp_path / "m")
+    with pytest.raises(ConfigInvalid, match=f"sliding_window is {window}, and the least is 1"):
+        opened(tmp_path / "m")
+
+
+def test_a_width_of_heads_that_is_left_open(tmp_path: Path) -> None:
+    MistralForCausalLM(MistralConfig(**SIZES)).save_pretrained(tmp_path / "m")
+    told = logits(opened(tmp_path / "m"))
+    close(logits(opened(edit_config(tmp_path / "m", head_dim=0))), told)
+
+
 def masked_logits(transformer: Transformer, ids: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
     stream = transformer.embed(ids)
     for layer in range(transformer.shape.n_layers):

@@ -208,6 +208,13 @@ def test_a_tokenizer_without_tokens_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_a_tokenizer_of_one_token_is_refused(tmp_path: Path) -> None:
+    backend = Backend(models.WordLevel({"a": 0}, unk_token="a"))
+    PreTrainedTokenizerFast(tokenizer_object=backend).save_pretrained(tmp_path)
+    with pytest.raises(TokenizerEmpty, match="holds a single token"):
+        load(tmp_path)
+
+
 def test_two_that_differ_only_in_what_they_prepend_are_two(tmp_path: Path) -> None:
     with_bos, without = tmp_path / "with", tmp_path / "without"
     make_tokenizer("opt", 400).save_pretrained(with_bos)

@@ -20,6 +20,8 @@ from queries.question import Question, parse_layers
         ({"without": "tea"}, "without='tea' cannot be asked"),
         ({"models": 3}, "models=3 cannot be asked; .* such as models=('one', 'another')"),
         ({"models": ("a", 3)}, "models=('a', 3) cannot be asked; 3 in it is no text"),
+        ({"words": ("caf\udce9",)}, r"words=('caf\udce9',) cannot be asked; 'caf\udce9' in it is no UTF-8"),
+        ({"where": "address = '\udcff'"}, "cannot be asked; it is no UTF-8"),
         ({"limit": 0}, "limit=0 cannot be asked; it is a whole number from 1 to 1000000000"),
         ({"limit": 2.5}, "limit=2.5"),
         ({"limit": 10**20}, f"limit={10**20} cannot be asked"),

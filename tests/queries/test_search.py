@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from catalog.warehouse import Warehouse
 from queries import errors
+from queries.concepts import Neighbour, remarks
+from queries.models import KnownModel
 from queries.question import SIDES, Question
 from queries.search import COLUMNS, SearchResult, search
 from tests.support.warehouse import MODELS, TEXTS, Neuron, address, hand_made, neurons_of
@@ -416,3 +418,9 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
         assert (fewer.near, result.near) == (("tea", "bus"), ("tea", "bus"))
         assert "that promote the concept coffee" in result.title
         assert widened(0).notes[1:] == ("widened with nothing, as asked for",)
+
+
+def test_what_a_concept_is_widened_with_cannot_move_the_cursor() -> None:
+    model = KnownModel(0, "m", None, 1000, 2, 8, 0, is_measured_on_text=True)
+    near = {0: [Neighbour("\x1b[2J", "tea", 0.5, ())]}
+    assert remarks([model], near, 5) == [r"widened in m with \x1b[2J (0.50)"]

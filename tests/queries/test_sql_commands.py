@@ -18,7 +18,7 @@ def warehouse(full_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEUROTHEK_WAREHOUSE", str(full_path))
 
 
-def run(*arguments: str, typed: str | None = None) -> Result:
+def run(*arguments: str, typed: str | bytes | None = None) -> Result:
     return CliRunner().invoke(neurothek.main, ["sql", *arguments], input=typed, catch_exceptions=False)
 
 
@@ -26,6 +26,18 @@ def test_what_is_cut_is_said() -> None:
     result = run("from range(9) as t(x) order by x", "--rows", "3", "--format", "csv")
     assert result.stdout == "x\n0\n1\n2\n"
     assert result.stderr == "truncated: these are the first 3 rows; --rows brings more\n"
+
+
+def test_what_is_piped_is_text() -> None:
+    result = run("-", typed=b"select '\xff'")
+    assert result.exit_code == 2
+    assert "its text is no UTF-8" in result.stderr
+
+
+@pytest.mark.parametrize("limits", [None, Limits()])
+def test_what_is_asked_in_python_is_text(limits: Limits | None) -> None:
+    with pytest.raises(errors.QueryFailed, match="its text is no UTF-8"):
+        neurothek.open().sql("select '\udcff'", limits=limits)
 
 
 def test_limits_are_options() -> None:
