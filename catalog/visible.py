@@ -27,7 +27,7 @@ def readable(text: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Whether UTF-8 can write it: what a shell passes on in other encodings holds lone surrogates."""
+    """Whether UTF-8 can write it: it cannot where a lone surrogate stands for a byte of another encoding."""
     try:
         text.encode()
     except UnicodeEncodeError:

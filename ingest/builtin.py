@@ -17,6 +17,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Literal, get_args
 
+from catalog.visible import is_text
 from ingest.arithmetic import arithmetic_documents
 
 Domain = Literal["code", "math", "prose"]
@@ -79,8 +80,8 @@ def _library() -> dict[Domain, list[str]]:
         code.append(without_remarks(source, tree))
         prose += [cleandoc(str(constant.value)) for constant in _docstrings(tree)]
     return {
-        "code": [text for text in code if len(text) >= SHORTEST and _is_encodable(text)],
-        "prose": [text for text in prose if len(text) >= SHORTEST and _is_encodable(text)],
+        "code": [text for text in code if len(text) >= SHORTEST and is_text(text)],
+        "prose": [text for text in prose if len(text) >= SHORTEST and is_text(text)],
     }
 
 
@@ -168,15 +169,6 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
 
 # Where statements hold statements: what they do, and the clauses of `if`, loops, `try` and `match`.
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-
-
-def _is_encodable(text: str) -> bool:
-    """False for a text with a lone surrogate, which UTF-8 cannot write."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _parsed() -> Iterator[tuple[str, str, ast.Module]]:

@@ -121,16 +121,7 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
 
 def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
     """Refuse sizes before anything of that size is made; what is no integer is left for transformers to complain of."""
-    renamed = {name: family.config_class.attribute_map.get(name, name) for name in _SIZES}
-    # What a family knows nothing of may stand in its configuration and mean nothing.
-    known = {name: {name, called} for name, called in renamed.items() if hasattr(family.config_class, called)}
-    sizes = {
-        (name, called): checkpoint.config[called]
-        for name, names in known.items()
-        for called in sorted(names)
-        if isinstance(checkpoint.config.get(called), int)
-    }
-    for (name, called), size in sizes.items():
+    for name, called, size in _sizes(checkpoint, family):
         if size < 1:
             raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the least is 1")
         if name == "num_hidden_layers" and size > _MANY_LAYERS:
@@ -139,6 +130,18 @@ def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
                 raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and its weights are {held} tensors")
         if size > _LARGEST:
             raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the most is {_LARGEST}")
+
+
+def _sizes(checkpoint: Checkpoint, family: Family) -> Iterator[tuple[str, str, int]]:
+    """What transformers calls a size, what config.json calls it, and the size; only those that the family reads."""
+    for name in _SIZES:
+        own = family.config_class.attribute_map.get(name, name)
+        if not hasattr(family.config_class, own):
+            continue
+        for called in sorted({name, own}):
+            size = checkpoint.config.get(called)
+            if isinstance(size, int):
+                yield name, called, size
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
