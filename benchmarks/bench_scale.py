@@ -22,7 +22,7 @@ import neurothek
 from benchmarks.timing import machine, publish_block, table
 from catalog.publish import rebuild_facts
 from catalog.tables import JOB_TABLES, POSTINGS
-from catalog.warehouse import Warehouse
+from catalog.warehouse import BLOCK_BYTES, Warehouse
 from ingest.request import DEFAULT_JOBS
 from queries import views
 from queries.alike import alike
@@ -78,10 +78,12 @@ def report(path: Path, folder: Path, *, minutes: float | None = None) -> None:
     """
     opening = [_opening_seconds(path) for _ in range(FEW)]
     sizes = table_bytes(path)
+    forget(path)
+    bare = bare_seconds(path)
     with neurothek.open(path).reader() as connection:
         times = answers(connection)
     times["opening a file"] = Times(opening)
-    publish_block("scale", _text(_size_rows(sizes), _time_rows(times), alternatives(path, folder), minutes))
+    publish_block("scale", _text(_size_rows(sizes), _time_rows(times, bare), alternatives(path, folder), minutes))
 
 
 def build(path: Path) -> None:
@@ -121,6 +123,26 @@ def table_bytes(path: Path) -> dict[str, float]:
         ]
         sizes = {name: block * _n_blocks(connection, name) for name in names}
     return {**sizes, "file": path.stat().st_size}
+
+
+def forget(path: Path) -> None:
+    """Have the operating system forget what it holds of a file, where it can be told to."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def bare_seconds(path: Path) -> float:
+    """Median seconds of reading one block at a place drawn at random, by nothing but the operating system."""
+    drawn = random.Random(1)
+    places = [drawn.randrange(path.stat().st_size // BLOCK_BYTES) for _ in range(ROUNDS)]
+    with path.open("rb", buffering=0) as file:
+
+        def read(place: int) -> None:
+            file.seek(place * BLOCK_BYTES)
+            file.read(BLOCK_BYTES)
+
+        return statistics.median(_each(read, places))
 
 
 def answers(connection: duckdb.DuckDBPyConnection) -> dict[str, "Times"]:
@@ -202,7 +224,17 @@ def _address(drawn: random.Random) -> str:
 
 
 def _twice(run: Callable[[T], object], things: Sequence[T]) -> "Times":
-    return Times(_each(run, things), _each(run, things))
+    before = _bytes_read()
+    first = _each(run, things)
+    after = _bytes_read()
+    blocks = None if before is None or after is None else (after - before) / BLOCK_BYTES / len(things)
+    return Times(first, _each(run, things), blocks)
+
+
+def _bytes_read() -> int | None:
+    """Bytes that this process has read until now; None where the operating system does not tell."""
+    counts = Path("/proc/self/io")
+    return int(counts.read_text().split()[1]) if counts.exists() else None
 
 
 def _each(run: Callable[[T], object], things: Sequence[T]) -> list[float]:
@@ -240,14 +272,22 @@ def _n_blocks(connection: duckdb.DuckDBPyConnection, name: str) -> int:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of questions about different things, and of the same ones again, whose rows lie in memory by then."""
+    """Seconds of questions about different things, and of the same ones again, whose rows lie in memory by then.
+
+    Attributes:
+        first: of every question once.
+        again: of the same questions.
+        blocks: how many blocks a question reads the first time; None where that is not known.
+    """
 
     first: Sequence[float]
     again: Sequence[float] = ()
+    blocks: float | None = None
 
-    def cells(self) -> tuple[str, ...]:
-        """Median and 95th percentile of each, in milliseconds."""
-        return (*_spread(self.first), *_spread(self.again))
+    def cells(self, bare: float) -> tuple[str, ...]:
+        """Blocks, what reading them takes at `bare` seconds a block, medians and 95th percentiles; milliseconds."""
+        read = ("", "") if self.blocks is None else (f"{self.blocks:.0f}", f"{1000 * bare * self.blocks:.1f}")
+        return (*read, *_spread(self.first), *_spread(self.again))
 
 
 def _spread(seconds: Sequence[float]) -> tuple[str, str]:
@@ -284,8 +324,8 @@ GOALS: Mapping[str, float] = {
 """Most milliseconds, of 95% of the questions."""
 
 
-def _time_rows(times: Mapping[str, Times]) -> list[tuple[str, ...]]:
-    return [(name, *found.cells(), f"{GOALS[name]:g}" if name in GOALS else "") for name, found in times.items()]
+def _time_rows(times: Mapping[str, Times], bare: float) -> list[tuple[str, ...]]:
+    return [(name, *found.cells(bare), f"{GOALS[name]:g}" if name in GOALS else "") for name, found in times.items()]
 
 
 def _text(
@@ -309,11 +349,11 @@ def _text(
 {table(("what", "figure", "goal"), sizes)}
 
 Milliseconds of questions asked in this process of a file that is open: {ROUNDS} words, 50 neurons' pages, {FEW} neurons
-to compare. Every question is about something else, so that it reads what none before it has read (how much of the file
-the operating system holds is its own affair); when all were asked they are asked again, out of memory. Goals are the
-95th percentile's.
+to compare. Every question is about something else, so that it reads what none before it has read, from a file that the
+operating system was told to forget: so many blocks, and what the bare disk takes to read as many at random places, one
+after another. When all were asked they are asked again, out of memory. Goals are the 95th percentile's.
 
-{table(("what", "first", "p95", "again", "p95 again", "goal"), times)}
+{table(("what", "blocks", "bare", "first", "p95", "again", "p95 again", "goal"), times)}
 
 How many neurons promote one token, as told by
 

@@ -70,6 +70,13 @@ class WarehouseBusy(NeurothekError):
         )
 
 
+class WarehouseHeld(NeurothekError):
+    """Somebody else's code in this process has the file open, in a way that lets no other connection in."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is open in this process by duckdb.connect; close that connection and ask again")
+
+
 class WarehouseUnwritable(NeurothekError):
     """The disk refuses to take the file."""
 
@@ -258,6 +265,8 @@ class Warehouse:
 
     def _raise_unless_locked(self, error: duckdb.Error, deadline: float, *, read_only: bool) -> None:
         text = str(error)
+        if "with a different configuration" in text:
+            raise WarehouseHeld(self.path) from error
         if "Could not set lock" not in text and "Conflicting lock" not in text:
             if "not a valid DuckDB database" in text:
                 raise WarehouseInvalid(self.path, "it is not a DuckDB file") from error

@@ -1,8 +1,7 @@
 """One neuron's page: what it promotes and suppresses, how often it fires, and on what."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import duckdb
@@ -10,15 +9,13 @@ import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.addresses import find_neuron
-from queries.corpora import choose_corpora
-from queries.neuron_tokens import context_ids, counts_of, first_texts, listed, spelled, texts_of, with_texts
+from queries.neuron_rows import neuron_rows
+from queries.neuron_tokens import Row, spelled, with_texts
 from queries.notebook import html_page, text_page
 from queries.profiles import LEVELS, frequencies, sparkline
 from queries.relatives import Relatives, neuron_relatives
-from queries.rows import facts_of
 from queries.sections import Section
 from queries.statement import ask_records, framed
-from queries.together import together
 from queries.triggers import Triggers, neuron_triggers
 from queries.views import view
 
@@ -76,12 +73,6 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
     "profile": TEXT,
     "counts": pl.List(BIG),
 }
-
-
-_Question = Callable[[duckdb.DuckDBPyConnection], list[dict[str, Any]]]
-
-_ON_CORPUS = ("positions", "contexts", "triggers", "detection", "domains")
-"""What the page always asks of a corpus; of these, the longest first."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,55 +244,25 @@ def neuron_page(
         BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
     """
     neuron = find_neuron(connection, address)
-    shown = choose_corpora(connection, [neuron.model]).get(neuron.model)
-    measured = shown if corpus is None else choose_corpora(connection, [neuron.model], corpus).get(neuron.model)
+    rows = neuron_rows(connection, neuron, corpus)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
-    place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
-    on_corpus = None if measured is None else {**place, "corpus_id": measured.corpus_id}
-    found = _found(connection, place, on_corpus)
-    (facts,) = found["facts"]
-    lists, has = found["lists"], {row["name"] for row in found["has"]}
-    contexts = _in_order(found["contexts"], "rank")
-    ngrams = _in_order(found["triggers"], "n", "rank")
-    tokens = listed(lists)
-    listed_ids = [row["token_id"] for row in tokens]
-    ngram_ids = [token_id for row in ngrams for token_id in row["token_ids"]]
-    texts = texts_of(connection, neuron.tokenizer_id, [*listed_ids, *context_ids(contexts), *ngram_ids])
-    counts = counts_of(connection, None if shown is None else shown.corpus_id, listed_ids)
-    facts |= {
-        "top_tokens": first_texts(lists, "top_token_ids", texts),
-        "bottom_tokens": first_texts(lists, "bottom_token_ids", texts),
-    }
+    has = {row["name"] for row in rows.of["has"]}
+    ngrams = _in_order(rows.of["triggers"], "n", "rank")
     return NeuronPage(
         address=str(neuron),
-        facts={name: facts[name] for name in view("neurons").columns},
-        tokens=framed(with_texts(tokens, texts, counts), TOKEN_COLUMNS),
-        corpus=None if measured is None else measured.corpus,
-        activation_rule=None if measured is None else measured.activation_rule,
-        domains=framed(_in_order(found["domains"], "domain"), DOMAIN_COLUMNS),
-        contexts=framed(spelled(contexts, texts), CONTEXT_COLUMNS),
-        positions=_positions(found["positions"]),
-        triggers=neuron_triggers(connection, named, found["detection"], ngrams, texts),
-        pushed=_pushed(connection, named, facts),
-        relatives=neuron_relatives(connection, named, facts, has),
+        facts={name: rows.facts[name] for name in view("neurons").columns},
+        tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
+        corpus=None if rows.measured is None else rows.measured.corpus,
+        activation_rule=None if rows.measured is None else rows.measured.activation_rule,
+        domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
+        contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
+        positions=_positions(rows.of["positions"]),
+        triggers=neuron_triggers(connection, named, rows.of["detection"], ngrams, rows.texts),
+        pushed=_pushed(connection, named, rows.facts),
+        relatives=neuron_relatives(connection, named, rows.facts, has),
         annotations=_annotations(connection, named, has),
         limit=limit,
     )
-
-
-def _found(
-    connection: duckdb.DuckDBPyConnection, place: Mapping[str, Any], on_corpus: Mapping[str, Any] | None
-) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the neuron in every table that the page always reads; none of a text without a corpus."""
-    questions: dict[str, _Question] = {
-        "facts": lambda cursor: [facts_of(cursor, (place["model_id"], place["layer"], place["neuron"]))],
-        "lists": partial(ask_records, name="neuron_lists", parameters=place),
-        "has": partial(ask_records, name="neuron_has", parameters=place),
-    }
-    if on_corpus is not None:
-        questions |= {name: partial(ask_records, name=f"neuron_{name}", parameters=on_corpus) for name in _ON_CORPUS}
-    answers = together(connection, list(questions.values()))
-    return {name: [] for name in _ON_CORPUS} | dict(zip(questions, answers, strict=True))
 
 
 def _annotations(
@@ -319,8 +280,8 @@ def _pushed(
     return framed(rows, PUSHED_COLUMNS)
 
 
-def _positions(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    shown = sorted(rows, key=lambda row: (row["domain"] != "all", row["domain"]))
+def _positions(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    shown = sorted(map(dict, rows), key=lambda row: (row["domain"] != "all", row["domain"]))
     for row in shown:
         n_positions = row["last_position"] - row["first_position"] + 1
         row["frequencies"] = frequencies(row["counts_64"], row["n_sequences"], n_positions)
@@ -328,6 +289,6 @@ def _positions(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     return framed(shown, POSITION_COLUMNS)
 
 
-def _in_order(rows: Sequence[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
+def _in_order(rows: Sequence[Row], *columns: str) -> list[Row]:
     """The rows by these columns: DuckDB takes milliseconds to put a handful in order."""
     return sorted(rows, key=lambda row: tuple(row[name] for name in columns))

@@ -56,9 +56,12 @@ def with_texts(rows: Sequence[Row], texts: Mapping[int, str], counts: Mapping[in
     ]
 
 
-def first_texts(rows: Sequence[Row], ids: str, texts: Mapping[int, str]) -> list[str | None] | None:
-    """Texts of the first ten ids of a list, as the table neuron_facts has them."""
-    return [texts.get(token_id) for token_id in rows[0][ids][:10]] if rows else None
+def first_texts(rows: Sequence[Row], texts: Mapping[int, str]) -> dict[str, list[str | None] | None]:
+    """`top_tokens` and `bottom_tokens`: texts of the first ten ids of each list, as the table neuron_facts has them."""
+    return {
+        name: [texts.get(token_id) for token_id in rows[0][ids][:10]] if rows else None
+        for name, ids in (("top_tokens", "top_token_ids"), ("bottom_tokens", "bottom_token_ids"))
+    }
 
 
 def context_ids(rows: Sequence[Row]) -> list[int]:

@@ -20,11 +20,7 @@ FirstRows = Mapping[tuple[str, int], tuple[int, int]]
 
 _ALL = "from store.neuron_facts as facts"
 _SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
-_ONE = (
-    "from (from store.neuron_facts where rowid in ("
-    "select rowid from store.neuron_facts where model_id = $model_id and layer = $layer and neuron = $neuron"
-    ")) as facts"
-)
+_ONE = "from (from store.neuron_facts where model_id = $model_id and layer = $layer and neuron = $neuron) as facts"
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:

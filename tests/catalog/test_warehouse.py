@@ -19,6 +19,7 @@ from catalog.migrations import LATEST
 from catalog.warehouse import (
     Warehouse,
     WarehouseBusy,
+    WarehouseHeld,
     WarehouseInvalid,
     WarehouseMissing,
     WarehouseUnwritable,
@@ -70,6 +71,17 @@ def test_readers_share_one_process_and_leave_nothing_open(warehouse: Warehouse) 
         assert second.execute("select count(*) from store.postings").fetchall() == [(96,)]
     with duckdb.connect(str(warehouse.path)) as foreign:
         assert foreign.execute("select count(*) from store.models").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_connection_of_somebody_else_in_this_process_is_told(warehouse: Warehouse, read_only: bool) -> None:
+    with duckdb.connect(str(warehouse.path), read_only=read_only) as foreign:
+        for lease in (warehouse.reader, warehouse.writer):
+            with pytest.raises(WarehouseHeld, match=r"is open in this process by duckdb\.connect; close"), lease():
+                pytest.fail("the file was opened")
+        assert foreign.execute("select count(*) from store.models").fetchall() == [(1,)]
+    with warehouse.reader() as connection:
+        assert connection.execute("select count(*) from store.models").fetchall() == [(1,)]
 
 
 def test_threads_read_and_write_in_turns(warehouse: Warehouse) -> None:

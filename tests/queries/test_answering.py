@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,15 @@ from queries.asking import ask_people
 
 
 def children() -> list[int]:
-    return sorted(child.pid for child in psutil.Process().children() if "queries.sandbox_child" in child.cmdline())
+    return sorted(child.pid for child in psutil.Process().children() if "queries.sandbox_child" in command(child))
+
+
+def command(child: psutil.Process) -> list[str]:
+    """Its command line, which a process that has only just begun does not have yet."""
+    until = time.monotonic() + 1
+    while not (found := child.cmdline()) and time.monotonic() < until:
+        time.sleep(0.001)
+    return found
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,54 @@
+"""Questions asked aside: in threads, while the caller asks others; one that reads a few rows keeps one core busy."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import duckdb
+
+T = TypeVar("T")
+
+_MOST_THREADS = 3
+"""Beside the caller's own; more wait for the same disk and for Python."""
+
+_RETRY_SECONDS = 0.05
+
+
+class Aside:
+    """Asks questions of a connection while its owner asks others: a context, at whose end none is left open.
+
+    A question is given a connection of its own to ask with. Leaving the context waits for those that were asked; an
+    error that leaves it, Ctrl-C as well, ends them first.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._threads = ThreadPoolExecutor(_MOST_THREADS)
+        self._asked: list[tuple[Future[Any], duckdb.DuckDBPyConnection]] = []
+
+    def __enter__(self) -> Self:
+        """Nothing was asked yet."""
+        return self
+
+    def ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> "Future[T]":
+        """Ask in a thread; those asked first begin first. The answer's `result()` raises what the question raises."""
+        # A connection may not be used by two threads at once, and its cursors may: they are made here.
+        cursor = self._connection.cursor()
+        asked = self._threads.submit(question, cursor)
+        self._asked.append((asked, cursor))
+        return asked
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait for every question, and close their connections."""
+        # The threads hear of no signal, and nobody waits for answers once there is an error.
+        self._threads.shutdown(wait=kind is None, cancel_futures=kind is not None)
+        while running := [(asked, cursor) for asked, cursor in self._asked if not asked.done()]:
+            # A query that is only about to begin is not interrupted: it is told again.
+            for _, cursor in running:
+                cursor.interrupt()
+            wait([asked for asked, _ in running], timeout=_RETRY_SECONDS)
+        for _, cursor in self._asked:
+            cursor.close()
