@@ -344,6 +344,7 @@ def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, 
 
     what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])
     if not yes:
+        maintenance.require_removable(ctx.obj.warehouse, model, job=job, corpus=corpus)
         # A job can be run again: what people wrote is gone for good.
         n_written = 0 if job or corpus else maintenance.count_annotations(ctx.obj.warehouse, model)
         what += f" with the {n_written:,} annotations that people wrote" if n_written else ""

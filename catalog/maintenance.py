@@ -130,11 +130,7 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
     Raises:
         ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
     """
-    if job is not None and job not in JOB_TABLES:
-        raise JobUnknown(job)
-    if job is not None and corpus is not None and all("corpus_id" not in table.ids for table in JOB_TABLES[job]):
-        raise CorpusNotRead(job, corpus)
-    _require(warehouse, model, corpus=corpus)
+    require_removable(warehouse, model, job=job, corpus=corpus)
     if corpus is None and job is None:
         discard_model(warehouse.staging, model)
     with warehouse.transaction() as connection:
@@ -151,6 +147,19 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         if job is not None or corpus is not None:
             rebuild_facts(connection, model_id)
     return deleted
+
+
+def require_removable(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> None:
+    """Find out whether there is what `remove` is asked to delete.
+
+    Raises:
+        ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
+    """
+    if job is not None and job not in JOB_TABLES:
+        raise JobUnknown(job)
+    if job is not None and corpus is not None and all("corpus_id" not in table.ids for table in JOB_TABLES[job]):
+        raise CorpusNotRead(job, corpus)
+    _require(warehouse, model, corpus=corpus)
 
 
 def count_annotations(warehouse: Warehouse, model: str) -> int:

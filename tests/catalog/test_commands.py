@@ -107,6 +107,22 @@ def models(path: Path) -> dict[str, str | None]:
     return {row["model"]: row["corpus"] for row in json.loads(result.stdout)}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing"], "nothing"),
+        (["tiny-1m", "--job", "nope"], "nope"),
+        (["tiny-1m", "--corpus", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_is_not_there_is_told_before_anything_is_asked(path: Path, arguments: list[str], told: str) -> None:
+    result = CliRunner().invoke(main, ["remove", *arguments, "--warehouse", str(path)], input="y\n")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert told in result.stderr
+    assert "Remove" not in result.stderr
+
+
 def test_pin_rename_and_remove(path: Path) -> None:
     def run(*arguments: str, answer: str = "") -> int:
         return CliRunner().invoke(main, [*arguments, "--warehouse", str(path)], input=answer).exit_code
