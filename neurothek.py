@@ -388,4 +388,4 @@ for _command in _COMMANDS:
     main.add_command(_command)
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="neurothek")
