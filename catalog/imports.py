@@ -151,7 +151,10 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
     for name, table in manifest.tables.items():
         files = [_literally(folder / file.path) for file in table.files]
         try:
-            connection.execute(f"insert into store.{name} by name select * from read_parquet($files)", {"files": files})
+            if files:
+                connection.execute(
+                    f"insert into store.{name} by name select * from read_parquet($files)", {"files": files}
+                )
         except duckdb.ConstraintException as error:
             raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error
         except duckdb.ConversionException as error:

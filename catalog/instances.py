@@ -5,19 +5,46 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakSet
 
 import duckdb
+
+from catalog.interrupts import close, undisturbed
+
+_LOST_SECONDS = 0.2
+"""How often who waits looks whether somebody left without a word."""
+
+
+class _Lease:
+    """A right to the file. It ends with its holder, where Ctrl-C left no time to give it back."""
+
+
+_Leases = WeakSet[_Lease]
 
 
 @dataclass
 class _Instance:
-    """Who uses one file in this process, and the connection that its readers share."""
+    """Who uses one file in this process, or waits to write it, and the connection that its readers share."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     connection: duckdb.DuckDBPyConnection | None = None
-    readers: int = 0
-    writing: bool = False
-    writers_waiting: int = 0
+    readers: _Leases = field(default_factory=WeakSet)
+    writers: _Leases = field(default_factory=WeakSet)
+    waiting: _Leases = field(default_factory=WeakSet)
+
+    def wait_while(self, *others: _Leases) -> None:
+        """Let go of the condition until none of them is held."""
+        while any(others):
+            self.changed.wait(_LOST_SECONDS)
+
+    def leave(self, lease: _Lease) -> None:
+        """Give a lease back; the last reader to leave closes the connection."""
+        for leases in (self.readers, self.writers, self.waiting):
+            leases.discard(lease)
+        if not self.readers and self.connection is not None:
+            connection, self.connection = self.connection, None
+            close(connection)
+        self.changed.notify_all()
 
 
 _INSTANCES: dict[Path, _Instance] = {}
@@ -37,39 +64,35 @@ def shared_reader(
 
     A connection may not be used by two threads at once, its cursors may.
     """
-    instance = _instance(path)
-    with instance.changed:
-        instance.changed.wait_for(lambda: not instance.writing and not instance.writers_waiting)
-        if instance.connection is None:
-            instance.connection = open_connection()
-        cursor = instance.connection.cursor()
-        instance.readers += 1
+    instance, lease = _instance(path), _Lease()
     try:
-        yield cursor
-    finally:
         with instance.changed:
-            cursor.close()
-            instance.readers -= 1
-            if instance.readers == 0 and instance.connection is not None:
-                instance.connection.close()
-                instance.connection = None
-            instance.changed.notify_all()
+            instance.wait_while(instance.writers, instance.waiting)
+            instance.readers.add(lease)
+            if instance.connection is None:
+                instance.connection = open_connection()
+            cursor = instance.connection.cursor()
+        try:
+            yield cursor
+        finally:
+            with undisturbed():
+                close(cursor)
+    finally:
+        with undisturbed(), instance.changed:
+            instance.leave(lease)
 
 
 @contextmanager
 def sole_writer(path: Path) -> Iterator[None]:
     """Wait until no thread of this process reads or writes the file, and keep the others out."""
-    instance = _instance(path)
-    with instance.changed:
-        instance.writers_waiting += 1
-        try:
-            instance.changed.wait_for(lambda: not instance.writing and not instance.readers)
-            instance.writing = True
-        finally:
-            instance.writers_waiting -= 1
+    instance, lease = _instance(path), _Lease()
     try:
+        with instance.changed:
+            instance.waiting.add(lease)
+            instance.wait_while(instance.readers, instance.writers)
+            instance.leave(lease)
+            instance.writers.add(lease)
         yield
     finally:
-        with instance.changed:
-            instance.writing = False
-            instance.changed.notify_all()
+        with undisturbed(), instance.changed:
+            instance.leave(lease)

@@ -1,12 +1,21 @@
 """Ctrl-C, or the end of a time, while DuckDB works: it looks for them between its tasks, and has its own words."""
 
+import atexit
+import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from weakref import WeakSet
 
 import duckdb
+
+_INTERRUPTING_SECONDS = 5.0
+"""Far more than it takes."""
 
 
 @contextmanager
@@ -23,6 +32,35 @@ def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
         if str(error) != "Query interrupted" and not interrupted.is_set():
             raise
         raise KeyboardInterrupt from error
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold Ctrl-C back until the block is through: what it would leave half closed is in everybody's way.
+
+    The KeyboardInterrupt is raised at the block's end.
+    """
+    if not _is_ours():
+        yield
+        return
+    pressed = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed.is_set():
+        raise KeyboardInterrupt
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection; for the moment that another thread takes to interrupt it, DuckDB refuses to."""
+    until = time.monotonic() + _INTERRUPTING_SECONDS
+    while time.monotonic() < until:
+        with suppress(duckdb.ResourceInUseException):
+            return connection.close()
+        time.sleep(0.001)
+    return connection.close()
 
 
 @contextmanager
@@ -44,32 +82,94 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterato
         timer.join()
 
 
+@dataclass(eq=False)
+class _Hearing:
+    """A connection to interrupt at each SIGINT, and whether there was one."""
+
+    connection: duckdb.DuckDBPyConnection
+    interrupted: threading.Event = field(default_factory=threading.Event)
+
+
+class _Ear:
+    """Hears of signals at once, by a thread of its own: one for a process, which stays.
+
+    Ctrl-C may come before a hearing is ended; it then ends with its holder, and nothing that others use was closed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listening, self._telling = socket.socketpair()
+        self._telling.setblocking(False)
+        self._before = -1
+        self._hearings = WeakSet[_Hearing]()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+        # A thread that Python's end cuts off keeps modules alive, which DuckDB's complains of.
+        atexit.register(self._stop)
+
+    def begin(self, hearing: _Hearing) -> None:
+        """From the main thread alone, as only it may say who is told of signals."""
+        with self._lock:
+            self._hearings.add(hearing)
+            before = signal.set_wakeup_fd(self._telling.fileno(), warn_on_full_buffer=False)
+            if before != self._telling.fileno():
+                self._before = before
+
+    def end(self, hearing: _Hearing) -> None:
+        """When this returns, its connection is not being interrupted."""
+        with self._lock:
+            self._hearings.discard(hearing)
+            if not self._hearings:
+                self._restore()
+
+    def _stop(self) -> None:
+        self._restore()
+        # The end of the stream ends the thread.
+        self._telling.close()
+        self._thread.join()
+
+    def _restore(self) -> None:
+        """Tell of signals whoever was told before, who may be gone."""
+        if threading.current_thread() is threading.main_thread():
+            with suppress(OSError, ValueError):
+                signal.set_wakeup_fd(self._before, warn_on_full_buffer=False)
+
+    def _listen(self) -> None:
+        while numbers := self._listening.recv(16):
+            if signal.SIGINT in numbers:
+                with self._lock:
+                    for hearing in self._hearings:
+                        hearing.interrupted.set()
+                        with suppress(duckdb.Error):  # it may be closed
+                            hearing.connection.interrupt()
+
+
+@cache
+def _ear() -> _Ear:
+    return _Ear()
+
+
+# A process that is forked off has none of the threads.
+os.register_at_fork(after_in_child=_ear.cache_clear)
+
+
 @contextmanager
 def _heard(connection: duckdb.DuckDBPyConnection) -> Iterator[threading.Event]:
     """Interrupt the connection at each SIGINT, and say whether there was one."""
-    interrupted = threading.Event()
-    # Only the main thread gets signals; handlers other than Python's own decide for themselves what one means.
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield interrupted
+    hearing = _Hearing(connection)
+    if not _is_ours():
+        yield hearing.interrupted
         return
-    listening, telling = socket.socketpair()
-    telling.setblocking(False)
-    before = signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
-    thread = threading.Thread(target=_listen, args=(listening, connection, interrupted), daemon=True)
-    thread.start()
     try:
-        yield interrupted
+        with undisturbed():
+            _ear().begin(hearing)
+        yield hearing.interrupted
     finally:
-        signal.set_wakeup_fd(before, warn_on_full_buffer=False)
-        # The end of the stream ends the thread.
-        telling.close()
-        thread.join()
-        listening.close()
+        with undisturbed():
+            _ear().end(hearing)
 
 
-def _listen(listening: socket.socket, connection: duckdb.DuckDBPyConnection, interrupted: threading.Event) -> None:
-    while numbers := listening.recv(16):
-        if signal.SIGINT in numbers:
-            interrupted.set()
-            connection.interrupt()
+def _is_ours() -> bool:
+    """Whether Ctrl-C comes to this thread, and as Python has it: other handlers decide for themselves what it means."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -16,7 +16,7 @@ import duckdb
 from catalog.errors import NeurothekError
 from catalog.gate import Gate
 from catalog.instances import shared_reader, sole_writer
-from catalog.interrupts import keyboard_interrupts
+from catalog.interrupts import close, keyboard_interrupts
 from catalog.kept_maps import tidy
 from catalog.migrations import LATEST, migrate, version_of
 from catalog.visible import is_text
@@ -189,7 +189,7 @@ class Warehouse:
                         self._bring_up_to_date(connection)
                     yield connection
             finally:
-                connection.close()
+                close(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -245,13 +245,14 @@ class Warehouse:
         with self._gate().shared(deadline):
             connection = self._connect_until(deadline, read_only=True)
         try:
-            _check_schema(self.path, connection)
-            _lock_down(connection, self.reader_settings)
+            with keyboard_interrupts(connection):
+                _check_schema(self.path, connection)
+                _lock_down(connection, self.reader_settings)
         except duckdb.Error as error:
-            connection.close()
+            close(connection)
             raise WarehouseInvalid(self.path, f"it is damaged ({_first_line(error)})") from error
         except BaseException:
-            connection.close()
+            close(connection)
             raise
         return connection
 
@@ -373,6 +374,10 @@ def _settings(*, read_only: bool) -> dict[str, str | bool | int | float | list[s
 
 
 def _lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]]) -> None:
+    row = first_row(connection, "select current_setting('lock_configuration')")
+    if row and row[0]:
+        # Ctrl-C left a connection of this process to be closed later: this one has its configuration.
+        return
     # A limit on spilled files that is given to connect() is shown but not kept, so all are set here.
     for name, value in settings:
         connection.execute(f"set global {name} = '{value}'")

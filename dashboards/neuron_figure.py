@@ -41,7 +41,7 @@ def subtitle(page: NeuronPage) -> list[str]:
     """Kind, mutual information and number of sequences of the whole corpus; then what the numbers are."""
     row = page.positions.row(0, named=True)
     kind, strength = page.facts["position_kind"], page.facts["position_strength"]
-    if page.facts["corpus"] != page.corpus:
+    if not page.is_shown:
         label = f"kind judged on {page.facts['corpus']} only"
     elif kind in ("not positional", "too few sequences"):
         label = kind

@@ -130,7 +130,9 @@ def _check_explained(tokens: list[Token], first: str) -> None:
 
 def _check_tree(query: str, relations: Collection[str], catalog: str) -> None:
     try:
-        (tree,) = [tree for tree in sqlglot.parse(query, read="duckdb") if tree is not None]
+        # A comment behind the last semicolon is a tree of its own.
+        trees = sqlglot.parse(query, read="duckdb")
+        (tree,) = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
         mentions = _sqlglot_mentions(tree)
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError) as error:
         raise QueryFailed(_syntax_error(query) or _UNREADABLE) from error

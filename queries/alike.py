@@ -93,8 +93,10 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     Raises:
         BadAddress, UnknownModel, UnknownNeuron, NoSuchLayer, NoLayersLeft, BadPredicate, UnknownColumn: see `search`.
         OtherTokenizer: a model asked for has other tokens.
+        NotAskedHere: there are other conditions.
     """
     question = question or Question(words=())
+    question.require_only("neurons like one", "models", "layers", "depth", "where", "alive", "limit")
     neuron = find_neuron(connection, address)
     (own,) = choose_models(connection, [neuron.model])
     models = _comparable(own, choose_models(connection, question.models), by_name=bool(question.models))

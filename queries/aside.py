@@ -7,6 +7,8 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
+from catalog.interrupts import close, undisturbed
+
 T = TypeVar("T")
 
 _MOST_THREADS = 3
@@ -43,12 +45,20 @@ class Aside:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Wait for every question, and close their connections."""
-        # The threads hear of no signal, and nobody waits for answers once there is an error.
-        self._threads.shutdown(wait=kind is None, cancel_futures=kind is not None)
+        try:
+            if kind is None:
+                wait([asked for asked, _ in self._asked])
+        finally:
+            with undisturbed():
+                self._close()
+
+    def _close(self) -> None:
+        """End what is still asked: nobody waits for answers once there is an error, and threads hear of no signal."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         while running := [(asked, cursor) for asked, cursor in self._asked if not asked.done()]:
             # A query that is only about to begin is not interrupted: it is told again.
             for _, cursor in running:
                 cursor.interrupt()
             wait([asked for asked, _ in running], timeout=_RETRY_SECONDS)
         for _, cursor in self._asked:
-            cursor.close()
+            close(cursor)

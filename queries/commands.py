@@ -13,9 +13,6 @@ from catalog.commands import Format, common_options, console_progress, format_op
 if TYPE_CHECKING:
     from queries.question import Question
 
-# What asks of the stored lists has no meaning for a score of every neuron.
-_LISTS_ONLY = {"suppresses", "triggered_by", "concept", "match_all", "without", "min_count"}
-
 
 @click.command()
 @click.argument("words", nargs=-1)
@@ -55,12 +52,11 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
     condition. With --like ADDRESS, neurons that do alike in any model with the same tokenizer. The lists hold 50 tokens
     a side: --score looks beyond them, with the weights that were measured.
     """
-    asks_lists = any(options[name] for name in _LISTS_ONLY)
-    if like is not None and (options["words"] or options["triggered_by"]):
-        raise click.UsageError("--like stands without words and --triggered-by")
     by_score, weights = options.pop("score"), options.pop("weights")
-    if by_score and (like is not None or asks_lists):
-        raise click.UsageError("--score takes one word, --side, --model, --layer, --depth, --where and --alive only")
+    if by_score and like is not None:
+        raise click.UsageError("--score and --like are two questions")
+    if weights is not None and not by_score:
+        raise click.UsageError("--weights stands with --score, which alone reads them")
     question = _question(**options)
     if by_score:
         with console_progress() as progress:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from catalog.errors import NeurothekError
-from catalog.visible import named, visible
+from catalog.visible import named, readable, visible
 from queries.suggestions import hint, listed
 
 # What a question is about
@@ -219,6 +219,15 @@ class BadOption(NeurothekError):
         super().__init__(f"{name}={value!r} cannot be asked; {expected}")
 
 
+class NotAskedHere(NeurothekError):
+    """Conditions that an answer of this kind would not follow."""
+
+    def __init__(self, conditions: Sequence[str], kind: str, honoured: Sequence[str]) -> None:
+        super().__init__(
+            f"{', '.join(conditions)} cannot be asked of {kind}, only {', '.join(honoured)}; leave out what is more"
+        )
+
+
 class NoSuchLayer(NeurothekError):
     """Layers beyond every model asked about."""
 
@@ -319,4 +328,4 @@ class QueryFailed(NeurothekError):
 def _near(words: Sequence[str]) -> str:
     if not words:
         return "no word is near it; ask for a word of their vocabulary (the view tokens)"
-    return f"the nearest words are {listed(words)}; ask for one of these"
+    return f"the nearest words are {listed([readable(word) for word in words])}; ask for one of these"

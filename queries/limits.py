@@ -6,6 +6,16 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from queries.errors import BadOption
+
+_RANGES = {
+    "seconds": (0.1, 10**6),
+    # DuckDB opens no file with less.
+    "memory_bytes": (20_000_000, 10**18),
+    "rows": (1, 10**9),
+    "threads": (1, 10**4),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -25,6 +35,17 @@ class Limits:
     rows: int = 10_000
     threads: int = min(4, os.cpu_count() or 1)
     is_watched: bool = sys.platform != "linux"
+
+    def __post_init__(self) -> None:
+        """Refuse what bounds nothing, or leaves no room.
+
+        Raises:
+            BadOption: a limit is no number, or out of its range.
+        """
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+                raise BadOption(name, value, f"it is a number from {least:,} to {most:,}")
 
 
 @dataclass(frozen=True)

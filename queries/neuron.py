@@ -84,6 +84,7 @@ class NeuronPage:
         facts: its row of the view `neurons`, which is about the model's shown corpus.
         tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
+        is_shown: whether that is the model's shown one, which `facts` are about; others may have its name.
         activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
@@ -102,6 +103,7 @@ class NeuronPage:
     facts: Mapping[str, Any]
     tokens: pl.DataFrame
     corpus: str | None
+    is_shown: bool
     activation_rule: str | None
     domains: pl.DataFrame
     contexts: pl.DataFrame
@@ -141,7 +143,7 @@ class NeuronPage:
 
     def _kind(self) -> str:
         kind, strength = self.facts["position_kind"], self.facts["position_strength"]
-        if self.facts["corpus"] != self.corpus or kind in (None, "not positional"):
+        if not self.is_shown or kind in (None, "not positional"):
             return ""
         if kind == "too few sequences":
             n = self.facts["n_position_sequences"]
@@ -150,7 +152,7 @@ class NeuronPage:
 
     def _building(self) -> str:
         dominant, saturating = self.facts["times_dominant"], self.facts["times_saturating"]
-        if self.facts["corpus"] != self.corpus or dominant is None:
+        if not self.is_shown or dominant is None:
             return ""
         if not dominant:
             return "Never among the ten dominant neurons of its layer at the ends of examples."
@@ -186,7 +188,7 @@ class NeuronPage:
         return [Section("concepts that people name in what it promotes", shown)]
 
     def _pushes(self) -> list[Section]:
-        if self.pushed.is_empty() or self.facts["corpus"] != self.corpus:
+        if self.pushed.is_empty() or not self.is_shown:
             return []
         shown = self.pushed.select(pl.exclude("token_id")).head(self.limit)
         remark = (
@@ -253,6 +255,7 @@ def neuron_page(
         facts={name: rows.facts[name] for name in view("neurons").columns},
         tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
         corpus=None if rows.measured is None else rows.measured.corpus,
+        is_shown=rows.is_shown,
         activation_rule=None if rows.measured is None else rows.measured.activation_rule,
         domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
         contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),

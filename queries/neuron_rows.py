@@ -27,6 +27,7 @@ class NeuronRows:
 
     Attributes:
         measured: the corpus that it is about; None before any text was measured.
+        is_shown: whether that is the shown one of its model.
         facts: the neuron's row of the view `neurons`, which is about the model's shown corpus.
         tokens: a row for each token that it lists; see `listed`.
         of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus.
@@ -35,6 +36,7 @@ class NeuronRows:
     """
 
     measured: MeasuredCorpus | None
+    is_shown: bool
     facts: Mapping[str, Any]
     tokens: Sequence[Row]
     of: Mapping[str, Sequence[Row]]
@@ -64,7 +66,8 @@ def neuron_rows(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress, co
         texts = texts_of(connection, neuron.tokenizer_id, _token_ids(tokens, asked))
         of: dict[str, list[Row]] = {name: [] for name in _OF_TEXT}
         of |= {name: one.result() for name, one in asked.items()}
-        return NeuronRows(measured, facts.result() | first_texts(lists, texts), tokens, of, texts, counts)
+        flat = facts.result() | first_texts(lists, texts)
+        return NeuronRows(measured, measured == shown, flat, tokens, of, texts, counts)
 
 
 def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Asked:

@@ -1,11 +1,11 @@
 """What a search asks for: checked when it is put together, so that a slip is one sentence and not an empty answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from catalog.visible import is_text, visible
-from queries.errors import BadDepth, BadLayers, BadOption
+from queries.errors import BadDepth, BadLayers, BadOption, NotAskedHere
 
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -86,9 +86,31 @@ class Question:
         """Whether something is asked of the neurons' own facts."""
         return self.alive or self.where is not None
 
+    def require_only(self, kind: str, *honoured: str) -> None:
+        """Refuse conditions that an answer would pass over in silence.
+
+        Args:
+            kind: what is asked for, as a sentence names it.
+            honoured: names of the fields that the answer follows.
+
+        Raises:
+            NotAskedHere: another field is not as it is when nothing is asked of it.
+        """
+        nothing = Question(words=())
+        others = [one.name for one in fields(self) if one.name not in honoured]
+        given = [name for name in others if getattr(self, name) != getattr(nothing, name)]
+        if given:
+            raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
+
     def shown(self, words: Sequence[str]) -> str:
         """Words as they were written; of exact tokens the white space is marked."""
         return ", ".join(map(visible, words) if self.exact else words)
+
+
+def _called(field: str) -> str:
+    """What the command line calls a field."""
+    names = {"models": "model", "layers": "layer", "match_all": "all", "left_out": "leave-out"}
+    return names.get(field, field.replace("_", "-"))
 
 
 def parse_layers(text: str) -> tuple[int, int]:

@@ -97,10 +97,14 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
 
     Raises:
         NothingAsked, OneWordOnly: there is not exactly one word, or it is no token.
+        NotAskedHere: there are conditions on the stored lists.
         NoModels, UnknownModel, NoSuchLayer, NoLayersLeft, BlankWord, NoSuchWord, NoSuchToken: see `search`.
     """
     if not question.words:
         raise NothingAsked
+    question.require_only(
+        "exact scores", "words", "side", "models", "layers", "depth", "exact", "where", "alive", "limit"
+    )
     models = choose_models(connection, question.models)
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)

@@ -114,7 +114,20 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
 
     Raises:
         NoModels, UnknownModel, NoLayersLeft, BlankWord, NoSuchWord, PhraseTooLong, NotMeasured: it cannot be answered.
+        NotAskedHere: there are conditions on what the neurons list.
     """
+    question.require_only(
+        "neurons by what they fire on alone",
+        "triggered_by",
+        "models",
+        "layers",
+        "depth",
+        "match_all",
+        "exact",
+        "where",
+        "alive",
+        "limit",
+    )
     models = choose_models(connection, question.models)
     rows, terms = _rows(connection, question, models, limit=question.limit)
     return TriggeredResult(

@@ -1,15 +1,16 @@
--- Every posting stands in the list of its neuron at its rank, with its score, and every list entry has its posting.
+-- Every posting stands in the list of its neuron at its rank, with its score and its standard score, and every list
+-- entry has its posting. Scores are kept to 24 bits, which a mean far from 0 makes felt.
 with listed as (
     select
         model_id, layer, neuron, 'promoted' as side,
         unnest(top_token_ids) as token_id, unnest(top_scores) as score,
-        generate_subscripts(top_token_ids, 1) as rank
+        generate_subscripts(top_token_ids, 1) as rank, score_mean, score_sd
     from store.projections
     union all
     select
         model_id, layer, neuron, 'suppressed' as side,
         unnest(bottom_token_ids) as token_id, unnest(bottom_scores) as score,
-        generate_subscripts(bottom_token_ids, 1) as rank
+        generate_subscripts(bottom_token_ids, 1) as rank, score_mean, score_sd
     from store.projections
 )
 select
@@ -25,4 +26,9 @@ full join store.postings as postings
         and postings.side = listed.side
         and postings.layer = listed.layer
         and postings.neuron = listed.neuron
-where listed.score is distinct from postings.score or listed.rank is distinct from postings.rank
+where
+    listed.score is distinct from postings.score
+    or listed.rank is distinct from postings.rank
+    or abs(postings.z_score * listed.score_sd - (listed.score - listed.score_mean))
+    > 1e-6 * (abs(listed.score) + abs(listed.score_mean) + abs(listed.score - listed.score_mean))
+    or listed.score_sd = 0 and postings.z_score <> 0

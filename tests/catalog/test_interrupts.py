@@ -137,3 +137,53 @@ def _one(path: Path) -> list[tuple[int, ...]]:
     with Warehouse(path).reader() as connection:
         rows: list[tuple[int, ...]] = connection.execute("select 1").fetchall()
     return rows
+
+
+AT_ANY_MOMENT = """
+import os, random, signal, sys, threading, time
+from pathlib import Path
+from catalog.instances import _INSTANCES
+from catalog.warehouse import Warehouse
+
+warehouse, drawn = Warehouse(Path(sys.argv[1])), random.Random(int(sys.argv[2]))
+
+def ask():
+    with warehouse.reader() as connection, connection.cursor() as cursor:
+        return cursor.execute("select count(*) from store.models").fetchall()
+
+# In the background a shell has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+answer = ask()
+started = time.monotonic()
+for _ in range(5):
+    ask()
+longest = 1.2 * (time.monotonic() - started) / 5
+told = {"answered": 0, "interrupted": 0}
+for _ in range(150):
+    timer = threading.Timer(drawn.random() * longest, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        ask()
+        told["answered"] += 1
+        timer.join()
+        time.sleep(0.01)
+    except KeyboardInterrupt:
+        told["interrupted"] += 1
+    timer.join()
+assert ask() == answer
+(instance,) = _INSTANCES.values()
+assert not any((instance.readers, instance.writers, instance.waiting)) and instance.connection is None
+with warehouse.writer() as connection:
+    connection.execute("create table store.more as select 1")
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+print(told)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ctrl_c_at_any_moment_leaves_nothing_open(tmp_path: Path, seed: int) -> None:
+    create(tmp_path / "one.duckdb")
+    command = [sys.executable, "-c", AT_ANY_MOMENT, str(tmp_path / "one.duckdb"), str(seed)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr

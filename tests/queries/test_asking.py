@@ -1,6 +1,7 @@
 """SQL that people typed, in a process of its own: answered like any other, and ended at its limits."""
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import psutil
@@ -164,3 +166,22 @@ def test_the_answering_process_imports_little() -> None:
 def no_process_is_left() -> Iterator[None]:
     yield
     assert not children()
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        {"seconds": math.nan},
+        {"seconds": math.inf},
+        {"seconds": 1e18},
+        {"seconds": 0},
+        {"memory_bytes": 1_000_000},
+        {"rows": 10**20},
+        {"rows": 0},
+        {"threads": True},
+    ],
+)
+def test_limits_that_bound_nothing_are_refused(bound: dict[str, Any]) -> None:
+    (name,) = bound
+    with pytest.raises(errors.BadOption, match=f"{name}=.* cannot be asked; it is a number from"):
+        Limits(**bound)

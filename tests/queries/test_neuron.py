@@ -1,10 +1,12 @@
 """A neuron's page, and addresses."""
 
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from catalog import kept
 from queries import errors
 from queries.addresses import find_neuron
 from queries.neuron import (
@@ -19,6 +21,7 @@ from queries.profiles import frequencies, sparkline
 from tests.support.warehouse import address, hand_made, neurons_of
 
 MADE = hand_made()
+TEXTS = ("builtin", "long")
 
 
 def test_every_address_leads_to_its_neuron(full: duckdb.DuckDBPyConnection) -> None:
@@ -91,6 +94,24 @@ def test_page_on_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
         neuron_page(full, "tiny-1m/L0N0", corpus="lang")
     with pytest.raises(errors.UnknownCorpus, match="there are none"):
         neuron_page(full, "weights-only/L0N0", corpus="long")
+
+
+def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "same.duckdb"
+    copy.write_bytes(full_path.read_bytes())
+    with duckdb.connect(str(copy)) as connection:
+        named = {page.corpus: page for page in (neuron_page(connection, "tiny-1m/L0N0", corpus=name) for name in TEXTS)}
+        connection.execute("update store.corpora set name = 'builtin'")
+        kept.refresh(connection, 0)
+        query = "select n_tokens from measured_corpora where model = 'tiny-1m' and not is_shown"
+        ((n_tokens,),) = connection.execute(query).fetchall()
+        other = neuron_page(connection, "tiny-1m/L0N0", corpus=f"builtin@{n_tokens}")
+        shown = neuron_page(connection, "tiny-1m/L0N0", corpus="builtin")
+    assert (shown.is_shown, other.is_shown, other.corpus) == (True, False, "builtin")
+    assert shown.summary == named["builtin"].summary
+    assert other.summary == named["long"].summary.replace("of long", "of builtin")
+    assert "Positional: oscillatory" in shown.summary
+    assert "Positional" not in other.summary
 
 
 @pytest.mark.parametrize(

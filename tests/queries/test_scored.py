@@ -78,9 +78,10 @@ def test_the_command(door: neurothek.Neurothek, token: str) -> None:
     result = run(door, token, "--exact", "--score", "--limit", "3", "--format", "json")
     assert result.exit_code == 0
     assert [row["place"] for row in json.loads(result.stdout)] == [1, 2, 3]
-    assert "--score takes one word" in run(door, token, "--score", "--all").stderr
-    assert "--score takes one word" in run(door, "--score", "--like", "x/L0N0").stderr
-    assert "stands without words" in run(door, "x", "--like", "x/L0N0").stderr
+    assert "all cannot be asked of exact scores" in run(door, token, "--score", "--all").stderr
+    assert "two questions" in run(door, "--score", "--like", "x/L0N0").stderr
+    assert "words cannot be asked of neurons like one" in run(door, "x", "--like", "x/L0N0").stderr
+    assert "--weights stands with --score" in run(door, token, "--weights", "x").stderr
 
 
 def test_bad_questions(door: neurothek.Neurothek, token: str, full: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -11,6 +12,7 @@ from catalog.warehouse import Warehouse
 from ingest import ngram_triggers
 from queries import errors
 from queries import views as installer
+from queries.alike import alike
 from queries.question import Question
 from queries.search import search
 from queries.triggered import COLUMNS, KEPT, triggered
@@ -117,6 +119,28 @@ def test_one_neuron_is_one(connection: duckdb.DuckDBPyConnection) -> None:
     where = "address = 'planted/L0N0'"
     question = Question(words=(), triggered_by=words, models=("planted",), exact=True, where=where)
     assert triggered(connection, question).title.startswith("1 neuron that fires on ")
+
+
+@pytest.mark.parametrize(
+    ("condition", "named"),
+    [
+        ({"suppresses": ("the",)}, "suppresses"),
+        ({"side": "both"}, "side"),
+        ({"without": ("the",), "min_count": 3}, "without, min-count"),
+        ({"concept": True, "neighbours": 3}, "concept, neighbours"),
+        ({"left_out": ("the",)}, "leave-out"),
+    ],
+)
+def test_conditions_that_it_would_pass_over_are_refused(
+    connection: duckdb.DuckDBPyConnection, condition: dict[str, Any], named: str
+) -> None:
+    word = text_of(connection, 3)
+    with pytest.raises(errors.NotAskedHere, match="by what they fire on alone, only triggered-by, model") as caught:
+        triggered(connection, Question(words=(), triggered_by=(word,), exact=True, **condition))
+    assert sorted(str(caught.value).partition(" cannot")[0].split(", ")) == sorted(named.split(", "))
+    for more in (condition, {"match_all": True}, {"exact": True}, {"words": (word,)}, {"triggered_by": (word,)}):
+        with pytest.raises(errors.NotAskedHere, match="cannot be asked of neurons like one, only model, layer"):
+            alike(connection, "planted/L0N0", Question(**{"words": (), **more}))
 
 
 def test_conditions_hold(connection: duckdb.DuckDBPyConnection) -> None:

@@ -114,6 +114,8 @@ QUERIES = (
     "explain select * from neurons",
     "explain with x as (select 1 as y) from x",
     "/* a comment */ select 1 -- and another; with a semicolon",
+    "select model from models; -- behind the last semicolon",
+    "explain select 1; -- behind the last semicolon",
     "select ';' as \"a;b\", '--' as c, $$it's$$ as d;",
     'select 1 as "select", 2 as "Größe", \'日本\' as "語"',
     "select 1 as a, 2 as a",

@@ -1,0 +1,48 @@
+-- The flat table of neurons says what the tables that it is made of say, as far as one row of theirs is one of its own.
+with fired as (
+    select model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active
+    from store.activity
+    group by model_id, corpus_id, layer, neuron
+)
+select 'model ' || facts.model_id || ', layer ' || facts.layer || ', neuron ' || facts.neuron as place
+from store.neuron_facts as facts
+inner join store.models as models on models.model_id = facts.model_id
+left join store.projections as projections
+    on
+        projections.model_id = facts.model_id
+        and projections.layer = facts.layer
+        and projections.neuron = facts.neuron
+left join fired
+    on
+        fired.model_id = facts.model_id
+        and fired.corpus_id = facts.corpus_id
+        and fired.layer = facts.layer
+        and fired.neuron = facts.neuron
+left join store.ngrams as unigrams
+    on
+        unigrams.model_id = facts.model_id
+        and unigrams.corpus_id = facts.corpus_id
+        and unigrams.layer = facts.layer
+        and unigrams.neuron = facts.neuron
+        and unigrams.n = 1
+left join store.clusters as clusters
+    on
+        clusters.model_id = facts.model_id
+        and clusters.clustering_id = facts.clustering_id
+        and clusters.layer = facts.layer
+        and clusters.neuron = facts.neuron
+where
+    facts.address <> models.name || '/L' || facts.layer || 'N' || facts.neuron
+    or facts.depth <> (facts.layer + 0.5::double) / models.n_layers
+    or facts.value_norm is distinct from projections.value_norm
+    or facts.score_mean is distinct from projections.score_mean
+    or facts.score_sd is distinct from projections.score_sd
+    or facts.score_skewness is distinct from projections.score_skewness
+    or facts.score_kurtosis is distinct from projections.score_kurtosis
+    or facts.score_negative_share is distinct from projections.score_negative_share
+    or facts.preactivation_bound is distinct from projections.preactivation_bound
+    or facts.n_positions is distinct from fired.n_positions
+    or facts.n_active is distinct from fired.n_active
+    or facts.unigram_active is distinct from unigrams.n_active
+    or facts.unigrams_95 is distinct from unigrams.n_covering_95
+    or facts.cluster_id is distinct from clusters.cluster_id
