@@ -97,7 +97,8 @@ class _Ear:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Python may end a hearing that was given up, at any moment, in a thread that holds it.
+        self._lock = threading.RLock()
         self._listening, self._telling = socket.socketpair()
         self._telling.setblocking(False)
         self._before = -1
@@ -138,7 +139,7 @@ class _Ear:
         while numbers := self._listening.recv(16):
             if signal.SIGINT in numbers:
                 with self._lock:
-                    for hearing in self._hearings:
+                    for hearing in list(self._hearings):
                         hearing.interrupted.set()
                         with suppress(duckdb.Error):  # it may be closed
                             hearing.connection.interrupt()

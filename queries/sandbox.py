@@ -34,7 +34,7 @@ def run_query(
     """
     try:
         statement = _only_statement(connection, query)
-        rows = _presentable(connection.sql(statement.query, params=dict(parameters or {})))
+        rows = _presentable(connection.sql(_without_end(statement.query), params=dict(parameters or {})))
         frame = (rows if most_rows is None else rows.limit(most_rows)).pl()
     except duckdb.Error as error:
         raise translated(connection, error) from error
@@ -93,6 +93,17 @@ def translated(
 def known_relations(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
     """Names of the views, then of the tables as `store.NAME`."""
     return list(ask(connection, "relations").get_column("name"))
+
+
+def _without_end(query: str) -> str:
+    """The text before its last semicolon and the comments around that: where rows are counted it is put in brackets."""
+    text = query.encode()
+    end = len(text)
+    for place, kind in reversed(duckdb.tokenize(query)):
+        if kind != duckdb.token_type.comment and text[place : place + 1] != b";":
+            break
+        end = place
+    return text[:end].decode()
 
 
 def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:

@@ -169,6 +169,19 @@ def no_process_is_left() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "select 'ö;' as a; -- ß",
+        "select 'ö;' as a /* ; */ ;/* ; */;",
+        "select 'ö;' as a -- ;",
+        "-- ;\nselect 'ö;' /* - */ as a;\n\n--",
+    ],
+)
+def test_a_comment_may_stand_anywhere(warehouse: Warehouse, query: str) -> None:
+    assert ask_people(warehouse, query).frame.rows() == [("ö;",)]
+
+
+@pytest.mark.parametrize(
     "bound",
     [
         {"seconds": math.nan},
