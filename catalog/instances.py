@@ -90,6 +90,7 @@ def sole_writer(path: Path) -> Iterator[None]:
         with instance.changed:
             instance.waiting.add(lease)
             instance.wait_while(instance.readers, instance.writers)
+            # A connection that a lost reader left open is closed, too.
             instance.leave(lease)
             instance.writers.add(lease)
         yield

@@ -105,7 +105,7 @@ class _Ear:
         self._hearings = WeakSet[_Hearing]()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
-        # A thread that Python's end cuts off keeps modules alive, which DuckDB's complains of.
+        # A thread that Python's end cuts off keeps modules alive, of which DuckDB's own complains.
         atexit.register(self._stop)
 
     def begin(self, hearing: _Hearing) -> None:
