@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from catalog import visible
 from catalog.kept import stale
 from catalog.kept_maps import is_kept, kept_maps, missing_maps
 from catalog.progress import Progress, Silent
@@ -94,7 +95,11 @@ def checks() -> tuple[Check, ...]:
 
 
 def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | None:
-    row = first_row(connection, f"select count(*), min(place) from ({each.query})")
+    try:
+        row = first_row(connection, f"select count(*), min(place) from ({each.query})")
+    except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
+        # A table or column is gone, or what is kept of a view is no longer SQL.
+        return Finding(each.name, each.law, 1, visible.readable(str(error).split("\n", 1)[0]))
     assert row is not None
     n_rows, example = row
     return Finding(each.name, each.law, int(n_rows), str(example)) if n_rows else None

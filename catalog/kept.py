@@ -74,6 +74,9 @@ def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
             " where schema_name = 'store' and database_name = current_database() and table_name = ?",
             [view.table],
         ).fetchall()
+        if not columns:
+            yield view.name, f"select 'there is no table store.{view.table}' as place"
+            continue
         differ = " or ".join(_differ(column, kind) for column, kind in columns)
         same_row = " and ".join(f"kept.{column} is not distinct from now.{column}" for column in view.key)
         yield (

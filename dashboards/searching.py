@@ -80,7 +80,7 @@ def ask(models: Sequence[str]) -> Wanted:
         alive=bool(fields["alive"]),
         min_count=int(fields["min_count"]),
         limit=int(fields["limit"]),
-        neighbours=int(fields["neighbours"]),
+        neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
     )
     return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side)
 

@@ -228,6 +228,17 @@ class NotAskedHere(NeurothekError):
         )
 
 
+class NoConcept(NeurothekError):
+    """Something is said of the words that a concept is widened with, but no concept is asked for."""
+
+    def __init__(self, conditions: Sequence[str]) -> None:
+        said = f"{' and '.join(conditions)} {'is' if len(conditions) == 1 else 'are'}"
+        super().__init__(
+            f"{said} about the words that a concept is widened with, and none is asked for;"
+            " add --concept (concept=True)"
+        )
+
+
 class NoSuchLayer(NeurothekError):
     """Layers beyond every model asked about."""
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from catalog.visible import is_text, visible
-from queries.errors import BadDepth, BadLayers, BadOption, NotAskedHere
+from catalog.visible import is_text, readable, visible
+from queries.errors import BadDepth, BadLayers, BadOption, NoConcept, NotAskedHere
 
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -39,6 +39,7 @@ class Question:
 
     Raises:
         BadOption: a value is of another kind than its field, or out of its range.
+        NoConcept: `neighbours` or `left_out` without `concept`.
     """
 
     words: tuple[str, ...]
@@ -80,6 +81,7 @@ class Question:
         _check_depth(self.depth)
         if self.suppresses and self.side != "promoted":
             raise BadOption("side", self.side, "beside words that must be suppressed, the others are promoted")
+        self._check_concept()
 
     @property
     def is_filtered(self) -> bool:
@@ -103,8 +105,15 @@ class Question:
             raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
 
     def shown(self, words: Sequence[str]) -> str:
-        """Words as they were written; of exact tokens the white space is marked."""
-        return ", ".join(map(visible, words) if self.exact else words)
+        """Words as they were written, on one line; of exact tokens the white space is marked."""
+        return ", ".join(map(visible if self.exact else readable, words))
+
+    def _check_concept(self) -> None:
+        if self.concept:
+            return
+        given = [name for name in ("neighbours", "left_out") if getattr(self, name) != getattr(Question, name)]
+        if given:
+            raise NoConcept([_called(name) for name in given])
 
 
 def _called(field: str) -> str:

@@ -79,7 +79,7 @@ class TriggeredResult:
         """One line over the table."""
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
         firing = "neuron that fires on" if self.n_found == 1 else "neurons that fire on"
-        return f"{first}{self.n_found:,} {firing} {', '.join(self.question.triggered_by)}"
+        return f"{first}{self.n_found:,} {firing} {self.question.shown(self.question.triggered_by)}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one word was asked for."""

@@ -26,6 +26,10 @@ where
     or abs(counted.surprisal - predictions.surprisal) > 1e-6 * (1 + predictions.surprisal)
     or not (predictions.precision_1_low <= predictions.precision_1)
     or not (predictions.precision_1 <= predictions.precision_1_high)
+    or least(predictions.precision_1_low, predictions.precision_5_low, predictions.precision_10_low) < 0
+    or greatest(predictions.precision_1_high, predictions.precision_5_high, predictions.precision_10_high) > 1
+    or not (predictions.precision_5 between predictions.precision_5_low and predictions.precision_5_high)
+    or not (predictions.precision_10 between predictions.precision_10_low and predictions.precision_10_high)
     or not (predictions.surprisal_low <= predictions.surprisal)
     or not (predictions.surprisal <= predictions.surprisal_high)
     or predictions.state not between 0 and models.n_layers

@@ -44,6 +44,7 @@ DAMAGE = {
     "facts are the measured": "update store.neuron_facts set n_active = n_active + 1 where rowid = 0",
     "facts are up to date": "delete from store.neuron_facts where rowid = 0",
     "listed tokens exist": "update store.postings set token_id = 99999 where rowid = 0",
+    "kinds are known": "update store.streams set moment = 'mid' where rowid = 0",
     "lists are sorted": "update store.projections set top_scores = list_reverse(top_scores) where rowid = 0",
     "neighbours are ordered": "update store.token_neighbours set neighbour_id = token_id where rowid = 0",
     "ngrams agree with activity": "update store.ngrams set n_covering_50 = n_covering_80 + 1 where rowid = 0",
@@ -56,6 +57,7 @@ DAMAGE = {
     "shortcut readings are possible": "update store.shortcut_readings set second_probability = 2 where rowid = 0",
     "shortcuts join all states": "delete from store.shortcut_maps where rowid = 0",
     "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
+    "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }
 
@@ -92,6 +94,26 @@ MORE_DAMAGE = {
         "update store.annotations set shown_token_ids = shown_token_ids[2:] where condition = 'value'",
         "update store.annotations set shown_token_ids = []",
         "update store.annotations set shown_token_ids = list_append(shown_token_ids, shown_token_ids[1])",
+    ),
+    "kinds are known": (
+        "update store.sub_updates set kind = 'weak' where rowid = 0",
+        "update store.clusterings set linkage = 'single'",
+        "update store.controls set kind = 'value' where rowid = 0",
+        "update store.shortcut_readings set method = 'mat_all' where rowid = 0",
+        "update store.exits set method = 'mats' where rowid = 0",
+        "update store.models set norm_position = 'none'",
+    ),
+    "shortcut predictions are their readings": (
+        "update store.shortcut_predictions set precision_1_high = 1.1 where rowid = 0",
+        "update store.shortcut_predictions set precision_10_high = 1.1 where rowid = 0",
+        "update store.shortcut_predictions set precision_5_low = precision_5 + 0.1 where rowid = 0",
+        "update store.shortcut_predictions set precision_5_low = -0.1 where rowid = 0",
+    ),
+    "words are of their texts": (
+        "update store.tokens set word = '' where token_id = 300",
+        "update store.tokens set word = upper(word)",
+        "update store.tokens set word = word[2:]",
+        "update store.tokens set word = text where text[1] = ' '",
     ),
     "profiles are counts": (
         "update store.positions set counts_64 = counts_64[2:] where rowid = 0",
@@ -208,6 +230,27 @@ def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
     ingests.measure(warehouse, build(tmp_path / "tiny", "opt", d_ffn=24), request)
     assert len(ingests.table(warehouse, "positions", "n_sequences = 0")) > 0
     assert check(warehouse) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("update store.kept_views set name = 'gone' where name = 'suppression'", "there is no table store.kept_gone"),
+        ("update store.kept_views set query = 'select' where name = 'suppression'", "Parser Error: "),
+        ("alter table store.kept_suppression_by_model drop column model", "Binder Error: "),
+    ],
+)
+def test_a_kept_view_that_cannot_be_compared_is_a_finding(
+    warehouse: Warehouse, tmp_path: Path, damage: str, says: str
+) -> None:
+    copy = Warehouse(tmp_path / "copy.duckdb", views=views)
+    copy.path.write_bytes(warehouse.path.read_bytes())
+    with duckdb.connect(str(copy.path)) as connection:
+        connection.execute(damage)
+    (finding,) = check(copy)
+    assert finding.name.startswith("kept ")
+    assert says in finding.example
+    assert "\n" not in finding.example
 
 
 def test_annotations_outlive_the_controls_that_were_judged(warehouse: Warehouse, tmp_path: Path) -> None:

@@ -47,6 +47,26 @@ def test_slips_are_named(asked: dict[str, Any], sentence: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("asked", "begins"),
+    [
+        ({"left_out": ("tea",)}, "leave-out is about the words that a concept is widened with,"),
+        ({"neighbours": 0}, "neighbours is about"),
+        ({"neighbours": 9, "left_out": ("tea",)}, "neighbours and leave-out are about"),
+    ],
+)
+def test_what_is_about_a_concept_needs_one(asked: dict[str, Any], begins: str) -> None:
+    with pytest.raises(errors.NoConcept, match=f"^{begins}.*; add --concept"):
+        Question(words=("coffee",), **asked)
+    assert Question(words=("coffee",), concept=True, **asked).concept
+
+
+def test_words_stand_on_one_line() -> None:
+    words = ("a\x00b", "c\nd e")
+    assert Question(words=words).shown(words) == "a\\x00b, c↵d e"
+    assert Question(words=words, exact=True).shown(words) == "a\\x00b, c↵d·e"
+
+
 def test_lists_become_tuples() -> None:
     question = Question(words=["tea"], models=["a", "b"], layers=(0, 0), without=[])  # type: ignore[arg-type]
     assert (question.words, question.models, question.without) == (("tea",), ("a", "b"), ())

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from catalog.visible import visible
 from catalog.warehouse import Warehouse
 from ingest import ngram_triggers
 from queries import errors
@@ -95,7 +96,7 @@ def test_it_is_a_condition_beside_words(connection: duckdb.DuckDBPyConnection) -
     narrowed = search(connection, question)
     firing = set(expected("planted", (3,)))
     assert set(narrowed.neurons["address"]) == set(everything.neurons["address"]) & firing
-    assert narrowed.title.endswith(f"and fire on {word}")
+    assert narrowed.title.endswith(f"and fire on {visible(word)}")
 
 
 def test_what_is_not_kept_is_said(connection: duckdb.DuckDBPyConnection) -> None:
@@ -128,7 +129,7 @@ def test_one_neuron_is_one(connection: duckdb.DuckDBPyConnection) -> None:
         ({"side": "both"}, "side"),
         ({"without": ("the",), "min_count": 3}, "without, min-count"),
         ({"concept": True, "neighbours": 3}, "concept, neighbours"),
-        ({"left_out": ("the",)}, "leave-out"),
+        ({"concept": True, "left_out": ("the",)}, "concept, leave-out"),
     ],
 )
 def test_conditions_that_it_would_pass_over_are_refused(
