@@ -132,19 +132,18 @@ def neuron_triggers(
         for row in ngrams
         if row["n"] in n_active and row["token_ids"][0] in texts
     ]
-    frame = framed(spelled, TRIGGER_COLUMNS)
     for row in lengths:
-        row["status"], row["why"] = _status(row, frame.filter(pl.col("n") == row["n"]))
+        row["status"], row["why"] = _status(row, [one for one in spelled if one["n"] == row["n"]])
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
     found = ask_records(connection, "neuron_suppression", named) if is_detector else []
-    return Triggers(frame, framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+    return Triggers(framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
 
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _status(row: Mapping[str, Any], kept: pl.DataFrame) -> tuple[Status, str]:
+def _status(row: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> tuple[Status, str]:
     """A length's label and, where it is not a detector, the reason in numbers."""
     of = thresholds("detected_ngrams")
     what = _NAMES[row["n"]]
@@ -161,7 +160,11 @@ def _status(row: Mapping[str, Any], kept: pl.DataFrame) -> tuple[Status, str]:
         return ("strict detector" if row["is_strict"] else "detector"), ""
     if row["coverage"] > most:
         return "not", f"{row['coverage']:,} {what} cover its activations, more than {most:.0f}"
-    answered = (pl.col("recall") >= of["least_recall"]) & (pl.col("n_occurrences") >= row["min_occurrences"])
-    held = kept.filter(answered).get_column("n_active").sum() / row["n_active"]
+    answered = [
+        one["n_active"]
+        for one in kept
+        if one["n_occurrences"] >= row["min_occurrences"] and one["recall"] >= of["least_recall"]
+    ]
+    held = sum(answered) / row["n_active"]
     often = f"{100 * of['least_recall']:g}%"
     return "not", f"{what} that activate it {often} of the time hold {100 * held:.0f}% of its activations"
