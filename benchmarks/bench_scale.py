@@ -353,9 +353,9 @@ def _text(
 
 Milliseconds of questions asked in this process of a file that is open: {ROUNDS} words, {ROUNDS} neurons' pages, {FEW}
 neurons to compare. Every question is about something else, so that it reads what none before it has read, from a file
-that the operating system was told to forget: so many blocks, and what a bare read of as many at random places takes, one
-after another, each into memory that is new as well. When all were asked they are asked again, out of memory. Goals are
-the 95th percentile's.
+that the operating system was told to forget: so many blocks, and what a bare read of as many at random places takes,
+one after another, each into memory that is new as well. When all were asked they are asked again, out of memory. Goals
+are the 95th percentile's.
 
 {table(("what", "blocks", "bare", "first", "p95", "again", "p95 again", "goal"), times)}
 
