@@ -32,7 +32,7 @@ def check(ctx: click.Context, output_format: Format) -> None:
     if not findings:
         note(f"{ctx.obj.path}: all {n_checks} checks hold")
         return
-    note(f"{len(findings)} of {n_checks} checks do not hold")
+    note(f"{len(findings)} of {n_checks} checks {'does' if len(findings) == 1 else 'do'} not hold")
     ctx.exit(1)
 
 

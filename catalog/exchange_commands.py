@@ -50,7 +50,8 @@ def merge(ctx: click.Context, other: Path) -> None:
     """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once."""
     with console_progress() as progress:
         merged = ctx.obj.merge(other, progress=progress)
-    models = f"{len(merged.models):,} new models ({', '.join(merged.models)})" if merged.models else "no new model"
+    new = "new model" if len(merged.models) == 1 else "new models"
+    models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new model"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
     note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")

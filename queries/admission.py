@@ -50,7 +50,9 @@ _UNREADABLE = "its text is nested too deeply, or written in a form that cannot b
 
 # The first word of what may be asked; the rest of a statement is judged as a tree.
 _FIRST_WORDS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT", "("}
-_EXPLAIN = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+EXPLAIN = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+"""How a text begins that asks for a plan."""
+
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _SYSTEM_SCHEMAS = {"information_schema"}
 _OWN_SCHEMAS = {"", "main", "store"}
@@ -83,7 +85,7 @@ def check_query(query: str, relations: Collection[str], *, catalog: str = "") ->
         raise QueryFailed("its text is no UTF-8")
     if "\0" in query:
         raise QueryFailed("its text holds a character that no text holds (NUL)")
-    explained = _EXPLAIN.match(query)
+    explained = EXPLAIN.match(query)
     tokens = _statement_tokens(query[explained.end() :] if explained else query)
     # sqlglot hands out some statements whole.
     first = tokens[0].text.split(maxsplit=1)[0].upper() if tokens[0].text.strip() else tokens[0].text
@@ -220,6 +222,29 @@ def _duckdb_mentions(query: str) -> _Mentions:
             mentions.functions.append(str(node.get("function_name", "")).casefold())
         mentions.ctes |= _cte_names(node)
     return mentions
+
+
+def called_functions(condition: str) -> set[str]:
+    """Names of the functions that a condition calls, operators left out; "several lambdas" where there are.
+
+    Raises:
+        QueryFailed: DuckDB cannot read it.
+    """
+    # The line break ends a comment that the condition may close with.
+    with _parser().cursor() as parser:
+        query = f"select 1 where (\n{condition}\n)"
+        rows = parser.execute("select json_serialize_sql($query)", {"query": query}).fetchall()
+    tree = json.loads(rows[0][0])
+    if tree.get("error"):
+        raise QueryFailed(_first_line(str(tree["error_message"])))
+    nodes = list(_nodes(tree))
+    called = {
+        str(node.get("function_name", "")).casefold()
+        for node in nodes
+        if node.get("class") == "FUNCTION" and not node.get("is_operator")
+    }
+    n_lambdas = sum(node.get("class") == "LAMBDA" for node in nodes)
+    return called | ({"several lambdas"} if n_lambdas > 1 else set())
 
 
 def _cte_names(node: dict[str, Any]) -> set[str]:

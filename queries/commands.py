@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 @click.option("--model", "-m", "models", multiple=True, help="Only this model (repeatable).")
 @click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
 @click.option("--depth", help="Only this range of depths, such as 0.5-1.")
-@click.option("--all/--any", "match_all", default=False, help="Neurons that list every word, or any.  [default: any]")
+@click.option(
+    "--all/--any", "match_all", default=False, help="Every word, and every --triggered-by, or any.  [default: any]"
+)
 @click.option("--exact", is_flag=True, help="Take the words as exact tokens, white space and case included.")
 @click.option("--without", multiple=True, metavar="WORD", help="Leave out neurons that list this word (repeatable).")
 @click.option("--where", metavar="SQL", help='A condition on the view neurons, e.g. "frequency < 0.01".')

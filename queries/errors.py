@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from catalog.errors import NeurothekError
 from catalog.visible import named, readable, visible
-from queries.suggestions import hint, listed
+from queries.suggestions import hint, listed, nearest
 
 # What a question is about
 
@@ -88,6 +88,16 @@ class UnknownColumn(NeurothekError):
     def __init__(self, name: str, known: Sequence[str], *, relation: str | None = None) -> None:
         where = f" in {relation}" if relation else ""
         super().__init__(f"there is no column {name}{where}; {hint(name.rpartition('.')[2], known)}")
+
+    @classmethod
+    def among(cls, name: str, candidates: Sequence[str], everywhere: Sequence[str]) -> "UnknownColumn":
+        """The error where not all columns are known, but the likeliest, or those of all relations."""
+        others = [one for one in everywhere if one.casefold() != name.casefold()]
+        near = nearest(name, candidates) or list(candidates) or nearest(name, others)
+        instead = f"nearest: {listed(near)}" if near else "`neurothek schema VIEW` lists those of a view"
+        error = cls(name, near)
+        error.args = (f"there is no column {name}; {instead}",)
+        return error
 
 
 class BadAddress(NeurothekError):

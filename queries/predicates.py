@@ -2,7 +2,52 @@
 
 from collections.abc import Sequence
 
-from queries.errors import BadPredicate, UnknownColumn
+from queries.errors import BadPredicate, QueryFailed, UnknownColumn
+
+FUNCTIONS = frozenset(
+    {
+        *("ascii", "concat", "concat_ws", "ifnull", "isnull", "list_concat", "nullif", "ord", "string_split"),
+        *(
+            "abs",
+            "cbrt",
+            "ceil",
+            "ceiling",
+            "exp",
+            "floor",
+            "ln",
+            "log",
+            "log10",
+            "log2",
+            "mod",
+            "pow",
+            "power",
+            "round",
+        ),
+        *("sign", "sqrt", "trunc", "greatest", "least", "isnan", "isinf", "isfinite", "hash", "damerau_levenshtein"),
+        *("contains", "editdist3", "ends_with", "hamming", "instr", "jaccard", "lcase", "left", "len", "length"),
+        *("levenshtein", "like_escape", "lower", "ltrim", "not_like_escape", "position", "prefix", "reverse", "right"),
+        *(
+            "regexp_extract",
+            "regexp_full_match",
+            "regexp_matches",
+            "rtrim",
+            "split_part",
+            "starts_with",
+            "strip_accents",
+        ),
+        *("strlen", "strpos", "substr", "substring", "suffix", "trim", "ucase", "unicode", "upper"),
+        *("array_contains", "array_extract", "array_filter", "array_has", "array_has_all", "array_has_any"),
+        *("array_indexof", "array_length", "array_position", "array_slice", "array_transform", "array_unique"),
+        *("list_any_value", "list_apply", "list_avg", "list_bool_and", "list_bool_or", "list_contains", "list_count"),
+        *("list_distinct", "list_element", "list_extract", "list_filter", "list_has", "list_has_all", "list_has_any"),
+        *("list_indexof", "list_intersect", "list_max", "list_min", "list_position", "list_reverse", "list_slice"),
+        *("list_sort", "list_sum", "list_transform", "list_unique", "list_value"),
+    }
+)
+"""What a condition may call: none of it returns much more than it is given, as `repeat` and `range` do.
+
+A condition is evaluated in this process, where nothing bounds the memory that one call takes.
+"""
 
 PLACE = "/* the condition of --where */ true"
 """Where a statement takes the condition."""
@@ -36,7 +81,20 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
         raise BadPredicate(predicate, "is not one expression")
     if trees[0].find(exp.Query, exp.Command, exp.Placeholder, exp.Parameter):
         raise BadPredicate(predicate, "holds more than an expression")
+    _check_functions(predicate)
     known = {column.casefold() for column in columns}
     for column in trees[0].find_all(exp.Column):
         if column.table.casefold() not in ("", "neurons") or column.name.casefold() not in known:
             raise UnknownColumn(column.sql(dialect="duckdb"), columns, relation="neurons")
+
+
+def _check_functions(predicate: str) -> None:
+    """Raise if the condition calls what may take any amount of memory."""
+    from queries.admission import called_functions  # noqa: PLC0415  (it imports sqlglot)
+
+    try:
+        others = sorted(called_functions(predicate) - FUNCTIONS)
+    except QueryFailed as error:
+        raise BadPredicate(predicate, "cannot be read") from error
+    if others:
+        raise BadPredicate(predicate, f"calls {', '.join(others)}, which only `neurothek sql` may, within its limits")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import duckdb
 import platformdirs
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -108,4 +109,9 @@ def history_file() -> Path | None:
 def _is_whole(text: str) -> bool:
     """Whether Enter ends the query: after a semicolon, an empty line, or a word that leaves."""
     text = text.rstrip(" ")
-    return not text.strip() or text.endswith((";", "\n")) or text.strip().casefold() in _LEAVE
+    if not text.strip() or text.endswith("\n") or text.strip().casefold() in _LEAVE:
+        return True
+    written = text.encode()
+    # A comment may stand behind the semicolon; in a text that is not closed nothing is one.
+    starts = [start for start, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
+    return bool(starts) and written[starts[-1] : starts[-1] + 1] == b";"

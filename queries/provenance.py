@@ -12,6 +12,7 @@ from sqlglot.lineage import lineage
 from sqlglot.optimizer.qualify import qualify
 
 from catalog.tables import JOB_TABLES
+from queries.admission import EXPLAIN
 from queries.errors import QueryFailed
 from queries.sections import Section
 from queries.statement import ask
@@ -54,9 +55,10 @@ def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
     Raises:
         QueryFailed: the query has no columns to follow (it is no SELECT).
     """
-    tree = sqlglot.parse_one(query, read="duckdb")
+    tree = None if EXPLAIN.match(query) else sqlglot.parse_one(query, read="duckdb")
     if not isinstance(tree, exp.Query):
         raise QueryFailed("only a SELECT is made of something")
+    _fold(tree)
     relations = _relations(tree)
     tables = {row["relation"].removeprefix("store.") for row in relations if row["kind"] == "table"}
     jobs = [job for job, written in JOB_TABLES.items() if tables & {table.name for table in written}]
@@ -76,6 +78,21 @@ def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
         columns=_columns(connection, tree, [row["relation"] for row in relations if row["kind"] == "view"]),
         runs=ask(connection, "runs_of_jobs", {"jobs": jobs}),
     )
+
+
+def _fold(tree: exp.Expr) -> None:
+    """Write views and tables as they are called: DuckDB finds `NEURONS` and `main.neurons` too."""
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            continue
+        is_stored = table.db.casefold() == "store"
+        name = table.name.casefold()
+        if is_stored or name in all_views():
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(name))
+            table.set("db", exp.to_identifier("store") if is_stored else None)
+            table.set("catalog", None)
 
 
 def _relations(tree: exp.Expr) -> list[dict[str, Any]]:
@@ -103,7 +120,7 @@ def _described(name: str, depth: int, reads: list[str]) -> dict[str, Any]:
 
 def _read_by(tree: exp.Expr) -> list[str]:
     """Names of the views and tables that a query reads, without the ones it defines itself."""
-    own = {cte.alias for cte in tree.find_all(exp.CTE)}
+    own = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
     tables = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     names = [f"store.{table.name}" if table.db == "store" else table.name for table in tables]
     return sorted({name for name in names if name.startswith("store.") or name in all_views().keys() - own})

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from catalog.visible import is_text, readable, visible
+from catalog.visible import is_text, readable, typed, visible
 from queries.errors import BadDepth, BadLayers, BadOption, NoConcept, NotAskedHere
 
 Side = Literal["promoted", "suppressed", "both"]
@@ -21,7 +21,7 @@ class Question:
     Attributes:
         words: words, groups of words of which any will do ("he,him,his"), or exact tokens if `exact`.
         side: whether the neurons promote or suppress them.
-        suppresses: words that the neurons must suppress at the same time; then every word must be listed.
+        suppresses: words that the neurons must suppress at the same time, every one of them.
         concept: widen the words with their nearest tokens in each model's unembedding.
         neighbours: how many words to add to each word of a concept.
         left_out: words that a concept is not widened with, near as they are.
@@ -29,7 +29,7 @@ class Question:
         models: names of models; none: all.
         layers: first and last layer.
         depth: first and last depth, from 0 to 1.
-        match_all: keep only neurons that list every word.
+        match_all: keep only neurons that list every word, and fire on everything in `triggered_by`.
         exact: take the words as exact texts of tokens.
         without: words that the neurons must not list on that side.
         where: a condition over the columns of the view `neurons`.
@@ -105,8 +105,8 @@ class Question:
             raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
 
     def shown(self, words: Sequence[str]) -> str:
-        """Words as they were written, on one line; of exact tokens the white space is marked."""
-        return ", ".join(map(visible if self.exact else readable, words))
+        """Words as they were written, on one line; of exact tokens the white space is marked, as it may be already."""
+        return ", ".join(visible(typed(word)) if self.exact else readable(typed(word)) for word in words)
 
     def _check_concept(self) -> None:
         if self.concept:

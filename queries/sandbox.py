@@ -85,7 +85,8 @@ def translated(
     column = _MISSING_COLUMN.search(text)
     if column:
         candidates = _CANDIDATES.search(text)
-        return UnknownColumn(column[1], re.findall(r'"([^"]+)"', candidates[1]) if candidates else [])
+        likeliest = re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
+        return UnknownColumn.among(column[1], likeliest, _known_columns(connection))
     first, *_ = text.splitlines()
     return QueryFailed(_PREFIX.sub("", first).rstrip("!."))
 
@@ -93,6 +94,11 @@ def translated(
 def known_relations(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
     """Names of the views, then of the tables as `store.NAME`."""
     return list(ask(connection, "relations").get_column("name"))
+
+
+def _known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of the columns of all views and tables."""
+    return list(ask(connection, "column_names").get_column("name"))
 
 
 def _without_end(query: str) -> str:
@@ -113,6 +119,8 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb
     if len(statements) != 1:
         raise NotOneQuery(len(statements))
     (statement,) = statements
+    if statement.type == duckdb.StatementType.MULTI:
+        raise QueryFailed("PIVOT has to be told the values that become columns: write ON column IN (value, ...)")
     if statement.type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
         raise NotAQuery(str(statement.type).rpartition(".")[2].replace("_", " "))
     return statement

@@ -215,7 +215,7 @@ def _eligible(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
 ) -> dict[str, object]:
     """The neurons to choose among, where only those that fire on a word are asked for."""
-    triggers = replace(question, match_all=False, where=None)
+    triggers = replace(question, where=None)
     neurons = triggered_neurons(connection, triggers, models) if question.triggered_by else []
     return {
         "is_restricted": bool(question.triggered_by),
@@ -238,13 +238,15 @@ def _parameters(
 ) -> dict[str, Any]:
     layers = layers_of(question, models)
     words = list(dict.fromkeys((term.word, side) for term, side in terms))
+    suppressed = [number for number, (_, side) in enumerate(words) if question.suppresses and side == "suppressed"]
     added = list(dict.fromkeys(one.word for found in widened.values() for one in found))
     asked = [
         (model.model_id, words.index((term.word, side)), part_number, token.token_id, side)
         for model in models
         for term, side in terms
         if term.tokenizer_id == model.tokenizer_id
-        for part_number, part in enumerate(term.parts)
+        # A piece that a word is split into twice is listed once.
+        for part_number, part in enumerate(dict.fromkeys(term.parts))
         for token in part
     ]
     asked += [
@@ -274,8 +276,8 @@ def _parameters(
         "banned_model_ids": [row[0] for row in unwanted],
         "banned_token_ids": [row[1] for row in unwanted],
         "sides": ["promoted", "suppressed"] if question.side == "both" else [question.side],
-        "match_all": question.match_all or bool(question.suppresses),
-        "n_words": len(words),
+        "needed_words": list(range(len(words))) if question.match_all else suppressed,
+        "is_another_needed": bool(suppressed) and not question.match_all,
         "min_count": question.min_count,
         "alive": question.alive,
         "limit": question.limit,

@@ -164,8 +164,9 @@ def _rows(
     if not corpora:
         raise NotMeasured("triggers are measured", "ngrams")
     layers = layers_of(question, models)
+    words = list(dict.fromkeys(term.word for term in terms))
     asked = [
-        (model, corpora[model.name].corpus_id, question.triggered_by.index(term.word), ngram, layers[model.model_id])
+        (model, corpora[model.name].corpus_id, words.index(term.word), ngram, layers[model.model_id])
         for model in models
         if model.name in corpora and model.model_id in layers
         for term in terms
@@ -182,7 +183,7 @@ def _rows(
         "first_layers": [first for *_, (first, _) in asked],
         "last_layers": [last for *_, (_, last) in asked],
         "match_all": question.match_all,
-        "n_words": len(question.triggered_by),
+        "n_words": len(words),
         "limit": limit,
     }
     is_filtered = question.where is not None

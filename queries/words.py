@@ -63,7 +63,8 @@ def find_terms(
             terms.extend(_exact_terms(connection, word, tokenizer_ids))
         else:
             terms.extend(_group_terms(connection, word, tokenizer_ids))
-    return terms
+    # An exact token may be asked for twice, as it is and with its white space marked.
+    return list(dict.fromkeys(terms))
 
 
 def words_of(

@@ -40,4 +40,4 @@ from store.models
 where
     norm_position not in ('pre', 'post')
     or position_encoding not in ('learned', 'none', 'rotary')
-    or activation_rule not in ('m != 0', 'm > 0')
+    or activation_rule not in ('m != 0', 'm > 0', 'gate > 0')

@@ -108,8 +108,10 @@ sums as (
     select model_id, layer, neuron, count(*) as n_words, sum(strength) as z_sum,
     from matched_words
     group by model_id, layer, neuron
-    -- The words that a concept was widened with come after those that were asked for.
-    having not $match_all or count(*) filter (where word_number < $n_words) = $n_words
+    having
+        count(*) filter (where list_contains($needed_words::integer[], word_number)) = len($needed_words::integer[])
+        -- Beside words that must be suppressed, one that is promoted: of those asked for, or of those it was widened with.
+        and (not $is_another_needed or count(*) > len($needed_words::integer[]))
 ),
 without as (
     select sums.model_id, sums.layer, sums.neuron, sums.n_words, sums.z_sum,

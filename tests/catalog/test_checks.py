@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import pytest
@@ -20,7 +20,7 @@ from ingest.jobs.registry import PAIR_NAMES
 from queries import views
 from queries.annotations import annotate as publish
 from tests.support import ingests
-from tests.support.models import build
+from tests.support.models import Kind, build
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
 
@@ -222,6 +222,15 @@ def test_weights_under_two_names_are_sound(tmp_path: Path) -> None:
     assert check(warehouse) == []
 
 
+def test_every_family_is_sound(tmp_path: Path) -> None:
+    warehouse, corpora = ingests.open_warehouse(tmp_path / "w.duckdb"), ingests.write_corpus(tmp_path)
+    for kind in get_args(Kind):
+        model = build(tmp_path / kind, kind, d_ffn=24)
+        ingests.measure(warehouse, str(model), ingests.request(corpora, jobs=("projections",)))
+    assert len(ingests.table(warehouse, "models")) == len(get_args(Kind))
+    assert check(warehouse) == []
+
+
 def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     _, short = ingests.write_corpus(tmp_path)
@@ -237,6 +246,7 @@ def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
     [
         ("update store.kept_views set name = 'gone' where name = 'suppression'", "there is no table store.kept_gone"),
         ("update store.kept_views set query = 'select' where name = 'suppression'", "Parser Error: "),
+        ("drop table store.kept_views", "kept_views does not exist"),
         ("alter table store.kept_suppression_by_model drop column model", "Binder Error: "),
     ],
 )

@@ -52,6 +52,7 @@ def test_columns_of_the_views_in_the_text_and_words_of_sql() -> None:
 def test_a_query_ends_with_a_semicolon_and_may_have_lines() -> None:
     assert typed("select 1;\rselect\r2;\rexit\r") == ["select 1;", "select\n2;"]
     assert typed("\r;\rselect ';'\r;\r\\q\r") == ["select ';'\n;"]
+    assert typed("select 1; -- one\rselect '-- ;\r';\rexit\r") == ["select 1; -- one", "select '-- ;\n';"]
 
 
 def test_ctrl_d_leaves_and_ctrl_c_drops_the_line() -> None:

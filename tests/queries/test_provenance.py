@@ -38,6 +38,21 @@ def test_names_of_the_query_itself_are_no_relations(full: duckdb.DuckDBPyConnect
     assert found.columns.to_dicts() == [{"column": "x", "made_of": []}]
 
 
+@pytest.mark.parametrize("query", ["select * from NEURONS", "select n.* from main.Neurons as n"])
+def test_names_are_known_as_duckdb_knows_them(full: duckdb.DuckDBPyConnection, query: str) -> None:
+    plain, found = provenance(full, "select * from neurons"), provenance(full, query)
+    assert plain.relations.height == 4
+    for name, frame in plain.data().items():
+        assert found.data()[name].equals(frame)
+
+
+def test_a_table_is_known_whatever_its_case(full: duckdb.DuckDBPyConnection) -> None:
+    found = provenance(full, "select p.model_id, count(*) as n from STORE.Postings as p group by 1")
+    assert found.relations["relation"].to_list() == ["store.postings"]
+    assert set(found.runs["job"]) == {"projections"}
+    assert found.columns["made_of"].to_list()[0] == ["store.postings.model_id"]
+
+
 @pytest.mark.long
 def test_every_view_can_be_followed(full: duckdb.DuckDBPyConnection) -> None:
     for name in all_views():
@@ -50,5 +65,6 @@ def test_every_view_can_be_followed(full: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_what_is_no_select_is_made_of_nothing(full: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(errors.QueryFailed, match="only a SELECT is made of something"):
-        provenance(full, "describe neurons")
+    for query in ("describe neurons", "-- why\nexplain select 1"):
+        with pytest.raises(errors.QueryFailed, match="only a SELECT is made of something"):
+            provenance(full, query)

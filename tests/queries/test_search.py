@@ -362,6 +362,50 @@ def test_promoted_here_and_suppressed_there(full: duckdb.DuckDBPyConnection) -> 
         Question(words=("a",), suppresses=("b",), side="suppressed")
 
 
+@pytest.mark.parametrize("match_all", [False, True])
+def test_any_promoted_word_will_do_beside_those_that_are_suppressed(
+    full: duckdb.DuckDBPyConnection, match_all: bool
+) -> None:
+    words, suppresses = ("coffee", "bus", "school"), ("tea", "dog")
+    asked = Question(words=words, suppresses=suppresses, models=("tiny-1m",), match_all=match_all, limit=500)
+    result = search(full, asked)
+    expected = {}
+    for neuron in neurons_of(0):
+
+        def strength(word: str, side: str, neuron: Neuron = neuron) -> float | None:
+            tokens = {n for n, text in enumerate(TEXTS[0]) if text.strip().casefold() == word}
+            hit = best_hit(neuron, tokens, (side,))
+            return None if hit is None else hit.strength
+
+        promoted = [strength(word, "promoted") for word in words]
+        suppressed = [strength(word, "suppressed") for word in suppresses]
+        enough = all if match_all else any
+        if enough(one is not None for one in promoted) and None not in suppressed:
+            expected[address(neuron)] = sum(one for one in [*promoted, *suppressed] if one is not None)
+    found = dict(zip(result.neurons["address"], result.neurons["z_sum"], strict=True))
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert expected or match_all
+
+
+def test_a_token_spelled_in_two_ways_is_asked_for_once(full: duckdb.DuckDBPyConnection) -> None:
+    """White space as it is, and marked as in tables; the title marks it once."""
+    once, twice = (
+        search(full, Question(words=words, exact=True, match_all=True, limit=500))
+        for words in ((" coffee",), (" coffee", "·coffee"))
+    )
+    assert once.neurons.equals(twice.neurons)
+    assert once.n_found == twice.n_found == once.neurons.height > 0
+    assert search(full, Question(words=("·coffee",), exact=True)).title.endswith("promote ·coffee")
+
+
+def test_a_piece_that_a_word_has_twice_counts_once(full: duckdb.DuckDBPyConnection) -> None:
+    models = ("tiny-1m", "tiny-2m")
+    once, twice = (search(full, Question(words=(word,), models=models, limit=500)) for word in ("sun", "sunun"))
+    assert twice.notes == ("'sunun' is no token: split into ·s un un, which must all be listed",)
+    assert once.neurons.equals(twice.neurons)
+    assert once.n_found
+
+
 def test_depth_is_a_range_of_layers_in_each_model(full: duckdb.DuckDBPyConnection) -> None:
     found = search(full, Question(words=("school",), depth=(0.5, 1.0), limit=500)).neurons
     everything = search(full, Question(words=("school",), limit=500)).neurons

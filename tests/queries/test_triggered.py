@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,34 @@ def test_what_was_not_counted_is_said(full: duckdb.DuckDBPyConnection, empty: du
         errors.PhraseTooLong, match=r"is 4 tokens .* n-grams of at most 3 were counted; ask for a shorter"
     ):
         triggered(full, Question(words=(), triggered_by=("the dog cat tea",), models=("tiny-1m",)))
+
+
+def test_a_token_copied_from_a_table_is_the_token(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tables mark white space; asked for in both ways, or twice, it is one trigger."""
+    word = text_of(connection, 3)
+    assert visible(word) != word
+
+    def found(*words: str) -> list[dict[str, Any]]:
+        asked = Question(words=(), triggered_by=words, models=("planted",), exact=True, match_all=True, limit=99)
+        return triggered(connection, asked).neurons.to_dicts()
+
+    plain = found(word)
+    assert plain
+    assert found(visible(word)) == found(word, visible(word)) == found(word, word) == plain
+
+
+def test_every_trigger_is_needed_where_every_word_is(connection: duckdb.DuckDBPyConnection) -> None:
+    one, other = (set(expected("planted", (token,))) for token in (3, 11))
+    assert one & other < one | other
+    sizes = set()
+    for token in range(3, 20):
+        plain = Question(words=(text_of(connection, token),), models=("planted",), exact=True, limit=99)
+        listing = set(search(connection, plain).neurons["address"])
+        triggers = (text_of(connection, 3), text_of(connection, 11))
+        any_of, all_of = (
+            set(search(connection, replace(plain, triggered_by=triggers, match_all=match_all)).neurons["address"])
+            for match_all in (False, True)
+        )
+        assert (any_of, all_of) == (listing & (one | other), listing & one & other)
+        sizes.add((len(any_of), len(all_of)))
+    assert any(n_any > n_all for n_any, n_all in sizes)
