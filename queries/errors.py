@@ -340,9 +340,14 @@ class OverLimit(NeurothekError):
 
 
 class QueryFailed(NeurothekError):
-    """DuckDB's own complaint, as one sentence."""
+    """DuckDB's own complaint, as one sentence.
+
+    Attributes:
+        problem: the complaint alone.
+    """
 
     def __init__(self, problem: str) -> None:
+        self.problem = problem
         super().__init__(f"the query failed: {problem}; mend it and ask again (`neurothek schema NAME` lists columns)")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 
 from catalog.interrupts import time_limit
-from queries.errors import BadPredicate, ConditionTooSlow
+from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed
 from queries.predicates import insert_predicate
 from queries.repeats import repeated, with_parts
 from queries.sandbox import translated
@@ -59,4 +59,6 @@ def filtered_records(
     except duckdb.Error as error:
         if where is None:
             raise
-        raise BadPredicate(where, f"cannot be evaluated ({translated(connection, error)})") from error
+        complaint = translated(connection, error)
+        said = complaint.problem if isinstance(complaint, QueryFailed) else complaint
+        raise BadPredicate(where, f"cannot be evaluated ({said})") from error
