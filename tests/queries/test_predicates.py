@@ -24,6 +24,7 @@ GOOD = (
     "FREQUENCY > .5",
     "coalesce(frequency, 0)::varchar like '0.1%' and nullif(layer, 2) is not null",
     "address || model || 'x' <> lower(address)",
+    "model = any(['tiny-1m', 'tiny-2m']) and ' school' in top_tokens",
 )
 GREEDY = {
     "len(repeat(address, 100000000)) > 1": "repeat",
