@@ -5,6 +5,7 @@ Two parsers read the text: sqlglot names what is refused and why, and DuckDB's o
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,6 +28,9 @@ from queries.errors import (
 
 MOST_CHARACTERS = 50_000
 """A longer text is refused unread: parsing it would take longer than most answers."""
+
+LAMBDA = "lambda"
+"""What stands for them among the functions that a condition calls."""
 
 TABLE_FUNCTIONS = frozenset(
     {
@@ -224,8 +228,8 @@ def _duckdb_mentions(query: str) -> _Mentions:
     return mentions
 
 
-def called_functions(condition: str) -> set[str]:
-    """Names of the functions that a condition calls, operators left out; "several lambdas" where there are.
+def called_functions(condition: str) -> Counter[str]:
+    """How often a condition calls each function, operators left out; its lambdas are called LAMBDA.
 
     Raises:
         QueryFailed: DuckDB cannot read it.
@@ -238,13 +242,13 @@ def called_functions(condition: str) -> set[str]:
     if tree.get("error"):
         raise QueryFailed(_first_line(str(tree["error_message"])))
     nodes = list(_nodes(tree))
-    called = {
+    called = Counter(
         str(node.get("function_name", "")).casefold()
         for node in nodes
         if node.get("class") == "FUNCTION" and not node.get("is_operator")
-    }
-    n_lambdas = sum(node.get("class") == "LAMBDA" for node in nodes)
-    return called | ({"several lambdas"} if n_lambdas > 1 else set())
+    )
+    called[LAMBDA] = sum(node.get("class") == "LAMBDA" for node in nodes)
+    return called
 
 
 def _cte_names(node: dict[str, Any]) -> set[str]:

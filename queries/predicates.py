@@ -28,6 +28,14 @@ FUNCTIONS = frozenset(
 A condition is evaluated in this process, where nothing bounds the memory that one call takes.
 """
 
+MOST_CHARACTERS = 1_000
+"""Of a condition; it may have one lambda, as each makes values as many times longer as its text has room to name them.
+
+Both together keep what is computed for the rows of one step, of which there are 2,048, under a gigabyte.
+"""
+
+_ONLY_SQL = "which only `neurothek sql` may, within its limits"
+
 PLACE = "/* the condition of --where */ true"
 """Where a statement takes the condition."""
 
@@ -52,6 +60,10 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
     import sqlglot  # noqa: PLC0415  (see above)
     from sqlglot import exp  # noqa: PLC0415  (see above)
 
+    if len(predicate) > MOST_CHARACTERS:
+        raise BadPredicate(
+            f"{predicate[:40]} ...", f"has {len(predicate):,} characters, of which at most {MOST_CHARACTERS:,} are read"
+        )
     try:
         trees = [tree for tree in sqlglot.parse(predicate, read="duckdb") if tree is not None]
     except sqlglot.errors.SqlglotError as error:
@@ -60,6 +72,8 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
         raise BadPredicate(predicate, "is not one expression")
     if trees[0].find(exp.Query, exp.Command, exp.Placeholder, exp.Parameter):
         raise BadPredicate(predicate, "holds more than an expression")
+    if trees[0].find(exp.Comprehension):
+        raise BadPredicate(predicate, "holds a list comprehension, in whose place list_filter takes a lambda")
     _check_functions(predicate)
     known = {column.casefold() for column in columns}
     for column in trees[0].find_all(exp.Column):
@@ -69,11 +83,14 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
 
 def _check_functions(predicate: str) -> None:
     """Raise if the condition calls what may take any amount of memory."""
-    from queries.admission import called_functions  # noqa: PLC0415  (it imports sqlglot)
+    from queries.admission import LAMBDA, called_functions  # noqa: PLC0415  (it imports sqlglot)
 
     try:
-        others = sorted(called_functions(predicate) - FUNCTIONS)
+        called = called_functions(predicate)
     except QueryFailed as error:
         raise BadPredicate(predicate, "cannot be read") from error
+    if called.pop(LAMBDA) > 1:
+        raise BadPredicate(predicate, f"has several lambdas, {_ONLY_SQL}")
+    others = sorted(called.keys() - FUNCTIONS)
     if others:
-        raise BadPredicate(predicate, f"calls {', '.join(others)}, which only `neurothek sql` may, within its limits")
+        raise BadPredicate(predicate, f"calls {', '.join(others)}, {_ONLY_SQL}")
