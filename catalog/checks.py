@@ -7,11 +7,11 @@ from pathlib import Path
 
 import duckdb
 
-from catalog import visible
 from catalog.kept import stale
 from catalog.kept_maps import is_kept, kept_maps, missing_maps
 from catalog.progress import Progress, Silent
 from catalog.tables import BY_NAME, FACTS, JOB_TABLES, RUNS, Table
+from catalog.visible import readable
 from catalog.warehouse import Warehouse, first_row
 
 _LAWS = Path(__file__).parent / "laws"
@@ -99,7 +99,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | No
         row = first_row(connection, f"select count(*), min(place) from ({each.query})")
     except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
         # A table or column is gone, or what is kept of a view is no longer SQL.
-        return Finding(each.name, each.law, 1, visible.readable(str(error).split("\n", 1)[0]))
+        return Finding(each.name, each.law, 1, readable(str(error).split("\n", 1)[0]))
     assert row is not None
     n_rows, example = row
     return Finding(each.name, each.law, int(n_rows), str(example)) if n_rows else None
@@ -153,7 +153,7 @@ def _kept_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
         kept = list(stale(connection))
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         law = "There is a list of the views whose rows are kept."
-        yield Check("kept views", law, f"select {_quoted(visible.readable(str(error)))} as place")
+        yield Check("kept views", law, f"select {_quoted(readable(str(error)))} as place")
         return
     for name, query in kept:
         yield Check(f"kept {name}", f"The kept rows of the view {name} are those that it computes.", query)

@@ -85,19 +85,19 @@ class UnknownRelation(NeurothekError):
 class UnknownColumn(NeurothekError):
     """No column has the name."""
 
-    def __init__(self, name: str, known: Sequence[str], *, relation: str | None = None) -> None:
+    def __init__(
+        self, name: str, known: Sequence[str], *, relation: str | None = None, instead: str | None = None
+    ) -> None:
         where = f" in {relation}" if relation else ""
-        super().__init__(f"there is no column {name}{where}; {hint(name.rpartition('.')[2], known)}")
+        super().__init__(f"there is no column {name}{where}; {instead or hint(name.rpartition('.')[2], known)}")
 
     @classmethod
-    def among(cls, name: str, candidates: Sequence[str], everywhere: Sequence[str]) -> "UnknownColumn":
-        """The error where not all columns are known, but the likeliest, or those of all relations."""
+    def among(cls, name: str, likeliest: Sequence[str], everywhere: Sequence[str]) -> "UnknownColumn":
+        """The error where only the likeliest columns are known, if any, and the names of those of all relations."""
         others = [one for one in everywhere if one.casefold() != name.casefold()]
-        near = nearest(name, candidates) or list(candidates) or nearest(name, others)
+        near = nearest(name, likeliest) or list(likeliest) or nearest(name, others)
         instead = f"nearest: {listed(near)}" if near else "`neurothek schema VIEW` lists those of a view"
-        error = cls(name, near)
-        error.args = (f"there is no column {name}; {instead}",)
-        return error
+        return cls(name, near, instead=instead)
 
 
 class BadAddress(NeurothekError):
@@ -260,7 +260,7 @@ class NoSuchLayer(NeurothekError):
 
 
 class BadPredicate(NeurothekError):
-    """A condition on neurons that is not one expression."""
+    """A condition on neurons that is not one expression, or may take any amount of memory."""
 
     def __init__(self, text: str, problem: str) -> None:
         super().__init__(

@@ -44,7 +44,7 @@ def insert_predicate(text: str, predicate: str | None, columns: Sequence[str]) -
     """The statement with the condition in its place; without one it keeps every neuron.
 
     Raises:
-        BadPredicate: it is not one expression.
+        BadPredicate: it is not one expression, or calls what may take any amount of memory.
         UnknownColumn: it names a column that `neurons` does not have.
     """
     if predicate is None:
@@ -55,7 +55,11 @@ def insert_predicate(text: str, predicate: str | None, columns: Sequence[str]) -
 
 
 def check_predicate(predicate: str, columns: Sequence[str]) -> None:
-    """Raise unless `predicate` is one expression without a query inside, over `columns`."""
+    """Raise unless `predicate` is one expression over `columns`, without a query inside, that calls `FUNCTIONS` alone.
+
+    Raises:
+        BadPredicate, UnknownColumn: it is not.
+    """
     # sqlglot takes a tenth of a second to import, and most searches have no condition.
     import sqlglot  # noqa: PLC0415  (see above)
     from sqlglot import exp  # noqa: PLC0415  (see above)

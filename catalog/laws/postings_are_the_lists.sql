@@ -1,5 +1,5 @@
--- Every posting stands in the list of its neuron at its rank, with its score and its standard score, and every list
--- entry has its posting. Scores are kept to 24 bits, which a mean far from 0 makes felt.
+-- Every posting is an entry of its neuron's list, with its rank, score and z-score, and every entry has its posting.
+-- Scores are kept to 24 bits, which a mean far from 0 makes felt.
 with listed as (
     select
         model_id, layer, neuron, 'promoted' as side,

@@ -1,4 +1,4 @@
--- The word of a token is its text without white space around it, without the mark of a word's later parts, and in lower case.
+-- The word of a token is its text in lower case, without white space around it and the mark of a word's later parts.
 with folded as (
     select tokenizer_id, token_id, word, lower(regexp_replace(text, '^\s+|\s+$', '', 'g')) as whole
     from store.tokens

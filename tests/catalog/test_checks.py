@@ -177,6 +177,10 @@ def test_an_empty_warehouse_is_sound(tmp_path: Path) -> None:
     assert check(empty) == []
 
 
+def test_every_law_is_a_sentence() -> None:
+    assert [each.law for each in checks() if not re.fullmatch(r"[A-Z][^\n]*\.", each.law)] == []
+
+
 def test_there_is_damage_for_every_law() -> None:
     generic = ("key of ", "runs of ", "rows of ")
     assert {each.name for each in checks() if not each.name.startswith(generic)} == set(DAMAGE)
