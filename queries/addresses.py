@@ -13,22 +13,55 @@ _ADDRESS = re.compile(r"(?P<model>[A-Za-z0-9._@+-]+)/[Ll](?P<layer>\d{1,5})[Nn](
 
 
 @dataclass(frozen=True)
+class NamedModel:
+    """The model of an address.
+
+    Attributes:
+        model_id: its number in the file.
+        name: its name.
+        family: models of one family differ in size or variant only.
+        variant: None for a plain size; else what sets the model apart.
+        size: parameters without embeddings.
+        n_layers: number of blocks.
+        d_ffn: feed-forward neurons per layer.
+        tokenizer_id: its tokenizer.
+        has_exact_zeros: whether its non-linearity gives exact zeros, so that a neuron can be dead.
+    """
+
+    model_id: int
+    name: str
+    family: str
+    variant: str | None
+    size: int
+    n_layers: int
+    d_ffn: int
+    tokenizer_id: int
+    has_exact_zeros: bool
+
+
+@dataclass(frozen=True)
 class NeuronAddress:
     """A neuron that exists in the warehouse.
 
     Attributes:
-        model_id: number of its model in the file.
-        model: name of its model.
+        of: its model.
         layer: its layer.
         neuron: its place in the layer.
-        tokenizer_id: the model's tokenizer.
     """
 
-    model_id: int
-    model: str
+    of: NamedModel
     layer: int
     neuron: int
-    tokenizer_id: int
+
+    @property
+    def model_id(self) -> int:
+        """Number of its model in the file."""
+        return self.of.model_id
+
+    @property
+    def model(self) -> str:
+        """Name of its model."""
+        return self.of.name
 
     def __str__(self) -> str:
         """The address as people write it."""
@@ -49,8 +82,8 @@ def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAd
     named = ask_records(connection, "model_named", {"model": found["model"]})
     if not named:
         choose_models(connection, [found["model"]])
-    (model,) = named
+    (model,) = (NamedModel(**row) for row in named)
     layer, neuron = int(found["layer"]), int(found["neuron"])
-    if layer >= model["n_layers"] or neuron >= model["d_ffn"]:
-        raise UnknownNeuron(address, model["n_layers"], model["d_ffn"])
-    return NeuronAddress(model["model_id"], model["name"], layer, neuron, model["tokenizer_id"])
+    if layer >= model.n_layers or neuron >= model.d_ffn:
+        raise UnknownNeuron(address, model.n_layers, model.d_ffn)
+    return NeuronAddress(model, layer, neuron)

@@ -63,7 +63,7 @@ def _started() -> Process:
         [sys.executable, "-P", "-m", "queries.sandbox_child"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         bufsize=0,
         env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1", "MALLOC_ARENA_MAX": "2"},
     )

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
@@ -24,7 +25,7 @@ _GRACE_SECONDS = 1.0
 
 _STEP_SECONDS = 0.05
 
-_NO_MEMORY = re.compile(r"out of memory|(could not|failed to) allocate", re.IGNORECASE)
+_NO_MEMORY = re.compile(r"out of memory|(could not|cannot|failed to) allocate|MemoryError|bad_alloc", re.IGNORECASE)
 
 
 def ask_people(
@@ -59,7 +60,10 @@ def ask_people(
         except TypeError as error:
             raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
         _send(process, text.encode())
-        return _read(_hear(process, limits), process.returncode, limits)
+        answer, complaint = _hear(process, limits)
+        if process.returncode or not answer:
+            raise _why_none(process.returncode, complaint, limits)
+        return _read(answer, limits)
 
 
 def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
@@ -80,18 +84,20 @@ def _send(process: subprocess.Popen[bytes], request: bytes) -> None:
     """Hand the request over and wait for the byte that says that the query begins: starting up is not its time."""
     assert process.stdin is not None
     assert process.stdout is not None
-    with process.stdin as pipe:
+    # One that has ended already says why on its stderr.
+    with suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(request)
     process.stdin = None
     process.stdout.read(1)
 
 
-def _hear(process: subprocess.Popen[bytes], limits: Limits) -> bytes:
+def _hear(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, bytes]:
+    """All that it writes on its stdout and its stderr."""
     deadline = time.monotonic() + limits.seconds + _GRACE_SECONDS
     while True:
         left = max(0.0, deadline - time.monotonic())
         try:
-            return process.communicate(timeout=min(left, _STEP_SECONDS) if limits.is_watched else left)[0]
+            return process.communicate(timeout=min(left, _STEP_SECONDS) if limits.is_watched else left)
         except subprocess.TimeoutExpired:
             if time.monotonic() >= deadline:
                 raise _too_long(limits) from None
@@ -99,13 +105,18 @@ def _hear(process: subprocess.Popen[bytes], limits: Limits) -> bytes:
             raise _too_much(limits)
 
 
-def _read(answer: bytes, exit_code: int, limits: Limits) -> Answer:
+def _why_none(exit_code: int, complaint: bytes, limits: Limits) -> NeurothekError:
+    """What a process died of that ended without a whole answer."""
+    text = complaint.decode(errors="replace").strip()
+    # A library that gets no memory ends its process by a signal, and so does the operating system.
+    if exit_code < 0 or _NO_MEMORY.search(text):
+        return _too_much(limits)
+    last = text.rpartition("\n")[2].strip()
+    return QueryFailed(f"the process that answers ended without an answer{last and f': {last}'}")
+
+
+def _read(answer: bytes, limits: Limits) -> Answer:
     header_line, _, rows = answer.partition(b"\n")
-    if not header_line:
-        if exit_code == 0:
-            raise QueryFailed("the process that answers ended without an answer")
-        # A library that gets no memory ends its process.
-        raise _too_much(limits)
     header = json.loads(header_line)
     if "error" in header:
         raise _error(header, limits)

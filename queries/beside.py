@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from queries.labels import activity
 from queries.models import KnownModel
 from queries.neuron_tokens import texts_of
 from queries.rows import FirstRows, Neuron, at_rows, first_rows
@@ -40,15 +41,12 @@ def told(
 
 
 def _facts(row: Mapping[str, Any], model: KnownModel) -> dict[str, Any]:
-    n_active, n_seen = row["n_active"], row["n_positions"]
     return {
         "address": f"{model.name}/L{row['layer']}N{row['neuron']}",
         "depth": (row["layer"] + 0.5) / model.n_layers,
         "corpus_id": row["corpus_id"],
         "corpus": row["corpus"],
-        "frequency": n_active / n_seen if n_seen and n_active is not None else None,
-        "never_active": None if n_active is None else n_active == 0,
-        "n_tokens_seen": n_seen,
+        **activity(row),
     }
 
 

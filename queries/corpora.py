@@ -11,33 +11,48 @@ from queries.statement import ask_records
 
 @dataclass(frozen=True)
 class MeasuredCorpus:
-    """A corpus that a model was measured on."""
+    """A corpus that a model was measured on: its row of the view `measured_corpora`."""
 
     model: str
     corpus: str
     corpus_id: int
+    is_shown: bool
     n_tokens: int
+    sequence_length: int
     activation_rule: str | None
 
 
 def measured_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[MeasuredCorpus]:
-    """All corpora that the models were measured on, each model's shown one first."""
-    return [MeasuredCorpus(**row) for row in ask_records(connection, "measured_corpora", {"models": list(models)})]
+    """All corpora that the models were measured on, each model's shown one first, then those that would be shown."""
+    rows = [MeasuredCorpus(**row) for row in ask_records(connection, "measured_corpora", {"models": list(models)})]
+    return sorted(rows, key=lambda one: (one.model, not one.is_shown, -one.n_tokens, -one.corpus_id))
 
 
 def choose_corpora(
     connection: duckdb.DuckDBPyConnection, models: Sequence[str], name: str | None = None
 ) -> dict[str, MeasuredCorpus]:
-    """For each model its shown corpus, or of those called `name` the one that would be shown.
+    """For each model its shown corpus, or of those called `name` the one that would be shown: see `chosen_corpora`.
+
+    Raises:
+        UnknownCorpus: none of the models was measured on a corpus called `name`.
+    """
+    return chosen_corpora(measured_corpora(connection, models), name)
+
+
+def chosen_corpora(rows: Sequence[MeasuredCorpus], name: str | None = None) -> dict[str, MeasuredCorpus]:
+    """For each model the first of its corpora, or of those called `name`.
 
     Where several have one name, `NAME@TOKENS` is the one with so many tokens.
 
     Models that were not measured on text, or not on that corpus, are left out.
 
+    Args:
+        rows: as `measured_corpora` says.
+        name: None for the shown ones.
+
     Raises:
         UnknownCorpus: none of the models was measured on a corpus called `name`.
     """
-    rows = measured_corpora(connection, models)
     chosen: dict[str, MeasuredCorpus] = {}
     for row in rows:
         if name is None or name in (row.corpus, f"{row.corpus}@{row.n_tokens}"):

@@ -9,7 +9,7 @@ import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.addresses import find_neuron
-from queries.neuron_rows import neuron_rows
+from queries.neuron_rows import NeuronRows, neuron_rows
 from queries.neuron_tokens import Row, spelled, with_texts
 from queries.notebook import html_page, text_page
 from queries.profiles import LEVELS, frequencies, sparkline
@@ -17,7 +17,6 @@ from queries.relatives import Relatives, neuron_relatives
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.triggers import Triggers, neuron_triggers
-from queries.views import view
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
@@ -249,18 +248,17 @@ def neuron_page(
     rows = neuron_rows(connection, neuron, corpus)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     has = {row["name"] for row in rows.of["has"]}
-    ngrams = _in_order(rows.of["triggers"], "n", "rank")
     return NeuronPage(
         address=str(neuron),
-        facts={name: rows.facts[name] for name in view("neurons").columns},
+        facts=rows.facts,
         tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
         corpus=None if rows.measured is None else rows.measured.corpus,
         is_shown=rows.is_shown,
         activation_rule=None if rows.measured is None else rows.measured.activation_rule,
         domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
         contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
-        positions=_positions(rows.of["positions"]),
-        triggers=neuron_triggers(connection, named, rows.of["detection"], ngrams, rows.texts),
+        positions=framed(_positions(rows), POSITION_COLUMNS),
+        triggers=neuron_triggers(connection, neuron, rows, has),
         pushed=_pushed(connection, named, rows.facts),
         relatives=neuron_relatives(connection, named, rows.facts, has),
         annotations=_annotations(connection, named, has),
@@ -283,13 +281,16 @@ def _pushed(
     return framed(rows, PUSHED_COLUMNS)
 
 
-def _positions(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    shown = sorted(map(dict, rows), key=lambda row: (row["domain"] != "all", row["domain"]))
-    for row in shown:
-        n_positions = row["last_position"] - row["first_position"] + 1
-        row["frequencies"] = frequencies(row["counts_64"], row["n_sequences"], n_positions)
-        row["profile"] = sparkline(row["frequencies"])
-    return framed(shown, POSITION_COLUMNS)
+def _positions(rows: NeuronRows) -> list[Row]:
+    """Of each domain, all of the corpus first."""
+    if rows.measured is None:
+        return []
+    last = rows.measured.sequence_length - 1
+    found = []
+    for row in sorted(rows.of["positions"], key=lambda row: (row["domain"] != "all", row["domain"])):
+        shown = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
+        found.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
+    return found
 
 
 def _in_order(rows: Sequence[Row], *columns: str) -> list[Row]:

@@ -10,13 +10,13 @@ import duckdb
 
 from queries.addresses import NeuronAddress
 from queries.aside import Aside
-from queries.corpora import MeasuredCorpus, choose_corpora
+from queries.corpora import MeasuredCorpus, chosen_corpora, measured_corpora
+from queries.labels import labelled
 from queries.neuron_tokens import Row, context_ids, counts_of, first_texts, listed, texts_of
-from queries.rows import facts_of
 from queries.statement import ask_records
 
-_OF_TEXT = ("contexts", "triggers", "positions", "detection", "domains")
-"""What a page asks of a corpus: first what holds tokens, whose texts are asked for next."""
+_OF_TEXT = ("contexts", "triggers", "positions", "ngrams", "lengths", "domains")
+"""What a page tells of a corpus."""
 
 _Asked = Future[list[Row]]
 
@@ -30,7 +30,8 @@ class NeuronRows:
         is_shown: whether that is the shown one of its model.
         facts: the neuron's row of the view `neurons`, which is about the model's shown corpus.
         tokens: a row for each token that it lists; see `listed`.
-        of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus.
+        of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
+            contexts hold the ids around the places.
         texts: texts of the tokens in all these rows.
         counts: how often the listed tokens occur in the shown corpus; None without one.
     """
@@ -52,26 +53,50 @@ def neuron_rows(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress, co
     """
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:
-        # What takes longest comes first.
-        facts = aside.ask(partial(facts_of, neuron=(neuron.model_id, neuron.layer, neuron.neuron)))
-        asked = {"lists": _ask(aside, "lists", place)}
-        shown = choose_corpora(connection, [neuron.model]).get(neuron.model)
-        measured = shown if corpus is None else choose_corpora(connection, [neuron.model], corpus).get(neuron.model)
+        asked = {name: _ask(aside, name, place) for name in ("lists", "facts")}
+        corpora = measured_corpora(connection, [neuron.model])
+        shown = chosen_corpora(corpora).get(neuron.model)
+        measured = shown if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
         if measured is not None:
-            asked |= {name: _ask(aside, name, {**place, "corpus_id": measured.corpus_id}) for name in _OF_TEXT}
+            asked |= _ask_of_text(aside, place, measured.corpus_id)
         asked["has"] = _ask(aside, "has", place)
         lists = asked["lists"].result()
         tokens = listed(lists)
         counts = counts_of(connection, None if shown is None else shown.corpus_id, (row["token_id"] for row in tokens))
-        texts = texts_of(connection, neuron.tokenizer_id, _token_ids(tokens, asked))
-        of: dict[str, list[Row]] = {name: [] for name in _OF_TEXT}
-        of |= {name: one.result() for name, one in asked.items()}
-        flat = facts.result() | first_texts(lists, texts)
-        return NeuronRows(measured, measured == shown, flat, tokens, of, texts, counts)
+        texts = texts_of(connection, neuron.of.tokenizer_id, _token_ids(tokens, asked))
+        of = {name: asked[name].result() if name in asked else [] for name in (*asked, *_OF_TEXT)}
+    (flat,) = of["facts"]
+    names = {one.corpus_id: one.corpus for one in corpora}
+    facts = labelled(flat | first_texts(lists, texts), neuron.of, names.get(flat["corpus_id"]))
+    return NeuronRows(measured, measured == shown, facts, tokens, of, texts, counts)
+
+
+def _ask_of_text(aside: Aside, place: Mapping[str, Any], corpus_id: int) -> dict[str, _Asked]:
+    """First what takes longest: it holds tokens, whose texts are asked for next."""
+    own = {**place, "corpus_id": corpus_id}
+    lengths = {"model_id": place["model_id"], "corpus_id": corpus_id}
+    return {
+        "contexts": aside.ask(partial(_contexts, parameters=own)),
+        **{name: _ask(aside, name, own) for name in ("triggers", "positions", "ngrams", "domains")},
+        "lengths": aside.ask(partial(ask_records, name="corpus_lengths", parameters=lengths)),
+    }
 
 
 def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Asked:
     return aside.ask(partial(ask_records, name=f"neuron_{name}", parameters=parameters))
+
+
+def _contexts(connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any]) -> list[Row]:
+    """The strongest places with what is around them, in two questions: DuckDB plans one of both for longer."""
+    rows = ask_records(connection, "neuron_contexts", parameters)
+    places = {
+        "corpus_id": parameters["corpus_id"],
+        "sequence_ids": [row["sequence_id"] for row in rows],
+        "positions": [row["position"] for row in rows],
+    }
+    windows = {(row["sequence_id"], row["position"]): row for row in ask_records(connection, "text_windows", places)}
+    found = ((row, windows.get((row["sequence_id"], row["position"]))) for row in rows)
+    return [row | window for row, window in found if window is not None]
 
 
 def _token_ids(tokens: Sequence[Row], asked: Mapping[str, _Asked]) -> list[int]:

@@ -20,7 +20,6 @@ FirstRows = Mapping[tuple[str, int], tuple[int, int]]
 
 _ALL = "from store.neuron_facts as facts"
 _SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
-_ONE = "from (from store.neuron_facts where model_id = $model_id and layer = $layer and neuron = $neuron) as facts"
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
@@ -59,13 +58,6 @@ def at_rows(
     if found.keys() == set(neurons):
         return found
     return _by_neuron(ask_records(connection, name, {"rows": _looked_for(connection, neurons)[table]}))
-
-
-def facts_of(connection: duckdb.DuckDBPyConnection, neuron: Neuron) -> dict[str, Any]:
-    """The row of the view `neurons` of one neuron, but its lists, which texts of its ids stand for elsewhere."""
-    parameters = dict(zip(("model_id", "layer", "neuron"), neuron, strict=True))
-    (facts,) = records(connection, _view_of(_ONE, "* exclude (top_tokens, bottom_tokens)"), parameters)
-    return facts
 
 
 def with_facts(

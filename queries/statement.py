@@ -59,7 +59,7 @@ def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement
 
 def framed(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Rows as a frame with exactly the columns and types of `schema`; other entries of the rows are left out."""
-    return pl.DataFrame({name: [row[name] for row in rows] for name in schema}, schema=dict(schema))
+    return pl.DataFrame([pl.Series(name, [row[name] for row in rows], dtype=schema[name]) for name in schema])
 
 
 def conform(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

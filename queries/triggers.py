@@ -1,6 +1,6 @@
 """What one neuron answers: the n-grams that trigger it, whether it detects them, whether it suppresses them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,6 +8,9 @@ import duckdb
 import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from queries.addresses import NeuronAddress
+from queries.neuron_rows import NeuronRows
+from queries.neuron_tokens import Row
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.thresholds import thresholds
@@ -103,40 +106,49 @@ def rule() -> str:
 
 
 def neuron_triggers(
-    connection: duckdb.DuckDBPyConnection,
-    named: Mapping[str, Any],
-    detection: Sequence[Mapping[str, Any]],
-    ngrams: Sequence[Mapping[str, Any]],
-    texts: Mapping[int, str],
+    connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress, rows: NeuronRows, has: Collection[str]
 ) -> Triggers:
-    """What a neuron answers on a corpus.
+    """What a neuron answers on the corpus of its page.
 
     Labels are those of the views, which are about the model's shown corpus: on another the status is 'not judged'.
 
     Args:
         connection: a reader.
-        named: model, layer and neuron.
-        detection: its rows of the statement `neuron_detection` on that corpus; none before any text was measured.
-        ngrams: its rows of the table triggers on that corpus.
-        texts: texts of their tokens.
+        neuron: which one.
+        rows: its rows on that corpus.
+        has: tables that hold any of the neuron, as the statement `neuron_has` says.
     """
-    lengths = sorted(map(dict, detection), key=lambda row: int(row["n"]))
+    place = {"layer": neuron.layer, "neuron": neuron.neuron}
+    asked = {**place, "model_id": neuron.model_id}
+    detected = ask_records(connection, "neuron_detected", asked) if "detected_ngrams" in has else []
+    lengths = _lengths(rows, {row["n"]: row for row in detected})
     n_active = {row["n"]: row["n_active"] for row in lengths}
     spelled = [
         {
             **row,
-            "text": "".join(texts.get(token_id, "") for token_id in row["token_ids"]),
+            "text": "".join(rows.texts.get(token_id, "") for token_id in row["token_ids"]),
             "recall": _share(row["n_active"], row["n_occurrences"]),
             "share": _share(row["n_active"], n_active[row["n"]]),
         }
-        for row in ngrams
-        if row["n"] in n_active and row["token_ids"][0] in texts
+        for row in sorted(rows.of["triggers"], key=lambda row: (row["n"], row["rank"]))
+        if row["n"] in n_active and row["token_ids"][0] in rows.texts
     ]
     for row in lengths:
         row["status"], row["why"] = _status(row, [one for one in spelled if one["n"] == row["n"]])
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
-    found = ask_records(connection, "neuron_suppression", named) if is_detector else []
+    found = ask_records(connection, "neuron_suppression", {**place, "model": neuron.model}) if is_detector else []
     return Triggers(framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+
+
+def _lengths(rows: NeuronRows, detected: Mapping[int, Row]) -> list[Row]:
+    """A row for each length of n-grams; what the corpus allows is None unless it is the model's shown one."""
+    allowed = {row["n"]: row for row in rows.of["lengths"]}
+    unknown = dict.fromkeys(("corpus_coverage", "can_be_labelled", "frequent_share", "min_occurrences"))
+    none = {"n_detected": 0, "is_strict": None}
+    return [
+        {**row, **allowed.get(row["n"], unknown), **(detected.get(row["n"], none) if row["n"] in allowed else none)}
+        for row in sorted(rows.of["ngrams"], key=lambda row: int(row["n"]))
+    ]
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -10,3 +10,7 @@ union
 select 'annotations' as name
 from store.annotations
 where model_id = $model_id and layer = $layer and neuron = $neuron
+union
+select 'detected_ngrams' as name
+from detected_ngrams
+where model_id = $model_id and layer = $layer and neuron = $neuron

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from catalog.warehouse import Warehouse
-from queries import errors
+from queries import answering, errors
 from queries.asking import ask_people
 from queries.limits import Limits
 from tests.support import hostile
@@ -126,6 +126,28 @@ def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits
         errors.OverLimit, match=f"the query {found}.* and was stopped; narrow it, or allow more with --"
     ):
         ask_people(warehouse, query, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "sentence"),
+    [
+        ("import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
+        ("raise MemoryError", errors.OverLimit, "needed more than 0.3 GB"),
+        ("raise OSError('no\\nroom')", errors.QueryFailed, "ended without an answer: room"),
+        ("import sys; sys.stdin.read()", errors.QueryFailed, "ended without an answer; "),
+        ("print('\\n{}', flush=True); import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
+    ],
+)
+def test_a_process_that_dies_is_told_of(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, code: str, error: type[Exception], sentence: str
+) -> None:
+    def started() -> answering.Process:
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
+
+    monkeypatch.setattr(answering, "_started", started)
+    with pytest.raises(error, match=sentence):
+        ask_people(warehouse, "select 1", limits=TIGHT)
 
 
 @pytest.mark.usefixtures("at_a_terminal")

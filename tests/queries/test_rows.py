@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries.rows import TABLES, at_rows, facts_of, first_rows, rows_of
+from queries.rows import TABLES, at_rows, first_rows, rows_of
 from tests.support import warehouse as made
 
 EVERY = [neuron for model_id in range(len(made.MODELS)) for neuron in made.neurons_of(model_id)]
@@ -44,9 +44,6 @@ def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[
         neuron = (row["model_id"], row["layer"], row["neuron"])
         if neuron in asked:
             assert lists[neuron]["token_ids"] == row["bottom_token_ids"][:10]
-    for neuron in asked:
-        facts = facts_of(connection, neuron)
-        assert (facts["address"], facts["layer"], facts["neuron"]) == (made.address(neuron), *neuron[1:])
 
 
 def test_a_table_without_the_model_has_no_rows_of_it(tmp_path: Path) -> None:
