@@ -10,6 +10,15 @@ from threading import Lock
 
 Process = subprocess.Popen[bytes]
 
+_FRUGAL = {
+    "POLARS_MAX_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+    # Arrow's own allocator reserves a gigabyte, or an eighth of one, which counts as taken.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""How libraries are told to reserve little: what they reserve is missing from the memory that a query may take."""
+
 _LOCK = Lock()
 _waiting: list[Process] = []
 """One process at most, which has imported what it needs and waits for its question."""
@@ -65,7 +74,7 @@ def _started() -> Process:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
-        env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1", "MALLOC_ARENA_MAX": "2"},
+        env={**os.environ, **_FRUGAL, "PYTHONPATH": path},
     )
 
 

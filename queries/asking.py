@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -24,6 +25,9 @@ _GRACE_SECONDS = 1.0
 """DuckDB ends a query at its time limit itself, except inside one long step; then the process is ended."""
 
 _STEP_SECONDS = 0.05
+
+_FOR_WANT_OF_MEMORY = {signal.SIGABRT, signal.SIGBUS, signal.SIGKILL, signal.SIGSEGV}
+"""Signals by which a library that gets no memory ends its process, or the operating system does."""
 
 _NO_MEMORY = re.compile(r"out of memory|(could not|cannot|failed to) allocate|MemoryError|bad_alloc", re.IGNORECASE)
 
@@ -94,6 +98,7 @@ def _send(process: subprocess.Popen[bytes], request: bytes) -> None:
 def _hear(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, bytes]:
     """All that it writes on its stdout and its stderr."""
     deadline = time.monotonic() + limits.seconds + _GRACE_SECONDS
+    most_bytes = limits.memory_bytes + _resident_bytes(process.pid) if limits.is_watched else 0
     while True:
         left = max(0.0, deadline - time.monotonic())
         try:
@@ -101,18 +106,20 @@ def _hear(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, byte
         except subprocess.TimeoutExpired:
             if time.monotonic() >= deadline:
                 raise _too_long(limits) from None
-        if limits.is_watched and _resident_bytes(process.pid) > limits.memory_bytes:
+        if limits.is_watched and _resident_bytes(process.pid) > most_bytes:
             raise _too_much(limits)
 
 
 def _why_none(exit_code: int, complaint: bytes, limits: Limits) -> NeurothekError:
     """What a process died of that ended without a whole answer."""
     text = complaint.decode(errors="replace").strip()
-    # A library that gets no memory ends its process by a signal, and so does the operating system.
-    if exit_code < 0 or _NO_MEMORY.search(text):
-        return _too_much(limits)
-    last = text.rpartition("\n")[2].strip()
-    return QueryFailed(f"the process that answers ended without an answer{last and f': {last}'}")
+    if -exit_code in _FOR_WANT_OF_MEMORY or _NO_MEMORY.search(text):
+        error: NeurothekError = _too_much(limits)
+    else:
+        last = f"by {signal.Signals(-exit_code).name}" if exit_code < 0 else text.rpartition("\n")[2].strip()
+        error = QueryFailed(f"the process that answers ended without an answer{last and f': {last}'}")
+    error.add_note(f"its exit code was {exit_code}; it complained of: {text[-2000:]}")
+    return error
 
 
 def _read(answer: bytes, limits: Limits) -> Answer:

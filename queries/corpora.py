@@ -25,7 +25,12 @@ class MeasuredCorpus:
 def measured_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[MeasuredCorpus]:
     """All corpora that the models were measured on, each model's shown one first, then those that would be shown."""
     rows = [MeasuredCorpus(**row) for row in ask_records(connection, "measured_corpora", {"models": list(models)})]
-    return sorted(rows, key=lambda one: (one.model, not one.is_shown, -one.n_tokens, -one.corpus_id))
+    return sorted(rows, key=_order)
+
+
+def _order(one: MeasuredCorpus) -> tuple[str, bool, bool, int, int]:
+    """As a model's shown corpus is chosen: those with activity first, which alone have a rule for it."""
+    return (one.model, not one.is_shown, one.activation_rule is None, -one.n_tokens, -one.corpus_id)
 
 
 def choose_corpora(

@@ -3,10 +3,13 @@
 import json
 import resource
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import duckdb
 import polars as pl
+import pyarrow  # noqa: F401  (DuckDB hands rows over by it: importing it within the bounds would be paid by the query)
 
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
@@ -23,23 +26,30 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
     if not text:
         return
     request = json.loads(text)
-    _bound(request)
-    # Its time begins.
-    answers.write(b"\n")
-    answers.flush()
-    try:
-        header, frame = _answer(request)
-    except NeurothekError as error:
-        header, frame = {"error": type(error).__name__, "text": str(error)}, None
-    except MemoryError:
-        header, frame = {"error": "memory"}, None
-    answers.write(json.dumps(header).encode() + b"\n")
-    if frame is not None:
-        frame.write_ipc_stream(answers)
-    answers.flush()
+    with ExitStack() as lease:
+        try:
+            connection = lease.enter_context(_warehouse(request).reader())
+        except NeurothekError as error:
+            answers.write(b"\n" + _header_of(error) + b"\n")
+            return
+        # What it took to start and to open is not the query's; now its time and its memory begin.
+        _bound(request)
+        answers.write(b"\n")
+        answers.flush()
+        frame = None
+        try:
+            header, frame = _answer(connection, request)
+        except NeurothekError as error:
+            header = _header_of(error)
+        except MemoryError:
+            header = b'{"error": "memory"}'
+        answers.write(header + b"\n")
+        if frame is not None:
+            frame.write_ipc_stream(answers)
+        answers.flush()
 
 
-def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], pl.DataFrame]:
+def _warehouse(request: dict[str, Any]) -> Warehouse:
     settings = (
         ("memory_limit", f"{int(request['memory_bytes'] * _DUCKDB_SHARE)}B"),
         ("threads", str(request["threads"])),
@@ -47,20 +57,26 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], pl.DataFrame]:
         ("max_temp_directory_size", f"{request['memory_bytes']}B"),
         ("max_execution_time", str(int(request["seconds"] * 1000))),
     )
-    warehouse = Warehouse(Path(request["path"]), reader_settings=settings)
-    with warehouse.reader() as connection:
-        rows = int(request["rows"])
-        frame = run_query(connection, request["query"], request["parameters"], most_rows=rows + 1)
+    return Warehouse(Path(request["path"]), reader_settings=settings)
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tuple[bytes, pl.DataFrame]:
+    rows = int(request["rows"])
+    frame = run_query(connection, request["query"], request["parameters"], most_rows=rows + 1)
     found = frame.estimated_size()
     if found > request["memory_bytes"] // 4:
         raise QueryFailed(f"its rows take {found / 1e6:,.0f} MB; ask for fewer columns or shorter texts")
-    return {"truncated": frame.height > rows}, frame.head(rows)
+    return json.dumps({"truncated": frame.height > rows}).encode(), frame.head(rows)
+
+
+def _header_of(error: NeurothekError) -> bytes:
+    return json.dumps({"error": type(error).__name__, "text": str(error)}).encode()
 
 
 def _bound(request: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not request["is_watched"]:
-        # Data, not addresses: what is only reserved costs nothing, and threads reserve much.
+        # Data, not addresses: of these, what may not be written yet costs nothing, and threads reserve much.
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
         most = pages * resource.getpagesize() + int(request["memory_bytes"])
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))

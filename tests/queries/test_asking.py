@@ -18,6 +18,7 @@ import polars as pl
 import psutil
 import pytest
 
+from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries import answering, errors
 from queries.asking import ask_people
@@ -63,6 +64,21 @@ def test_rows_come_with_their_types(warehouse: Warehouse) -> None:
     row = answer.frame.rows()[0]
     assert row[:8] == (1, 2.5, "x", [1, 2], {"k": 1}, "3 days", None, 7)
     assert answer.frame.schema["h"] == pl.Int64
+
+
+@pytest.mark.parametrize("is_watched", [False, True], ids=["limited", "watched"])
+@pytest.mark.parametrize("megabytes", [40, 80, 150, 340, 600, 1200])
+def test_memory_is_the_querys_alone(warehouse: Warehouse, megabytes: int, is_watched: bool) -> None:
+    """No limit is used up by what the process took to start, nor by what a library reserves where it finds room."""
+    limits = replace(TIGHT, seconds=5, memory_bytes=megabytes * 1_000_000, is_watched=is_watched)
+    answer = ask_people(warehouse, "select address, token_status from neurons order by address", limits=limits)
+    assert answer.frame.height > 0
+
+
+def test_a_file_that_is_no_warehouse_is_told(tmp_path: Path) -> None:
+    (tmp_path / "no.duckdb").write_bytes(b"no warehouse")
+    with pytest.raises(NeurothekError, match="is not a DuckDB file"):
+        ask_people(Warehouse(tmp_path / "no.duckdb"), "select 1")
 
 
 def test_rows_beyond_the_limit_are_said(warehouse: Warehouse) -> None:
@@ -134,6 +150,7 @@ def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits
         ("import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
         ("raise MemoryError", errors.OverLimit, "needed more than 0.3 GB"),
         ("raise OSError('no\\nroom')", errors.QueryFailed, "ended without an answer: room"),
+        ("import os; os.kill(os.getpid(), 15)", errors.QueryFailed, "ended without an answer: by SIGTERM"),
         ("import sys; sys.stdin.read()", errors.QueryFailed, "ended without an answer; "),
         ("print('\\n{}', flush=True); import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
     ],
