@@ -57,6 +57,7 @@ DAMAGE = {
     "shortcut readings are possible": "update store.shortcut_readings set second_probability = 2 where rowid = 0",
     "shortcuts join all states": "delete from store.shortcut_maps where rowid = 0",
     "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
+    "views are as installed": "drop view main.tokens",
     "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }
@@ -108,6 +109,11 @@ MORE_DAMAGE = {
         "update store.shortcut_predictions set precision_10_high = 1.1 where rowid = 0",
         "update store.shortcut_predictions set precision_5_low = precision_5 + 0.1 where rowid = 0",
         "update store.shortcut_predictions set precision_5_low = -0.1 where rowid = 0",
+    ),
+    "views are as installed": (
+        "create or replace view main.tokens as select * from store.tokens",
+        "comment on view main.tokens is null",
+        "comment on column main.tokens.token is null",
     ),
     "words are of their texts": (
         "update store.tokens set word = '' where token_id = 300",
