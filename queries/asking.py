@@ -29,7 +29,9 @@ _STEP_SECONDS = 0.05
 _FOR_WANT_OF_MEMORY = {signal.SIGABRT, signal.SIGBUS, signal.SIGKILL, signal.SIGSEGV}
 """Signals by which a library that gets no memory ends its process, or the operating system does."""
 
-_NO_MEMORY = re.compile(r"out of memory|(could not|cannot|failed to) allocate|MemoryError|bad_alloc", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"out of memory|allocation failure|(could not|cannot|failed to) allocate|MemoryError|bad_alloc", re.IGNORECASE
+)
 
 
 def ask_people(
