@@ -146,8 +146,8 @@ def test_the_limit_is_named(warehouse: Warehouse, query: str, found: str, limits
 
 @pytest.mark.parametrize("query", ["select len(lpad('x', 900000000, 'y'))", "select len(repeat('x', 900000000))"])
 def test_a_function_that_gets_no_memory_is_told_as_such(warehouse: Warehouse, query: str) -> None:
-    with pytest.raises(errors.OverLimit, match=r"needed more than 0\.3 GB"):
-        ask_people(warehouse, query, limits=replace(TIGHT, seconds=20))
+    with pytest.raises(errors.OverLimit, match=r"needed more than 0\.06 GB"):
+        ask_people(warehouse, query, limits=replace(TIGHT, seconds=20, memory_bytes=60_000_000))
 
 
 @pytest.mark.parametrize(
