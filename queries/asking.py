@@ -118,8 +118,8 @@ def _why_none(exit_code: int, complaint: bytes, limits: Limits) -> NeurothekErro
     if -exit_code in _FOR_WANT_OF_MEMORY or _NO_MEMORY.search(text):
         error: NeurothekError = _too_much(limits)
     else:
-        last = f"by {signal.Signals(-exit_code).name}" if exit_code < 0 else text.rpartition("\n")[2].strip()
-        error = QueryFailed(f"the process that answers ended without an answer{last and f': {last}'}")
+        why = signal.strsignal(-exit_code) if exit_code < 0 else text.rpartition("\n")[2].strip()
+        error = QueryFailed(f"the process that answers ended without an answer{f': {why}' if why else ''}")
     error.add_note(f"its exit code was {exit_code}; it complained of: {text[-2000:]}")
     return error
 

@@ -156,7 +156,7 @@ def test_a_function_that_gets_no_memory_is_told_as_such(warehouse: Warehouse, qu
         ("import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
         ("raise MemoryError", errors.OverLimit, "needed more than 0.3 GB"),
         ("raise OSError('no\\nroom')", errors.QueryFailed, "ended without an answer: room"),
-        ("import os; os.kill(os.getpid(), 15)", errors.QueryFailed, "ended without an answer: by SIGTERM"),
+        ("import os; os.kill(os.getpid(), 15)", errors.QueryFailed, "ended without an answer: Terminated"),
         ("import sys; sys.stdin.read()", errors.QueryFailed, "ended without an answer; "),
         ("print('\\n{}', flush=True); import os; os.abort()", errors.OverLimit, "needed more than 0.3 GB"),
     ],
