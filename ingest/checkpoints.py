@@ -21,6 +21,7 @@ from ingest.model_errors import (
     RevisionOfFolder,
     WeightsNotFinite,
 )
+from ingest.regular_files import require_plain
 from ingest.weights import Checkpoint, Weights, weight_files
 
 __all__ = ["Checkpoint", "Weights", "find", "model_name"]
@@ -48,6 +49,7 @@ def find(
     Raises:
         ModelMissing, ModelIsFile, RevisionOfFolder, ModelNameInvalid: `source` or `name` is no model's.
         ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: the hub did not give it out.
+        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
         ConfigMissing, ConfigInvalid, ArchitectureUnsupported: config.json describes nothing that is known here.
         WeightsMissing, WeightsPickled, WeightsUnreadable, WeightsMismatch, WeightsNotFinite: the weights are
             absent, refused, damaged, not those of config.json, or hold NaN or infinity.
@@ -111,6 +113,7 @@ def _name(source: str, name: str | None, revision: str | None) -> str:
 
 def _config(folder: Path) -> dict[str, Any]:
     try:
+        require_plain(folder)
         found = json.loads((folder / "config.json").read_bytes())
     except FileNotFoundError as error:
         raise ConfigMissing(folder) from error

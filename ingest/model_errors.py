@@ -79,6 +79,13 @@ class ModelNameInvalid(NeurothekError):
 # What lies in a model's folder
 
 
+class ModelFileUnfit(NeurothekError):
+    """What lies in a model's folder and is no file that can be read."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path} {problem}; put the original file there, or remove it")
+
+
 class ConfigMissing(NeurothekError):
     """A folder without config.json."""
 

@@ -1,9 +1,11 @@
 """Finding models, and the one sentence that every unfit one gets."""
 
+import contextlib
 import json
 import os
 import pickle
 import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from ingest.model_errors import (
     ConfigInvalid,
     ConfigMissing,
     MaskedModel,
+    ModelFileUnfit,
     ModelIsFile,
     ModelMissing,
     ModelNameInvalid,
@@ -508,3 +511,47 @@ def test_tensors_are_read_by_name_as_stored(tmp_path: Path) -> None:
     assert (tuple(tensor.shape), tensor.dtype) == ((128, 32), torch.float16)
     assert weights.file(name) in find(str(folder)).files
     assert len(weights.names()) == 2 * 16 + 4
+
+
+# Files that are none
+
+READ_NAMES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound, contextlib.chdir(path.parent):  # a socket's path may be 107 bytes long
+        bound.bind(path.name)
+
+
+def _circle(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("name", READ_NAMES)
+@pytest.mark.parametrize(
+    ("put", "problem"),
+    [
+        (_pipe, "is a named pipe, and a model is read from files alone"),
+        (_device, "is a device, and a model is read from files alone"),
+        (_socket, "is a socket, and a model is read from files alone"),
+        (_circle, "cannot be read (Too many levels of symbolic links)"),
+    ],
+)
+def test_what_is_no_file_is_refused_unopened(opt: Path, name: str, put: Callable[[Path], None], problem: str) -> None:
+    (opt / name).unlink(missing_ok=True)
+    put(opt / name)
+    refuses(ModelFileUnfit, opt, f"{{folder}}/{name} {problem}; put the original file there, or remove it")
