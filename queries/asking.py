@@ -17,6 +17,7 @@ from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries import errors
 from queries.answering import answering_process
+from queries.definitions import definitions_of
 from queries.errors import OverLimit, QueryFailed
 from queries.limits import Answer, Limits
 from queries.sandbox import known_relations
@@ -30,7 +31,8 @@ _FOR_WANT_OF_MEMORY = {signal.SIGABRT, signal.SIGBUS, signal.SIGKILL, signal.SIG
 """Signals by which a library that gets no memory ends its process, or the operating system does."""
 
 _NO_MEMORY = re.compile(
-    r"out of memory|allocation failure|(could not|cannot|failed to) allocate|MemoryError|bad_alloc", re.IGNORECASE
+    r"out of memory|allocation failure|(could not|cannot|failed to) (allocate|pin|offload)|MemoryError|bad_alloc",
+    re.IGNORECASE,
 )
 
 
@@ -82,8 +84,8 @@ def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
     from queries.admission import check_query  # noqa: PLC0415  (see above)
 
     with warehouse.current_reader() if updates else warehouse.reader() as connection:
-        relations = known_relations(connection)
-    check_query(query, relations, catalog=warehouse.path.stem)
+        relations, definitions = known_relations(connection), definitions_of(connection)
+    check_query(query, relations, catalog=warehouse.path.stem, definitions=definitions)
 
 
 def _send(process: subprocess.Popen[bytes], request: bytes) -> None:

@@ -1,6 +1,6 @@
 """Every error that a question can cause, each one sentence: what was asked, what was found, what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from catalog.errors import NeurothekError
 from catalog.visible import named, readable, visible
@@ -304,11 +304,31 @@ _REASONS = {
 
 
 class FunctionRefused(NeurothekError):
-    """A function that reaches beyond the warehouse or does more than compute."""
+    """A function that reaches beyond the warehouse or does more than compute, or that nobody has looked at."""
 
-    def __init__(self, name: str, reason: str) -> None:
+    def __init__(self, name: str, reason: str, within: str = "") -> None:
+        called = f"{name}, which {within} calls," if within else name
         super().__init__(
-            f"the function {name} is refused, as {reason}; ask of the views and tables (see `neurothek schema`)"
+            f"the function {called} is refused, as {reason}; ask of the views and tables (see `neurothek schema`)"
+        )
+
+
+class UnknownFunction(NeurothekError):
+    """A function that DuckDB does not have."""
+
+    def __init__(self, name: str, functions: Collection[str]) -> None:
+        near = nearest(name, functions)
+        instead = f"nearest: {listed(near)}" if near else "`from duckdb_functions()` lists those of DuckDB"
+        super().__init__(f"there is no function {visible(name)}; {instead}")
+
+
+class MacroInTheWay(NeurothekError):
+    """A macro of the file that takes the name of a function of DuckDB."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"this file has a macro called {name}, which answers in place of DuckDB's own {name}; neurothek makes no"
+            " macros: import an export of the file, and ask that"
         )
 
 

@@ -87,7 +87,7 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
 
 def _check_functions(predicate: str) -> None:
     """Raise if the condition calls what may take any amount of memory."""
-    from queries.admission import LAMBDA, called_functions  # noqa: PLC0415  (it imports sqlglot)
+    from queries.parse_tree import LAMBDA, called_functions  # noqa: PLC0415  (most searches have no condition)
 
     try:
         called = called_functions(predicate)

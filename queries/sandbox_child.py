@@ -1,6 +1,7 @@
 """The process that answers SQL which people typed: it reads one request, bounds itself, answers, and ends."""
 
 import json
+import os
 import resource
 import sys
 from contextlib import ExitStack
@@ -20,6 +21,13 @@ _DUCKDB_SHARE = 0.75
 """Of the memory, what DuckDB may plan with; functions that take memory outside of its plan need the rest."""
 
 
+_SPILL = "spilled"
+"""Where DuckDB puts what memory does not hold, in the folder that this process works in: a name that tells nothing."""
+
+_NAMELESS = (("temp_directory", _SPILL), ("secret_directory", ""), ("extension_directory", ""), ("home_directory", ""))
+"""Settings that would name folders of this machine; of those that the lock itself fills in, `_hush` is silent."""
+
+
 def main(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer the request on `requests`: a byte when the query begins, a line of JSON, the rows as an Arrow stream."""
     text = requests.read()
@@ -29,6 +37,7 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
     with ExitStack() as lease:
         try:
             connection = lease.enter_context(_warehouse(request).reader())
+            _hush(connection)
         except NeurothekError as error:
             answers.write(b"\n" + _header_of(error) + b"\n")
             return
@@ -53,11 +62,18 @@ def _warehouse(request: dict[str, Any]) -> Warehouse:
     settings = (
         ("memory_limit", f"{int(request['memory_bytes'] * _DUCKDB_SHARE)}B"),
         ("threads", str(request["threads"])),
-        ("temp_directory", request["scratch"]),
+        *_NAMELESS,
         ("max_temp_directory_size", f"{request['memory_bytes']}B"),
         ("max_execution_time", str(int(request["seconds"] * 1000))),
     )
-    return Warehouse(Path(request["path"]), reader_settings=settings)
+    path = Path(request["path"]).absolute()
+    os.chdir(request["scratch"])
+    return Warehouse(path, reader_settings=settings)
+
+
+def _hush(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have `current_setting` tell nothing, should a query get to it: a temporary macro goes before it."""
+    connection.execute("create temp macro current_setting(name) as null")
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tuple[bytes, pl.DataFrame]:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ import pytest
 
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
-from queries import answering, errors
+from queries import answering, asking, errors
 from queries.asking import ask_people
 from queries.limits import Limits
 from tests.support import hostile
@@ -182,6 +183,34 @@ def test_an_interrupt_ends_the_answering_process(warehouse: Warehouse) -> None:
         ask_people(warehouse, hostile.GREEDY[0], limits=replace(TIGHT, seconds=20))
     assert time.perf_counter() - start < 3
     assert not children()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select current_setting('temp_directory')::varchar as told",
+        "select current_setting('allowed_paths')::varchar as told",
+        "select json_serialize_plan('select current_setting(''secret_directory'')', optimize := true) as told",
+        "from query('select current_setting(''allowed_directories'')::varchar as told')",
+        "select string_agg(value) as told from duckdb_settings() where not starts_with(name, 'allowed_')",
+    ],
+)
+def test_no_setting_tells_of_the_machine_even_where_it_is_reached(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    """Nobody judges: the process that answers has nothing to tell. That is for the lock's own lists of files alone."""
+    monkeypatch.setattr(asking, "judge", lambda *_, **__: None)
+    told = str(ask_people(warehouse, query, limits=replace(TIGHT, seconds=20)).frame.item())
+    for folder in (warehouse.path.parent, Path.home(), Path(tempfile.gettempdir())):
+        assert str(folder) not in told
+
+
+def test_what_memory_does_not_hold_is_spilled(warehouse: Warehouse) -> None:
+    query = "select count(*) from (select repeat(x::varchar, 30) as y from range({}) as t(x) order by y offset 1)"
+    limits = replace(TIGHT, seconds=20, memory_bytes=200_000_000)
+    assert ask_people(warehouse, query.format(700_000), limits=limits).frame.item() == 699_999
+    with pytest.raises(errors.OverLimit, match=r"needed more than 0\.2 GB"):
+        ask_people(warehouse, query.format(5_000_000), limits=limits)
 
 
 def test_a_publisher_need_not_wait_for_the_query_to_be_judged_again(full_path: Path, tmp_path: Path) -> None:
