@@ -31,7 +31,8 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     """Look at the warehouse in a browser: compare sizes, search, single neurons, layers, SQL.
 
     It listens on this machine only, unless --host opens it wider: then anybody who reaches the port can read the
-    whole warehouse and annotate. Pages never write: annotations are saved by a process of their own.
+    whole warehouse and annotate. Pages never write: annotations are saved by a process of their own. It asks nobody
+    else for anything: weights that are still on the hub are not fetched for a page.
     """
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
     if ctx.obj.warehouse.exists():
@@ -41,6 +42,8 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")
     os.environ["NEUROTHEK_WAREHOUSE"] = str(ctx.obj.path.absolute())
+    # A page that needs weights reads what lies on this machine.
+    os.environ["HF_HUB_OFFLINE"] = "1"
     # Here, because no other command waits for it. The server runs in this process, which has loaded half of what the
     # pages need: a process of its own would start half a second later.
     from streamlit.web import cli
@@ -57,6 +60,8 @@ def server_arguments(*, port: int | None, hosts: Sequence[str], browser: bool) -
     """What Streamlit is told; settings are flags, so that no file in the current folder can change them."""
     flags = {
         "server.address": _address(hosts),
+        # Else Streamlit would ask a server of Amazon's what this machine is called on the internet, to print it.
+        **({"browser.serverAddress": LOCAL_HOSTS[0]} if _is_everywhere(_address(hosts)) else {}),
         **({} if port is None else {"server.port": str(port)}),
         "server.fileWatcherType": "none",
         "server.runOnSave": "false",

@@ -6,12 +6,14 @@ from pathlib import Path
 from threading import Thread
 
 import streamlit
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit.starlette import App
 
 from dashboards.addresses import PAGES
+from dashboards.same_origin import SameOrigin
 
 # Streamlit's browser side looks for its server below the page's own path first, and the console of every deep link
 # would show two requests that fail. Told the address, it asks there at once.
@@ -43,5 +45,6 @@ def _import_ahead() -> Thread:
 
 app = App(
     Path(__file__).with_name("app.py"),
+    middleware=[Middleware(SameOrigin)],
     routes=[Route(f"/{name}", _front_page) for name in ("", *PAGES)],
 )

@@ -106,7 +106,7 @@ def _has_tokenizer(folder: Path) -> bool:
 def why_unreachable() -> str | None:
     """Why the hub cannot be asked, or None if it answers; takes at most about `PROBE_SECONDS`."""
     if constants.is_offline_mode():
-        return "HF_HUB_OFFLINE is set"
+        return "HF_HUB_OFFLINE is set, as it is for pages of the dashboard"
     answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def ask() -> None:

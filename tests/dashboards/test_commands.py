@@ -26,6 +26,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[
     monkeypatch.setattr(cli, "main", instead)
     # What the command sets is taken back.
     monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     result = CliRunner().invoke(neurothek.main, ["dashboard", *arguments])
     assert len(started) == (result.exit_code == 0)
     return (result, *started[0]) if started else (result, [], {})
@@ -57,6 +58,8 @@ def test_it_serves_this_machine_only(monkeypatch: pytest.MonkeyPatch, full_path:
     assert "server.headless" not in flags
     assert environment["NEUROTHEK_WAREHOUSE"] == str(full_path)
     assert "warning" not in result.stderr
+    # Weights that a page needs are not fetched.
+    assert environment["HF_HUB_OFFLINE"] == "1"
 
 
 def test_port_and_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +92,8 @@ def test_several_names_are_served_together(monkeypatch: pytest.MonkeyPatch) -> N
     _, command, _ = run(monkeypatch, "--host", "lab.example.org", "--host", "192.0.2.7")
     assert settings(command)["server.address"] == ["0.0.0.0"]
     assert settings(command)["server.allowedHosts"][2:] == ["lab.example.org", "192.0.2.7"]
+    # Else a server elsewhere would be asked what this machine is called.
+    assert settings(command)["browser.serverAddress"] == ["localhost"]
 
 
 def test_every_flag_is_one_that_streamlit_knows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,15 +46,17 @@ def chromium() -> Path:
 
 
 @contextmanager
-def served(warehouse: Path, log: Path) -> Iterator[str]:
-    """The dashboard of a warehouse as `neurothek dashboard` serves it; yields its address."""
+def served(warehouse: Path, log: Path, *more: str, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """The dashboard of a warehouse as `neurothek dashboard` serves it, with more options; yields its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     start = "import neurothek; neurothek.main()"
-    options = ["dashboard", "--no-browser", "--port", str(port), "--warehouse", str(warehouse)]
+    options = ["dashboard", "--no-browser", "--port", str(port), "--warehouse", str(warehouse), *more]
     with log.open("wb") as output:
-        server = subprocess.Popen([sys.executable, "-c", start, *options], stdout=output, stderr=output, env=os.environ)
+        server = subprocess.Popen(
+            [sys.executable, "-c", start, *options], stdout=output, stderr=output, env=dict(environment)
+        )
         try:
             _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
             yield f"http://127.0.0.1:{port}"
