@@ -16,6 +16,7 @@ from queries.admission import check_query
 from queries.sandbox import known_relations, run_query
 from tests.support import hostile
 from tests.support.analytical import QUERIES
+from tests.support.calls import PLACES
 from tests.support.warehouse import create
 
 SECRET = "what-nobody-may-read"
@@ -137,3 +138,10 @@ def test_refusals_give_the_reason(
 ) -> None:
     with pytest.raises(error, match=re.escape(sentence)):
         check_query(query, known_relations(unlocked), catalog="atlas")
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_a_call_is_seen_wherever_it_stands(query: str) -> None:
+    check_query(query.replace("CALL", "upper('a')"), ["models"])
+    with pytest.raises(errors.FunctionRefused, match="current_setting is refused"):
+        check_query(query.replace("CALL", "current_setting('temp_directory')"), ["models"])

@@ -1,5 +1,7 @@
 """What people must not be able to do with a query, by kind; FOREIGN and OUTSIDE stand for a file and a folder."""
 
+from tests.support.calls import INTERNAL, NAMED_BY_TEXT, TELLING, TEXT_AS_SQL
+
 STATEMENTS = (
     "drop view neurons",
     "drop table store.models",
@@ -245,109 +247,6 @@ FUNCTIONS = (
     "from other.main.models",
     "from system.information_schema.tables",
 )
-
-TEXT_AS_SQL = (
-    "select json_serialize_plan('from query(''select current_setting(secret_directory)'')', optimize := true)",
-    "select json_serialize_plan('select 1')",
-    "select 'select 1'.json_serialize_plan()",
-    "select \"JSON_Serialize_Plan\"('select 1')",
-    "select system.main.json_serialize_plan('select 1')",
-    "select list_transform(['select 1'], lambda q: json_serialize_plan(q))",
-    "select json_serialize_plan(q) over () from (values ('select 1')) as t(q)",
-    "select count(*) over (order by json_serialize_plan('select 1'))",
-    "select count(*) filter (where json_serialize_plan('select 1') is null)",
-    "select case when true then json_serialize_plan('select 1') end",
-    "select {'a': json_serialize_plan('select 1')}",
-    "select 1 where 'x' in (json_serialize_plan('select 1'))",
-    "select 1 order by json_serialize_plan('select 1')",
-    "select 1 limit len(json_serialize_plan('select 1')::varchar)",
-    "select * from models using sample 1 rows where json_serialize_plan('select 1') is null",
-    "values (json_serialize_plan('select 1'))",
-    "describe select json_serialize_plan('select 1')",
-    "summarize select json_serialize_plan('select 1')",
-    "explain select json_serialize_plan('select 1')",
-    "pivot (select json_serialize_plan('select 1') as p, 1 as a) on a in (1) using first(p)",
-    "unpivot (select json_serialize_plan('select 1')::varchar as p) on p into name n value v",
-    "from range(len(json_serialize_plan('select 1')::varchar))",
-    "select json_serialize_sql('select 1')",
-    "select json_deserialize_sql('{}')",
-    "select * from models, lateral query('select 1')",
-    "select * from models, lateral (from query_table('FOREIGN'))",
-    "select * from unnest([1]) as t(x), query('select ' || x)",
-)
-"""Functions that read a text as SQL, wherever a function may stand."""
-
-TELLING = (
-    "select system.main.current_setting('temp_directory')",
-    "select pg_catalog.current_setting('temp_directory')",
-    "select 'temp_directory'.current_setting()",
-    "select \"Current_Setting\"('temp_directory')",
-    "select current_setting('temp_directory') over ()",
-    "select current_query()",
-    "select txid_current()",
-    "select current_connection_id()",
-    "select pg_postmaster_start_time()",
-    "from summary((from models))",
-    "from duckdb_memory() as t, models",
-    "select * from models, lateral (from duckdb_settings())",
-    "from system.main.duckdb_settings()",
-    "from duckdb_variables()",
-    "from duckdb_prepared_statements()",
-    "from duckdb_external_file_cache()",
-    "from duckdb_log_contexts()",
-    "from duckdb_table_sample('models')",
-    "from pragma_platform()",
-    "from pragma_user_agent()",
-    "from pragma_version()",
-    "from pragma_metadata_info('models')",
-    "from pragma_show('models')",
-    "from duckdb_databases",
-    "select path from duckdb_databases where exists (with duckdb_databases as (select 1) select 1)",
-    "from pragma_database_list where exists (with pragma_database_list as (select 1) select 1)",
-    "with a as (with duckdb_databases as (select 1) select 1) select * from a, duckdb_databases",
-    "from (show databases)",
-    "from (describe databases)",
-    "select * from (show settings)",
-    "from arrow_scan_dumb(1, 2, 3)",
-    "from pandas_scan(1)",
-    "from python_arrow_scan(1, 2, 3)",
-    "from parquet_full_metadata('FOREIGN')",
-    "from parquet_bloom_probe('FOREIGN', 'a', 1)",
-    "from read_single_csv_file('FOREIGN')",
-    "from register_external_resource('a', 'b')",
-    "from enable_profiling()",
-    "from test_vector_types(null::integer)",
-)
-"""Functions and views that tell of the machine, of the session or of DuckDB itself."""
-
-NAMED_BY_TEXT = (
-    "select list_aggregate([1], 'sum_no_overflow')",
-    "select list_aggr([1], 'combine_aggr')",
-    "select [1].list_aggr('nobody')",
-    "select list_aggregate([1], name) from (values ('sum')) as t(name)",
-    "select list_aggregate([1], 's' || 'um')",
-    "select list_aggregate([1], $1)",
-    "select list_transform(['sum'], lambda name: list_aggregate([1], name))",
-    "select array_aggregate([1], name := 'sum')",
-    "select aggregate([1])",
-)
-"""Aggregates that a text names, which is not there to be read or names none that is admitted."""
-
-INTERNAL = (
-    "select finalize(1)",
-    "select combine(1, 2)",
-    "select to_aggregate_state(1, 'sum')",
-    "select __internal_decompress_string(1::uinteger)",
-    "select __cast(1, null::varchar)",
-    "select create_sort_key(1, 'asc')",
-    "select sum_no_overflow(1)",
-    "select sum_no_overflow(1) over ()",
-    "select vector_type(1)",
-    "select nobody_knows_it(1)",
-    "select nobody_knows_it(1) over ()",
-    "from nobody_knows_it(1)",
-)
-"""Steps of DuckDB's own plans, which trust what they are given; and what does not exist."""
 
 GREEDY = (
     "with recursive t as (select 1 as x union all select x + 1 from t) select max(x) from t",
