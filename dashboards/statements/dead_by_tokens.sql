@@ -3,5 +3,5 @@ select curve.model, curve.n_tokens, curve.dead_share, curve.n_never_active as n_
 from dead_by_tokens as curve
 inner join models on models.model = curve.model
 where
-    curve.domain = 'all' and curve.layer is null and list_contains($models::varchar[], curve.model)
+    curve.domain = 'all' and curve.region = 'model' and list_contains($models::varchar[], curve.model)
 order by models.size, curve.model, curve.n_tokens

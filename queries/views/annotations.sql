@@ -2,6 +2,7 @@
 -- Why: what people see in neurons, and what the same people see in vectors that are none. From: store.annotations.
 -- Source: Geva et al. 2022, section 4. An annotator's latest judgement of a vector counts: merged warehouses may hold
 -- earlier ones.
+-- Kinds of rows: condition; is_latest, for earlier judgements are kept; concept, null where somebody finds none.
 -- key: annotation_id
 -- columns:
 --   annotation_id: UUID of the annotation.

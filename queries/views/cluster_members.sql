@@ -1,11 +1,13 @@
 -- One row per model, clustering and neuron: which cluster it belongs to, and how near its centre it is.
 -- Why: the neurons of a cluster, in any clustering of the model; the view neurons has only the shown one. From:
 -- store.clusters. Source: Geva et al. 2022, section 5.2; centre_cosine is ours.
+-- Kinds of rows: is_shown, for a model may have several clusterings, each with all of its neurons.
 -- key: model, clustering_id, layer, neuron
 -- columns:
 --   model: Name of the model.
 --   clustering_id: Number of the clustering in this file.
 --   n_clusters: Clusters of this clustering.
+--   is_shown: Whether the view neurons shows this clustering.
 --   cluster_id: Cluster within the clustering.
 --   layer: Layer, 0-based.
 --   neuron: Neuron within the layer, 0-based.
@@ -16,6 +18,7 @@ select
     models.name as model,
     clusters.clustering_id,
     clusterings.n_clusters,
+    facts.clustering_id is not distinct from clusters.clustering_id as is_shown,
     clusters.cluster_id,
     clusters.layer,
     clusters.neuron,

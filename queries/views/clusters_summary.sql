@@ -2,6 +2,7 @@
 -- Why: value vectors that point one way, often in several layers, act as one; names for clusters start here. From:
 -- store.clusterings, store.clusters and neuron_facts. Source: Geva et al. 2022, section 5.2; cohesion and shared tokens
 -- are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.
+-- Kinds of rows: is_shown, for a model may have several clusterings.
 -- key: model, clustering_id, cluster_id
 -- kept: clusters
 -- columns:

@@ -2,6 +2,7 @@
 -- Why: Figure 2 of Geva et al. 2022: which kinds of concepts the layers promote, low to high. From: judgements and the
 -- latest of annotations, all annotators together. Source: Geva et al. 2022, section 4; every class has a row wherever
 -- vectors were judged, with 0 where nobody named one.
+-- Kinds of rows: condition; class.
 -- key: model, condition, layer, class
 -- columns:
 --   model: Name of the model.

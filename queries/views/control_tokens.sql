@@ -1,6 +1,7 @@
 -- One row per model, control vector, side and rank: the tokens that a vector that is no neuron promotes and suppresses.
 -- Why: what neurons are held against: a list that looks meaningful may look so for a random vector too. From: the lists
 -- in store.controls and store.control_coherences. Source: Geva et al. 2022, section 4.1.
+-- Kinds of rows: kind; side.
 -- key: model, layer, kind, control_id, side, rank
 -- columns:
 --   model: Name of the model.

@@ -3,6 +3,7 @@
 -- enough to tell its recall. From: store.ngram_spectrum. Source: Voita et al. 2023, section 4; the number of occurrences
 -- that is enough, and that a length cannot be labelled where fewer than half of the positions carry such n-grams, are
 -- ours.
+-- Kinds of rows: n.
 -- key: model, n
 -- kept: ngram_spectrum
 -- columns:

@@ -3,6 +3,7 @@
 -- store.neuron_facts. Source: ours; lists of tokens compared rank by rank, at most five for each neuron and a pair of
 -- models that was asked for. In small models under-trained tokens crowd the lists and everything overlaps: whether a
 -- counterpart says anything stands in is_beyond_null.
+-- Kinds of rows: is_beyond_null, for a row without it is no counterpart.
 -- key: model, layer, neuron, other_model, rank
 -- columns:
 --   model: Name of the model.

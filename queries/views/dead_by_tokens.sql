@@ -1,13 +1,16 @@
--- One row per model, domain, layer and number of tokens: how many neurons had not fired yet after so many.
+-- One row per model, domain, region and number of tokens: how many neurons had not fired yet after so many. A region is
+-- a layer or the whole model.
 -- Why: the share of dead neurons falls with the tokens seen, and this says how far it had fallen and whether it still
 -- falls. From: first_active in store.neuron_facts (domain 'all', the domains one after another as in the corpus) and in
 -- store.activity (each domain by itself), on the shown corpus. Source: the dead of Voita et al. 2023, section 3; the
 -- curve and its grid of token numbers are ours.
--- key: model, domain, layer, n_tokens
+-- Kinds of rows: region, of which model holds the layers; domain, of which all holds the others.
+-- key: model, domain, region, layer, n_tokens
 -- columns:
 --   model: Name of the model.
 --   domain: A domain of the corpus, or all.
---   layer: Layer, 0-based; null: the whole model.
+--   region: layer, or model: all of its layers together.
+--   layer: Layer, 0-based; null for the region model.
 --   n_tokens: Counted positions seen: 1, 2 or 5 times a power of ten from 10, and all there are.
 --   n_neurons: Neurons that were watched.
 --   n_never_active: Neurons that did not fire at the first n_tokens positions.
@@ -120,6 +123,7 @@ awake as (
 select
     models.name as model,
     awake.domain,
+    case when awake.layer is null then 'model' else 'layer' end as region,
     awake.layer,
     awake.n_tokens,
     cast(awake.n_neurons as bigint) as n_neurons,

@@ -2,6 +2,7 @@
 -- Why: Figures 3b, 4 and 15 of Voita et al. 2023: each layer detects n-grams that the layers below did not.
 -- From: detected_ngrams, store.ngrams and corpus_ngrams. Source: Voita et al. 2023, section 4 and appendix. Shares are
 -- of the n-grams that come often enough to be detected. All numbers are null where the length cannot be labelled.
+-- Kinds of rows: n.
 -- key: model, n, layer
 -- kept: ngrams
 -- columns:

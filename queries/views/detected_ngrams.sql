@@ -4,6 +4,7 @@
 -- fires nearly always hold nearly all of its activations. From: store.ngrams, store.triggers and corpus_ngrams. Source:
 -- Voita et al. 2023, section 4 and appendix; the least number of activations and of occurrences is ours. The recall can
 -- be moved down to half, and the coverage up to 64: the store keeps what that needs.
+-- Kinds of rows: n.
 -- key: model, n, layer, neuron, rank
 -- kept: triggers
 -- columns:

@@ -2,6 +2,7 @@
 -- Why: Table 6 of Geva et al. 2022. From: store.exits of the shown corpus. Source: Geva et al. 2022, section 6.2, and their
 -- code; sets of clusters as their text has it. Every number is a mean over the seeds, each of which splits the examples
 -- anew into those to learn from and a tenth to try; standard deviations over seeds are those of a sample.
+-- Kinds of rows: method.
 -- key: model, method
 -- columns:
 --   model: Name of the model.

@@ -3,6 +3,7 @@
 -- is eliminated. From: store.events, store.sub_updates, measured_corpora; only events that the FFN brought about. Source:
 -- Geva et al. 2022, section 5.1, per event the maximum, mean and minimum of the sub-updates' scores for the token, then
 -- averaged over events. random_active and the scores in units of the logit are ours.
+-- Kinds of rows: event; kind.
 -- key: model, event, kind
 -- columns:
 --   model: Name of the model.

@@ -3,6 +3,7 @@
 -- corpus. Source: Din et al. 2023, section 5: precision@1 against the mean number of layers; confidence exits and fixed
 -- ones. What 95% precision takes is ours: linear interpolation where the curve of a method, its parameters ordered by the
 -- layers they run, first rises through it.
+-- Kinds of rows: method.
 -- key: model, method, parameter
 -- columns:
 --   model: Name of the model.

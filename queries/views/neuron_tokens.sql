@@ -1,6 +1,7 @@
 -- One row per model, layer, neuron, side and rank: the tokens a neuron promotes and suppresses most.
 -- Why: start from an address here; a condition on address, or on model, layer and neuron, is quick.
 -- From: the lists in store.projections. Source: Geva et al. 2022, section 4.
+-- Kinds of rows: side.
 -- key: model, layer, neuron, side, rank
 -- columns:
 --   model: Name of the model.

@@ -1,6 +1,7 @@
 -- One row per model, corpus, layer and neuron: how often it fires on every corpus the model was measured on.
 -- Why: the view neurons shows one corpus a model, this shows all. From: store.activity, summed over domains.
 -- Source: Voita et al. 2023, section 3.
+-- Kinds of rows: is_shown, for a model may have several corpora.
 -- key: model, corpus_id, layer, neuron
 -- columns:
 --   model: Name of the model.

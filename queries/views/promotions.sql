@@ -1,6 +1,7 @@
 -- One row per model, token, side and neuron that lists the token among its most promoted or suppressed.
 -- Why: start from a token here; the rows lie by side and token, so a condition on token_id, token or word is quick.
 -- From: store.postings. Source: Geva et al. 2022, section 4.
+-- Kinds of rows: side.
 -- key: model, token_id, side, layer, neuron
 -- columns:
 --   model: Name of the model.

@@ -2,6 +2,7 @@
 -- Why: the heat maps of Din et al. 2023: how linear a model is between any two of its layers. From: store.shortcuts,
 -- measured_corpora. Source: Din et al. 2023, section 3: r^2 of each coordinate on the validation sentences, averaged
 -- uniformly. The depths, which compare sizes, are ours.
+-- Kinds of rows: method.
 -- key: model, method, source_state, target_state
 -- columns:
 --   model: Name of the model.

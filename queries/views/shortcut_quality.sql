@@ -1,6 +1,7 @@
 -- One row per model, method and state: how often a shortcut from the state says what the model says, on the shown corpus.
 -- Why: the curves of precision and surprisal by layer of Din et al. 2023. From: store.shortcut_predictions,
 -- measured_corpora. Source: Din et al. 2023, sections 4 and 6; Wilson's intervals and the normal one are ours.
+-- Kinds of rows: method.
 -- key: model, method, state
 -- columns:
 --   model: Name of the model.

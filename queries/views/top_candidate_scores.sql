@@ -2,6 +2,7 @@
 -- Why: Figure 3 of Geva et al. 2022: in lower layers the candidate is as often pushed as held back, towards the last
 -- layers it is promoted. From: store.sub_updates, store.examples (the event sample only), measured_corpora. Source: Geva
 -- et al. 2022, section 5.1; random_active and the scores in units of the logit are ours.
+-- Kinds of rows: kind.
 -- key: model, layer, kind
 -- columns:
 --   model: Name of the model.
