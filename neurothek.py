@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catalog.check_commands import check, verify
-from catalog.commands import pin, remove, rename
+from catalog.commands import label, pin, remove, rename
 from catalog.errors import NeurothekError
 from catalog.exchange_commands import export, import_, merge
 from catalog.root_commands import Root, escape_what_cannot_be_shown
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from catalog.export_manifest import Manifest
+    from catalog.maintenance import Label
     from catalog.merging import Merged
     from catalog.progress import Progress
     from catalog.verification import Agreement
@@ -336,6 +337,21 @@ class Neurothek:
 
         return import_folder(self.warehouse, Path(folder), progress=progress)
 
+    def label(self, model: str, *, family: str | None = None, variant: str | None = None) -> Label:
+        """Say which family a model is of, which variant of its size, or both; what is None stays as it is.
+
+        A variant is `"step 1000"`, `"seed 2"`, `"no-position"`, or `"plain"` for a plain size.
+
+        Returns:
+            What the model is now.
+
+        Raises:
+            NeurothekError: there is no such model, or it cannot be labelled so.
+        """
+        from catalog.maintenance import label as write
+
+        return write(self.warehouse, model, family=family, variant=variant)
+
     def merge(self, other: str | Path, *, progress: Progress | None = None) -> Merged:
         """Add the models, texts, runs and annotations of the warehouse at a path; what both hold is taken once.
 
@@ -381,7 +397,7 @@ _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify),
     *(search, neuron, compare, trace, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
-    *(pin, rename, remove, export, import_, merge, check),
+    *(pin, label, rename, remove, export, import_, merge, check),
 )
 
 for _command in _COMMANDS:

@@ -320,6 +320,25 @@ def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None
 
 @click.command()
 @click.argument("model")
+@click.option("--family", metavar="NAME", help="The family: its models differ in size or variant only.")
+@click.option("--variant", metavar="V", help='"step 1000", "seed 2", no-position, or plain for a plain size.')
+@common_options
+@click.pass_context
+def label(ctx: click.Context, model: str, family: str | None, variant: str | None) -> None:
+    """Say which family MODEL is of, and what sets it apart from the plain model of its size.
+
+    Figures and views compare the plain sizes of a family; a variant is shown beside the plain model of its size.
+    """
+    from catalog.variants import described
+
+    if family is None and variant is None:
+        raise click.UsageError("say what to label: --family NAME, --variant V or both")
+    now = ctx.obj.label(model, family=family, variant=variant)
+    note(f"{model} is {described(now.family, now.variant)}")
+
+
+@click.command()
+@click.argument("model")
 @click.argument("name")
 @common_options
 @click.pass_context

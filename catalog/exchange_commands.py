@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,12 @@ def import_(ctx: click.Context, folder: Path) -> None:
 @common_options
 @click.pass_context
 def merge(ctx: click.Context, other: Path) -> None:
-    """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once."""
+    """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once.
+
+    A model that both have keeps the family and the variant that it has here.
+    """
+    from catalog.variants import PLAIN, described
+
     with console_progress() as progress:
         merged = ctx.obj.merge(other, progress=progress)
     new = "new model" if len(merged.models) == 1 else "new models"
@@ -55,6 +61,10 @@ def merge(ctx: click.Context, other: Path) -> None:
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
     note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
+    for name, label in merged.labels.items():
+        there = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
+        again = f"neurothek label {name} --family {label.family} --variant {shlex.quote(label.variant or PLAIN)}"
+        note(f"{there}; `{again}` says so here, too")
     if merged.missing_maps:
         again = merged.missing_maps[0].again()
         note(f"{len(merged.missing_maps):,} kept matrices are beside neither warehouse; `{again}` makes them anew")

@@ -1,7 +1,8 @@
-"""What people do to a warehouse besides measuring: pin the shown corpus, rename and remove models."""
+"""What people do to a warehouse besides measuring: pin the shown corpus, label, rename and remove models."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import duckdb
@@ -11,6 +12,7 @@ from catalog.errors import NeurothekError
 from catalog.publish import delete_pairs, rebuild_facts
 from catalog.staging import discard_model
 from catalog.tables import COUNTERPARTS, FACTS, JOB_TABLES, JobUnknown
+from catalog.variants import family_of, variant_of
 from catalog.visible import named
 from catalog.warehouse import Warehouse, first_row
 
@@ -72,6 +74,13 @@ class NameInvalid(NeurothekError):
         super().__init__(f"a model cannot be named {name!r}; use letters, digits and . _ @ + - only")
 
 
+class NothingToLabel(NeurothekError):
+    """Neither a family nor a variant was given."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"nothing was said of {named(model)}: give its family, its variant, or both")
+
+
 class NameInUse(NeurothekError):
     """Another model has the name."""
 
@@ -117,6 +126,60 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
         _refuse_used_name(connection, name)
         connection.execute("update store.models set name = ? where model_id = ?", [name, model_id])
         rebuild_facts(connection, model_id)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A model's place among others.
+
+    Attributes:
+        family: models of one family differ in size or variant only.
+        variant: what sets the model apart; None for a plain size.
+    """
+
+    family: str
+    variant: str | None
+
+
+def label(warehouse: Warehouse, model: str, *, family: str | None = None, variant: str | None = None) -> Label:
+    """Say which family a model is of, which variant of its size, or both; the variant `plain` is none.
+
+    Returns:
+        What the model is now.
+
+    Raises:
+        ModelUnknown, FamilyInvalid, VariantInvalid, NothingToLabel: as they say.
+    """
+    if family is None and variant is None:
+        raise NothingToLabel(model)
+
+    def labelled(before: Label) -> Label:
+        return Label(
+            before.family if family is None else family_of(family),
+            before.variant if variant is None else variant_of(variant),
+        )
+
+    with warehouse.reader() as connection:
+        before = _label(connection, _model_id(connection, model))
+    if labelled(before) == before:
+        return before
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        now = labelled(_label(connection, model_id))
+        update = "update store.models set family = ?, variant = ? where model_id = ?"
+        connection.execute(update, [now.family, now.variant, model_id])
+        # The flat rows of neurons say neither; what is kept of whole models says both.
+        kept.refresh(connection, model_id)
+    return now
+
+
+def label_of(warehouse: Warehouse, model: str) -> Label | None:
+    """What a model is called besides its name; None where the warehouse has no such model."""
+    if not warehouse.exists():
+        return None
+    with warehouse.reader() as connection:
+        row = first_row(connection, "select family, variant from store.models where name = ?", [model])
+    return Label(*row) if row else None
 
 
 def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> dict[str, int]:
@@ -254,6 +317,12 @@ def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
         known = connection.execute("select name from store.models order by model_id").fetchall()
         raise ModelUnknown(name, [str(found[0]) for found in known])
     return int(row[0])
+
+
+def _label(connection: duckdb.DuckDBPyConnection, model_id: int) -> Label:
+    row = first_row(connection, "select family, variant from store.models where model_id = ?", [model_id])
+    assert row is not None
+    return Label(*row)
 
 
 def _corpus_id(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, corpus: str) -> int:

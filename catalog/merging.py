@@ -1,7 +1,7 @@
 """Two people's warehouses become one: the other's models, texts and runs with numbers of this file, or nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -11,6 +11,7 @@ from catalog.checks import broken, checks
 from catalog.errors import NeurothekError
 from catalog.exports import ROW_GROUP
 from catalog.kept_maps import KeptMap, kept_maps, take
+from catalog.maintenance import Label
 from catalog.migrations import LATEST, version_of
 from catalog.numbering import Numbering
 from catalog.progress import Progress, Silent
@@ -81,6 +82,7 @@ class Merged:
         n_runs: runs taken.
         n_rows: rows of measurements taken.
         n_annotations: annotations taken.
+        labels: models that both had -> family and variant in the other one, where they differ; they were not taken.
         missing_maps: kept matrices of this warehouse that are beside neither.
     """
 
@@ -89,13 +91,14 @@ class Merged:
     n_runs: int
     n_rows: int
     n_annotations: int
+    labels: Mapping[str, Label] = field(default_factory=dict)
     missing_maps: tuple[KeptMap, ...] = ()
 
 
 def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
     """Add what another warehouse holds, in one transaction; what both hold is taken once.
 
-    The other file is only read. Pins come with models that are new.
+    The other file is only read. Pins, family and variant come with models that are new.
 
     Raises:
         MergeWithItself, ModelsDiffer, RunsDiffer, OtherOutdated, OtherUnsound: as they say; nothing is written.
@@ -194,7 +197,19 @@ def _merge(
         n_runs=len(runs.new),
         n_rows=n_rows,
         n_annotations=_copy_annotations(theirs, ours, numbering),
+        labels=_other_labels(theirs, ours, numbering),
     )
+
+
+def _other_labels(
+    theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> dict[str, Label]:
+    """What the other warehouse says of the models that both have, where this one says otherwise."""
+    query = "select name, family, variant from store.models order by model_id"
+    own = {name: Label(family, variant) for name, family, variant in ours.execute(query).fetchall()}
+    other = {name: Label(family, variant) for name, family, variant in theirs.execute(query).fetchall()}
+    new = {_name(ours, one) for one in numbering.tables["models"].given}
+    return {name: label for name, label in other.items() if name not in new and own[name] != label}
 
 
 def _copy_facts(

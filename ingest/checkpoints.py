@@ -19,6 +19,7 @@ from ingest.model_errors import (
     ModelMissing,
     ModelNameInvalid,
     RevisionOfFolder,
+    RevisionTwice,
     WeightsNotFinite,
 )
 from ingest.regular_files import require_plain
@@ -40,20 +41,21 @@ def find(
     """Find a model and check that it can be measured; code that lies beside the weights is never run.
 
     Args:
-        source: a folder, the name of a shipped model, or a hub id; tried in this order.
+        source: a folder, the name of a shipped model, or a hub id, maybe with @REVISION; tried in this order.
         name: what to call the model; else the last part of `source`, followed by @REVISION if one was asked for.
         revision: a branch, tag or commit of the hub.
         allow_pickle: read pickled weights where there are no safetensors (`weights_only`, so no code runs).
         progress: is told how far reading the weights has come, the first time they are seen.
 
     Raises:
-        ModelMissing, ModelIsFile, RevisionOfFolder, ModelNameInvalid: `source` or `name` is no model's.
+        ModelMissing, ModelIsFile, RevisionOfFolder, RevisionTwice, ModelNameInvalid: `source` or `name` is no model's.
         ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: the hub did not give it out.
         ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
         ConfigMissing, ConfigInvalid, ArchitectureUnsupported: config.json describes nothing that is known here.
         WeightsMissing, WeightsPickled, WeightsUnreadable, WeightsMismatch, WeightsNotFinite: the weights are
             absent, refused, damaged, not those of config.json, or hold NaN or infinity.
     """
+    source, revision = split_revision(source, revision)
     folder, commit = _folder(source, revision, allow_pickle)
     config = _config(folder)
     require_supported(config, where=source)
@@ -67,6 +69,7 @@ def find(
         config=config,
         files=files,
         pickled=pickled,
+        asked_revision=revision,
     )
     check(found)
     weights = Weights(found)
@@ -94,10 +97,31 @@ def _folder(source: str, revision: str | None, allow_pickle: bool) -> tuple[Path
     return snapshot, snapshot.name
 
 
+def split_revision(source: str, revision: str | None = None) -> tuple[str, str | None]:
+    """A hub id and its revision, which may stand behind it as in `EleutherAI/pythia-70m@step1000`.
+
+    A folder keeps its name, whatever it holds.
+
+    Raises:
+        RevisionTwice: another one is asked for as well.
+    """
+    repo, _, written = source.partition("@")
+    if not written or not hub.is_id(repo) or Path(source).expanduser().exists():
+        return source, revision
+    if revision is not None and revision != written:
+        raise RevisionTwice(source, revision)
+    return repo, written
+
+
 def model_name(source: str, *, name: str | None = None, revision: str | None = None) -> str:
-    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for."""
+    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for.
+
+    Raises:
+        RevisionTwice: see `split_revision`.
+    """
     if name is not None:
         return name
+    source, revision = split_revision(source, revision)
     last = Path(source).name
     # "." and ".." are folders whose name stands elsewhere.
     last = last if last not in ("", "..") else Path(source).expanduser().resolve().name

@@ -25,7 +25,14 @@ DEMO_EXAMPLES = 2_000
 @click.option("--tokens", type=click.IntRange(1), default=200_000, show_default=True, help="Tokens of each domain.")
 @click.option("--sequence-length", type=click.IntRange(2), help="Ids per sequence.  [default: the model's context]")
 @click.option("--no-packing", is_flag=True, help="Keep short documents apart instead of joining them.")
-@click.option("--revision", help="Revision of a hub repository.")
+@click.option("--family", metavar="NAME", help="Family of every MODEL.  [default: its name without its size]")
+@click.option(
+    "--variant",
+    metavar="V",
+    help='What sets every MODEL apart: "step 1000", "seed 2", no-position, or plain for a plain size.'
+    "  [default: by its revision and positions]",
+)
+@click.option("--revision", help="Revision of every hub repository; REPO@REVISION says that of one.")
 @click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
 @click.option(
     "--examples", type=click.IntRange(1), default=10_000, show_default=True, help="Examples of the job events."
@@ -79,6 +86,10 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
 
     MODEL is a hub id, a local folder, or a model that ships, such as mini-opt-2m; NAME= gives it another name. What
     is finished is not measured again, and what was interrupted is taken up where it stopped.
+
+    REPO@REVISION is a revision of the hub, such as EleutherAI/pythia-70m@step1000, which becomes the variant "step
+    1000" of its family. The branch main is a plain size, and so is the step that ended the training of Pythia. A model
+    that `neurothek train` wrote says its family and variant itself.
 
     The job counterparts compares models of the warehouse, every two that are named: which neurons of the one do
     those of the other's job. It is no part of `--job all`.
@@ -153,6 +164,8 @@ def _request(options: dict[str, Any]) -> IngestRequest:
     )
     memory = {} if options["memory"] is None else {"memory_bytes": options["memory"]}
     same = (
+        "family",
+        "variant",
         "revision",
         "allow_pickle",
         "device",

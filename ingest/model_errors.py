@@ -66,6 +66,16 @@ class RevisionOfFolder(NeurothekError):
         )
 
 
+class RevisionTwice(NeurothekError):
+    """Two revisions asked of one repository."""
+
+    def __init__(self, source: str, revision: str) -> None:
+        super().__init__(
+            f"{source!r} was asked for with the revision {revision!r} as well; write it once, as REPO@REVISION for each"
+            " model or as --revision for all"
+        )
+
+
 class ModelNameInvalid(NeurothekError):
     """A name that the warehouse does not take."""
 
@@ -98,6 +108,16 @@ class ConfigInvalid(NeurothekError):
 
     def __init__(self, folder: Path, problem: str) -> None:
         super().__init__(f"config.json in {folder} describes no model: {problem}; restore the original file")
+
+
+class LabelInvalid(NeurothekError):
+    """A config.json that says a family or a variant that is none."""
+
+    def __init__(self, folder: Path, name: str, value: object) -> None:
+        super().__init__(
+            f"config.json in {folder} says under neurothek that its {name} is {value!r}, which is none; correct it, or"
+            f" say it with --{name}"
+        )
 
 
 class ArchitectureUnsupported(NeurothekError):

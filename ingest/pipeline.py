@@ -4,13 +4,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from catalog.maintenance import label, label_of
 from catalog.progress import Progress, Silent
 from catalog.staging import discard_runs
+from catalog.variants import described
 from catalog.warehouse import Warehouse
 from ingest.allocation import give_back_at_once
 from ingest.allotting import allot
 from ingest.measuring import measure_passes, measure_text, measure_weights
-from ingest.preparing import check_request, prepare
+from ingest.preparing import Prepared, check_request, prepare
 from ingest.prerequisites import announcements
 from ingest.request import IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan
@@ -78,10 +80,12 @@ def ingest_model(
         announce(f"{work.model.name}: {text}")
     if allotted.is_tight:
         give_back_at_once()
+    remarks = [left_out(prepared.left_out)] if prepared.left_out else []
+    if request.family is not None or request.variant is not None:
+        _label_known(warehouse, work.model.name, request)
     rows = measure_weights(work, agenda.weights)
     if corpus is not None and allotted.sweep is not None:
         rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
-    remarks = [left_out(prepared.left_out)] if prepared.left_out else []
     if corpus is not None:
         passed, said = measure_passes(allotted.passes, corpus, agenda.passes)
         rows |= passed
@@ -99,8 +103,25 @@ def ingest_model(
         seconds=time.monotonic() - started,
         sweep=allotted.sweep,
         n_full_length=corpus.n_full_length if corpus else None,
-        remarks=tuple(remarks),
+        remarks=(*remarks, *_labelled(warehouse, prepared)),
     )
+
+
+def _label_known(warehouse: Warehouse, name: str, request: IngestRequest) -> None:
+    """What a person says of a model that is there holds for it, too; a new one comes with it."""
+    if label_of(warehouse, name) is not None:
+        label(warehouse, name, family=request.family, variant=request.variant)
+
+
+def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
+    """What the model counts as, where a person said it or where it follows from what was found."""
+    work = prepared.work
+    is_asked = work.request.family is not None or work.request.variant is not None
+    is_found = bool(prepared.agenda.jobs) and "neurothek" not in prepared.checkpoint.config
+    now = label_of(warehouse, work.model.name)
+    if now is None or not (is_asked or (is_found and now.variant is not None)):
+        return []
+    return [f"it counts as {described(now.family, now.variant)}: `neurothek label {work.model.name}` changes that"]
 
 
 def left_out(jobs: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import torch
 
 from catalog.progress import Progress
 from catalog.tables import JobUnknown
+from catalog.variants import family_of, variant_of
 from catalog.warehouse import Warehouse
 from ingest import checkpoints, tokenization
 from ingest.activation import ActivationRule
@@ -75,6 +76,7 @@ def check_request(request: IngestRequest) -> None:
         ThresholdInvalid: the threshold of activity is no finite float32.
         ExamplesInvalid: fewer than one example.
         PairsApart: a job on pairs of models is among those on one.
+        FamilyInvalid, VariantInvalid: models cannot be labelled so.
     """
     about_pairs = is_asked(request)
     for name in request.jobs:
@@ -84,6 +86,10 @@ def check_request(request: IngestRequest) -> None:
         raise ThresholdInvalid(request.active_above)
     if request.examples < 1:
         raise ExamplesInvalid(request.examples)
+    if request.family is not None:
+        family_of(request.family)
+    if request.variant is not None:
+        variant_of(request.variant)
 
 
 def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
@@ -134,7 +140,7 @@ def _open(
     )
     tokenizer = tokenization.load(checkpoint.folder)
     transformer = open_transformer(checkpoint, device=device_of(request), dtype=_DTYPES[request.dtype])
-    record = model_record(checkpoint, transformer.shape, tokenizer)
+    record = model_record(checkpoint, transformer.shape, tokenizer, family=request.family, variant=request.variant)
     refuse_other_model(warehouse, record)
     return Work(warehouse, request, record, tokenizer, transformer, progress), checkpoint
 

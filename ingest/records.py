@@ -1,29 +1,50 @@
 """A model and a corpus as rows of the warehouse."""
 
 import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import polars as pl
 
+from catalog.errors import NeurothekError
 from catalog.publish import CorpusRecord, ModelRecord
 from catalog.tables import CORPORA, MODELS, TOKENIZERS
+from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of
 from ingest.architectures import Shape
 from ingest.corpora import Corpus
 from ingest.errors import TokenizerTooLarge
+from ingest.model_errors import LabelInvalid
 from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
+
+Read = TypeVar("Read")
 
 # A size at the end of a name, such as -125m or -1.3b, or one of the words that GPT-2's sizes have.
 _SIZE = re.compile(r"[-_](?:\d+(?:\.\d+)?[kmb]|small|medium|large|xl)(?![a-z0-9]).*$", re.IGNORECASE)
 
+_LAST_STEPS = {"pythia": 143_000}
+"""Family -> the step that ended its training: that revision is the branch main under another name."""
 
-def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer) -> ModelRecord:
+
+def model_record(
+    checkpoint: Checkpoint,
+    shape: Shape,
+    tokenizer: Tokenizer,
+    *,
+    family: str | None = None,
+    variant: str | None = None,
+) -> ModelRecord:
     """The model's rows of `models`, `tokenizers` and `tokens`.
 
-    A checkpoint may say its family, variant and training tokens in a dictionary `neurothek` of its config; else the
-    family is the name without its size.
+    Family and variant are those given, else those that the checkpoint says in a dictionary `neurothek` of its config
+    (which also says its training tokens). Else the family is the name without its size, and the variant follows from
+    the hub's revision (step1000) or from a model without positions; `plain` gives none.
 
     Raises:
         TokenizerTooLarge: the tokenizer has ids that the unembedding has no row for.
+        LabelInvalid: what the checkpoint says is no family or no variant.
+        FamilyInvalid, VariantInvalid: what is given is none.
     """
     if int(tokenizer.ids[-1]) >= shape.vocab_size:
         raise TokenizerTooLarge(checkpoint.name, int(tokenizer.ids[-1]) + 1, shape.vocab_size)
@@ -31,8 +52,8 @@ def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer) -> 
     said = said if isinstance(said, dict) else {}
     row = {
         "name": checkpoint.name,
-        "family": said.get("family") or _SIZE.sub("", checkpoint.name.split("@")[0]),
-        "variant": said.get("variant"),
+        "family": _family(checkpoint, said) if family is None else family_of(family),
+        "variant": _variant(checkpoint, shape, said) if variant is None else variant_of(variant),
         "source": checkpoint.source,
         "revision": checkpoint.revision,
         "weights_sha256": checkpoint.weights_sha256,
@@ -67,6 +88,37 @@ def model_record(checkpoint: Checkpoint, shape: Shape, tokenizer: Tokenizer) -> 
         tokenizer=pl.DataFrame([known], schema=dict(TOKENIZERS.columns)),
         tokens=tokenizer.frame(),
     )
+
+
+def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:
+    """As the model says itself, else its name without its size: the hub's, whatever it is called here, or its own."""
+    if said.get("family") is not None:
+        return _read(checkpoint, said, "family", family_of)
+    return _named_family(checkpoint)
+
+
+def _named_family(checkpoint: Checkpoint) -> str:
+    name = checkpoint.name if checkpoint.revision is None else Path(checkpoint.source).name
+    return _SIZE.sub("", name.split("@")[0])
+
+
+def _variant(checkpoint: Checkpoint, shape: Shape, said: Mapping[str, Any]) -> str | None:
+    """What sets the model apart, as it says itself, else its revision, else its positions."""
+    if said.get("variant") is not None:
+        return _read(checkpoint, said, "variant", variant_of)
+    if said.get("family") is not None:
+        return None  # what says a family and no variant says that it is a plain size
+    step = None if checkpoint.asked_revision is None else step_of_revision(checkpoint.asked_revision)
+    if step is not None and step != _LAST_STEPS.get(_named_family(checkpoint)):
+        return f"step {step}"
+    return NO_POSITION if shape.position_encoding == "none" else None
+
+
+def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Callable[[object], Read]) -> Read:
+    try:
+        return read(said[name])
+    except NeurothekError as error:
+        raise LabelInvalid(checkpoint.folder, name, said[name]) from error
 
 
 def corpus_record(corpus: Corpus) -> CorpusRecord:

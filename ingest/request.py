@@ -85,6 +85,9 @@ class IngestRequest:
         named: those of them that a person chose by name: where a model cannot be asked for one, it is refused, and any
             other is left out.
         text: the text to read, for the jobs that read any.
+        family: the family of every model; None: what its files or its name say.
+        variant: what sets every model apart, such as "step 1000", "seed 2", "no-position", or "plain" for nothing;
+            None: what its files, its revision or its positions say.
         revision: revision of hub repositories.
         allow_pickle: whether pickled weights may be read.
         device: where to compute.
@@ -105,6 +108,8 @@ class IngestRequest:
     jobs: tuple[str, ...] = DEFAULT_JOBS
     named: tuple[str, ...] = ()
     text: TextRequest = field(default_factory=TextRequest)
+    family: str | None = None
+    variant: str | None = None
     revision: str | None = None
     allow_pickle: bool = False
     device: Device = "auto"

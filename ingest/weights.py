@@ -29,6 +29,7 @@ class Checkpoint:
         source: the hub id, folder or shipped model as it was asked for.
         folder: where its files lie.
         revision: the hub's commit, None for a folder.
+        asked_revision: the branch, tag or commit that was asked for; None: the hub's main branch, or a folder.
         weights_sha256: sha256 over the sorted (file name, file sha256) of `files`.
         config: config.json as it stands.
         files: the weight files, sorted by name.
@@ -43,6 +44,7 @@ class Checkpoint:
     config: Mapping[str, Any] = field(repr=False)
     files: tuple[Path, ...]
     pickled: bool
+    asked_revision: str | None = None
 
 
 def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Path, ...], bool]:

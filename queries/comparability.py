@@ -1,4 +1,4 @@
-"""Whether models may be compared: by text, sequence length, activation rule and number format; as the view scaling."""
+"""Whether models may be compared: by how they were measured, and by what tells them apart; as the view scaling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,25 @@ LEAST_TOKEN_RATIO = 0.5
 
 @dataclass(frozen=True)
 class Way:
-    """How one model was measured."""
+    """How one model was measured, and what it is.
+
+    Attributes:
+        model: its name.
+        family: models of one family differ in size or variant only.
+        size: parameters without embeddings.
+        variant: what sets it apart from the plain one of its size; None for a plain size.
+        corpus: name of the text.
+        text_sha256: hash of the text.
+        sequence_length: ids that a sequence holds at most.
+        activation_rule: when a neuron counted as active.
+        dtype: number format that the model computed in.
+        n_tokens: counted positions.
+    """
 
     model: str
+    family: str
+    size: int
+    variant: str | None
     corpus: str
     text_sha256: str
     sequence_length: int
@@ -24,11 +40,17 @@ class Way:
         """What must be the same."""
         return self.text_sha256, self.sequence_length, self.activation_rule, self.dtype
 
+    @property
+    def kind(self) -> tuple[str, int, str | None]:
+        """What no two models have in common that can be told apart."""
+        return self.family, self.size, self.variant
+
 
 def why_not_comparable(ways: Sequence[Way]) -> dict[str, str | None]:
     """For each model why it may not be compared with the reference, or None.
 
     The reference is the convention that most of the models share, ties by most tokens [DEFINITIONS, Comparing sizes].
+    Two models of one family and size that no variant tells apart are no two sizes.
     """
     if not ways:
         return {}
@@ -37,7 +59,18 @@ def why_not_comparable(ways: Sequence[Way]) -> dict[str, str | None]:
         by_convention.setdefault(way.convention, []).append(way)
     reference = min(by_convention.values(), key=_preference)
     most = max(way.n_tokens for way in reference)
-    return {way.model: "; ".join(_reasons(way, reference[0], most)) or None for way in ways}
+    twins = {way.model: _twins(way, ways) for way in ways}
+    return {way.model: "; ".join([*_reasons(way, reference[0], most), *twins[way.model]]) or None for way in ways}
+
+
+def _twins(way: Way, ways: Sequence[Way]) -> list[str]:
+    """Why it cannot be told from others: the first or the last of these by name is named."""
+    alike = sorted(other.model for other in ways if other.kind == way.kind)
+    if len(alike) == 1:
+        return []
+    twin = alike[-1] if way.model == alike[0] else alike[0]
+    told = "is of the same family and size, and no variant tells them apart (say it with neurothek label)"
+    return [f"{twin} {told}"]
 
 
 def _preference(ways: Sequence[Way]) -> tuple[int, int, int, str, str, str]:

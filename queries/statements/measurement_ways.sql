@@ -6,6 +6,9 @@ with chosen as (
 )
 select
     measured_corpora.model,
+    models.family,
+    models.n_parameters - models.n_parameters_embedding as size,
+    models.variant,
     measured_corpora.corpus,
     measured_corpora.text_sha256,
     measured_corpora.sequence_length,
@@ -13,6 +16,7 @@ select
     measured_corpora.dtype,
     measured_corpora.n_tokens,
 from measured_corpora
+inner join store.models as models on models.model_id = measured_corpora.model_id
 inner join chosen on chosen.model = measured_corpora.model and chosen.corpus_id = measured_corpora.corpus_id
 where measured_corpora.dtype is not null
 order by measured_corpora.model

@@ -5,7 +5,8 @@
 -- section 5; saturation and dominant neurons Geva et al. 2022, section 5, exits by clusters section 6; exits by shortcuts
 -- Din et al. 2023, section 5; comparability ours: the reference is the text, sequence length, activation rule and number
 -- format that most models share, ties by most tokens; a model measured otherwise, or on less than half of the reference's
--- tokens, is not comparable. Variants are shown but are no sizes.
+-- tokens, is not comparable, and neither are two of one family and size that no variant tells apart. Variants are shown
+-- but are no sizes.
 -- key: model
 -- columns:
 --   model: Name of the model.
@@ -19,7 +20,7 @@
 --   tokens_per_parameter: Training tokens over all parameters.
 --   corpus: The shown corpus; null before the activity on a text was measured.
 --   n_tokens_seen: Counted positions of the shown corpus.
---   comparable: Whether the model was measured as the reference was.
+--   comparable: Whether the model was measured as the reference was, and is told apart from the others.
 --   why_not: Why it is not comparable; null where it is.
 --   n_dead: Neurons that never fired on the shown corpus; null for models without exact zeros.
 --   dead_share: n_dead / n_neurons.
@@ -115,6 +116,37 @@ reference as (
     cross join thresholds
     where ranked_ways.place = 1
 ),
+measured as (
+    select
+        models.model_id,
+        models.name,
+        models.family,
+        models.n_parameters - models.n_parameters_embedding as size,
+        coalesce(models.variant, '') as variant,
+    from shown
+    inner join store.models as models on models.model_id = shown.model_id
+),
+repeated as (
+    select
+        family,
+        size,
+        variant,
+        min(name) as first_name,
+        max(name) as last_name,
+    from measured
+    group by family, size, variant
+    having count(*) > 1
+),
+twins as (
+    select
+        measured.model_id,
+        case when measured.name = repeated.first_name then repeated.last_name else repeated.first_name end as twin,
+    from measured
+    inner join repeated
+        on repeated.family = measured.family
+        and repeated.size = measured.size
+        and repeated.variant = measured.variant
+),
 reasons as (
     select
         shown.model_id,
@@ -152,12 +184,21 @@ reasons as (
                             'tokens of the text instead of',
                             cast(reference.n_tokens as varchar)
                         )
+                end,
+                case
+                    when twins.twin is not null
+                        then concat_ws(
+                            ' ',
+                            twins.twin,
+                            'is of the same family and size, and no variant tells them apart (say it with neurothek label)'
+                        )
                 end
             ),
             ''
         ) as why_not,
     from shown
     cross join reference
+    left join twins on twins.model_id = shown.model_id
 ),
 detectors as (
     select

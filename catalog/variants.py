@@ -1,0 +1,85 @@
+"""Which family a model is of, and what sets it apart from the plain one of its size: read, checked, written one way."""
+
+import re
+
+from catalog.errors import NeurothekError
+
+NO_POSITION = "no-position"
+PLAIN = "plain"
+"""Says that nothing sets a model apart; the warehouse keeps null."""
+
+_FAMILY = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
+# Steps and seeds of up to 18 digits are 64-bit numbers.
+_NUMBERED = re.compile(r"(?P<kind>step|seed)[ _-]?0*(?P<number>\d{1,18})", re.ASCII)
+_CHECKPOINT = re.compile(r"(?:step|checkpoint)[_-]?0*(?P<number>\d{1,18})", re.ASCII)
+
+
+class VariantInvalid(NeurothekError):
+    """A variant of a form that is not known."""
+
+    def __init__(self, variant: object) -> None:
+        super().__init__(
+            f"{variant!r} is no variant of a model; write 'step 1000', 'seed 2' or {NO_POSITION}, or {PLAIN} for none;"
+            " a model that differs in something else is of another family"
+        )
+
+
+class FamilyInvalid(NeurothekError):
+    """A family cannot be called so."""
+
+    def __init__(self, family: object) -> None:
+        super().__init__(
+            f"a family of models cannot be named {family!r}; use up to 200 letters, digits and . _ @ + - only"
+        )
+
+
+def variant_of(text: object) -> str | None:
+    """`step 1000`, `seed 2` or `no-position` as the warehouse keeps it; None for `plain`.
+
+    Raises:
+        VariantInvalid: it is none of these.
+    """
+    written = text.strip().lower() if isinstance(text, str) else ""
+    if written == PLAIN:
+        return None
+    if written == NO_POSITION:
+        return NO_POSITION
+    numbered = _NUMBERED.fullmatch(written)
+    if numbered is None:
+        raise VariantInvalid(text)
+    return f"{numbered['kind']} {int(numbered['number'])}"
+
+
+def family_of(text: object) -> str:
+    """The name of a family.
+
+    Raises:
+        FamilyInvalid: it holds other characters than names do.
+    """
+    if not isinstance(text, str) or not _FAMILY.fullmatch(text):
+        raise FamilyInvalid(text)
+    return text
+
+
+def step_of(variant: str | None) -> int | None:
+    """The step of training in a variant, None for another one."""
+    numbered = _NUMBERED.fullmatch(variant or "")
+    return int(numbered["number"]) if numbered and numbered["kind"] == "step" else None
+
+
+def step_of_revision(revision: str) -> int | None:
+    """The step of training that a revision of a hub repository is named after: step1000, checkpoint-400; else None."""
+    named = _CHECKPOINT.fullmatch(revision)
+    return int(named["number"]) if named else None
+
+
+def variant_order(variant: str | None) -> tuple[bool, str, int]:
+    """Sorts a plain model before its variants, and these by kind and number."""
+    numbered = _NUMBERED.fullmatch(variant or "")
+    kind, number = (numbered["kind"], int(numbered["number"])) if numbered else (variant or "", 0)
+    return (variant is not None, kind, number)
+
+
+def described(family: str, variant: str | None) -> str:
+    """A model's place among others, as a sentence goes on after its name and "is"."""
+    return f"a plain size of {family}" if variant is None else f"a variant ({variant}) of {family}"

@@ -1,0 +1,64 @@
+"""Families and variants: which forms are read, how they are kept, in which order they stand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.variants import (
+    FamilyInvalid,
+    VariantInvalid,
+    family_of,
+    step_of,
+    step_of_revision,
+    variant_of,
+    variant_order,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("step 1000", "step 1000"),
+        ("step1000", "step 1000"),
+        ("Step_0010", "step 10"),
+        ("step 0", "step 0"),
+        ("seed 2", "seed 2"),
+        (" no-position ", "no-position"),
+        ("plain", None),
+    ],
+)
+def test_variants_are_kept_in_one_form(written: str, kept: str | None) -> None:
+    assert variant_of(written) == kept
+
+
+@pytest.mark.parametrize("written", ["", "step", "seed", "step -1", "step 1.5", "steps 3", "midway", "none", None, 7])
+def test_another_form_is_refused_with_those_that_are_known(written: object) -> None:
+    with pytest.raises(VariantInvalid, match="write 'step 1000', 'seed 2' or no-position, or plain for none"):
+        variant_of(written)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 201, "a/b", None])
+def test_a_family_is_named_as_models_are(name: object) -> None:
+    assert family_of("mini-opt.2+x") == "mini-opt.2+x"
+    with pytest.raises(FamilyInvalid, match="cannot be named"):
+        family_of(name)
+
+
+@given(st.sampled_from(["step", "seed"]), st.integers(0, 10**18 - 1))
+def test_what_is_kept_is_read_as_itself(kind: str, number: int) -> None:
+    kept = variant_of(f"{kind}{number}")
+    assert variant_of(kept) == kept == f"{kind} {number}"
+    assert step_of(kept) == (number if kind == "step" else None)
+
+
+@pytest.mark.parametrize(
+    ("revision", "step"),
+    [("step1000", 1000), ("step0", 0), ("checkpoint-400", 400), ("main", None), ("stepping1", None), ("v1", None)],
+)
+def test_a_revision_names_its_step(revision: str, step: int | None) -> None:
+    assert step_of_revision(revision) == step
+
+
+def test_steps_stand_in_the_order_of_training() -> None:
+    variants = ["step 1000", None, "step 250", "seed 10", "no-position", "seed 9"]
+    assert sorted(variants, key=variant_order) == [None, "no-position", "seed 9", "seed 10", "step 250", "step 1000"]
