@@ -10,12 +10,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Protocol
 from weakref import WeakSet
 
 import duckdb
 
 _INTERRUPTING_SECONDS = 5.0
 """Far more than it takes."""
+
+
+class Interruptible(Protocol):
+    """What can be told to end, from any thread: a connection, for one."""
+
+    def interrupt(self) -> None:
+        """End what is under way."""
 
 
 @contextmanager
@@ -26,7 +34,7 @@ def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
     at once, and interrupts the query.
     """
     try:
-        with _heard(connection) as interrupted:
+        with interrupted_by_keyboard(connection) as interrupted:
             yield
     except (RuntimeError, duckdb.Error) as error:
         if str(error) != "Query interrupted" and not interrupted.is_set():
@@ -82,11 +90,30 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterato
         timer.join()
 
 
+@contextmanager
+def interrupted_by_keyboard(work: Interruptible) -> Iterator[threading.Event]:
+    """Interrupt the work at each SIGINT, from a thread of its own; the event says whether there was one.
+
+    It happens even where the KeyboardInterrupt falls between two steps of a clean-up and skips the rest of it.
+    """
+    hearing = _Hearing(work)
+    if not _is_ours():
+        yield hearing.interrupted
+        return
+    try:
+        with undisturbed():
+            _ear().begin(hearing)
+        yield hearing.interrupted
+    finally:
+        with undisturbed():
+            _ear().end(hearing)
+
+
 @dataclass(eq=False)
 class _Hearing:
-    """A connection to interrupt at each SIGINT, and whether there was one."""
+    """What to interrupt at each SIGINT, and whether there was one."""
 
-    connection: duckdb.DuckDBPyConnection
+    work: Interruptible
     interrupted: threading.Event = field(default_factory=threading.Event)
 
 
@@ -117,7 +144,7 @@ class _Ear:
                 self._before = before
 
     def end(self, hearing: _Hearing) -> None:
-        """When this returns, its connection is not being interrupted."""
+        """When this returns, its work is not being interrupted."""
         with self._lock:
             self._hearings.discard(hearing)
             if not self._hearings:
@@ -142,7 +169,7 @@ class _Ear:
                     for hearing in list(self._hearings):
                         hearing.interrupted.set()
                         with suppress(duckdb.Error):  # it may be closed
-                            hearing.connection.interrupt()
+                            hearing.work.interrupt()
 
 
 @cache
@@ -152,22 +179,6 @@ def _ear() -> _Ear:
 
 # A process that is forked off has none of the threads.
 os.register_at_fork(after_in_child=_ear.cache_clear)
-
-
-@contextmanager
-def _heard(connection: duckdb.DuckDBPyConnection) -> Iterator[threading.Event]:
-    """Interrupt the connection at each SIGINT, and say whether there was one."""
-    hearing = _Hearing(connection)
-    if not _is_ours():
-        yield hearing.interrupted
-        return
-    try:
-        with undisturbed():
-            _ear().begin(hearing)
-        yield hearing.interrupted
-    finally:
-        with undisturbed():
-            _ear().end(hearing)
 
 
 def _is_ours() -> bool:

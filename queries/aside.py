@@ -1,13 +1,15 @@
 """Questions asked aside: in threads, while the caller asks others; one that reads a few rows keeps one core busy."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import duckdb
 
-from catalog.interrupts import close, undisturbed
+from catalog.interrupts import close, interrupted_by_keyboard, undisturbed
 
 T = TypeVar("T")
 
@@ -15,6 +17,9 @@ _MOST_THREADS = 3
 """Beside the caller's own; more wait for the same disk and for Python."""
 
 _RETRY_SECONDS = 0.05
+
+_INTERRUPTING_SECONDS = 5.0
+"""Far more than it takes."""
 
 
 class Aside:
@@ -28,10 +33,23 @@ class Aside:
         self._connection = connection
         self._threads = ThreadPoolExecutor(_MOST_THREADS)
         self._asked: list[tuple[Future[Any], duckdb.DuckDBPyConnection]] = []
+        self._hearing = ExitStack()
 
     def __enter__(self) -> Self:
         """Nothing was asked yet."""
+        # Ctrl-C may strike as __exit__ begins, and then nothing of it runs: another thread ends the questions.
+        self._hearing.enter_context(interrupted_by_keyboard(self))
         return self
+
+    def interrupt(self) -> None:
+        """End every question, those that wait for a thread too; from any thread."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        until = time.monotonic() + _INTERRUPTING_SECONDS
+        while (running := self._running()) and time.monotonic() < until:
+            # A query that is only about to begin is not interrupted: it is told again.
+            for _, cursor in running:
+                cursor.interrupt()
+            wait([asked for asked, _ in running], timeout=_RETRY_SECONDS)
 
     def ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> "Future[T]":
         """Ask in a thread; those asked first begin first. The answer's `result()` raises what the question raises."""
@@ -54,11 +72,10 @@ class Aside:
 
     def _close(self) -> None:
         """End what is still asked: nobody waits for answers once there is an error, and threads hear of no signal."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        while running := [(asked, cursor) for asked, cursor in self._asked if not asked.done()]:
-            # A query that is only about to begin is not interrupted: it is told again.
-            for _, cursor in running:
-                cursor.interrupt()
-            wait([asked for asked, _ in running], timeout=_RETRY_SECONDS)
+        self._hearing.close()
+        self.interrupt()
         for _, cursor in self._asked:
             close(cursor)
+
+    def _running(self) -> list[tuple[Future[Any], duckdb.DuckDBPyConnection]]:
+        return [(asked, cursor) for asked, cursor in list(self._asked) if not asked.done()]

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import wait
 from functools import partial
 
 import duckdb
@@ -95,4 +96,17 @@ def test_ctrl_c_ends_questions_that_take_long(connection: duckdb.DuckDBPyConnect
         asked = [aside.ask(endless) for _ in range(6)]
         endless(connection) if waits_for_itself else asked[0].result()
     assert time.monotonic() - started < 20
+    assert above(connection, 0) == 1000
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_ctrl_c_ends_questions_whose_clean_up_it_skips(connection: duckdb.DuckDBPyConnection) -> None:
+    # It may strike as __exit__ begins: then nobody leaves the context.
+    aside = Aside(connection).__enter__()
+    asked = [aside.ask(endless) for _ in range(6)]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(20)
+    wait([one for one in asked if not one.cancelled()], timeout=20)
+    assert all(one.cancelled() or isinstance(one.exception(), duckdb.InterruptException) for one in asked)
     assert above(connection, 0) == 1000
