@@ -4,29 +4,60 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import io
 import json
-import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import click
 
-from catalog.progress import Progress, Silent
+from catalog.console_commands import (
+    QUIET,
+    VERBOSE,
+    complain,
+    console,
+    console_progress,
+    detail,
+    note,
+    progress_bars,
+    say_in_the_answer,
+    whoever_reads,
+)
+from catalog.visible import harmless
 
 if TYPE_CHECKING:
     import polars as pl
-    import rich.console
-    import rich.progress
+
+__all__ = [
+    "ROWS_IN_A_TABLE",
+    "Format",
+    "Size",
+    "Table",
+    "common_options",
+    "complain",
+    "console_progress",
+    "detail",
+    "format_option",
+    "note",
+    "pin",
+    "progress_bars",
+    "remove",
+    "rename",
+    "require_no_terminal",
+    "say_in_the_answer",
+    "show_frame",
+    "show_rows",
+    "show_tables",
+    "whoever_reads",
+    "write_rows",
+]
 
 Format = Literal["table", "csv", "json", "parquet"]
 
-_QUIET, _VERBOSE = "neurothek.quiet", "neurothek.verbose"
-_ROWS_IN_A_TABLE = 1000
-_WIDTH_WITHOUT_TERMINAL = 120
+ROWS_IN_A_TABLE = 1000
+"""Rows that a table shows unless more are asked for; what it leaves out it says."""
+
 _UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _MOST_BYTES = 2**60
 """No machine has more, and DuckDB takes no limit much above it."""
@@ -92,20 +123,6 @@ def format_option(command: Command) -> Command:
     )(command)
 
 
-def note(text: str) -> None:
-    """Print a remark to stderr, unless the person asked for quiet."""
-    context = click.get_current_context(silent=True)
-    if context is None or not context.meta.get(_QUIET, False):
-        click.echo(text, err=True)
-
-
-def detail(text: str) -> None:
-    """Print a remark to stderr if the person asked for more."""
-    context = click.get_current_context(silent=True)
-    if context is not None and context.meta.get(_VERBOSE, False):
-        note(text)
-
-
 class Table(Protocol):
     """One table of an answer."""
 
@@ -127,96 +144,54 @@ def show_frame(
 ) -> None:
     """Print rows to stdout: as a table for people (of `columns` only, if given) or whole and exact for programs."""
     if output_format != "table":
-        _write(frame, output_format)
+        write_rows([frame], output_format)
         return
-    _show_table(frame if columns is None else frame.select(columns), title)
+    shown = frame if columns is None else frame.select(columns)
+    show_rows(shown.head(ROWS_IN_A_TABLE), title)
+    if frame.height > ROWS_IN_A_TABLE:
+        say_in_the_answer(f"and {frame.height - ROWS_IN_A_TABLE:,} more rows: --format csv prints all")
 
 
 def show_tables(tables: Sequence[Table], output_format: Format, data: Mapping[str, Any], *, head: str = "") -> None:
     """Print an answer of several tables: all for people; JSON holds all of `data`, csv and parquet its first frame."""
     import polars as pl
 
+    from catalog.outputs import is_unicode, records
+
     if output_format == "json":
-        records = {name: _records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
-        click.echo(json.dumps(records, ensure_ascii=not _shows_unicode(), default=str))
+        found = {name: records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
+        click.echo(json.dumps(found, ensure_ascii=not is_unicode(_encoding()), default=str))
         return
     if output_format != "table":
-        _write(next(part for part in data.values() if isinstance(part, pl.DataFrame)), output_format)
+        write_rows([next(part for part in data.values() if isinstance(part, pl.DataFrame))], output_format)
         return
     if head:
-        click.echo(head)
+        say_in_the_answer(head)
     for number, table in enumerate(tables):
         if number or head:
             click.echo()
-        _show_table(table.frame, table.title)
+        show_frame(table.frame, "table", title=table.title)
         if table.remark:
-            click.echo(table.remark)
+            say_in_the_answer(table.remark)
 
 
-def console(*, stderr: bool = False) -> rich.console.Console:
-    """A console as wide as the terminal, which shows texts as they are: no markup, no colouring of words."""
-    from rich.console import Console
+def write_rows(batches: Iterable[pl.DataFrame], output_format: Format) -> None:
+    """Print rows to stdout for programs, batch by batch.
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=_width())
+    Raises:
+        NeurothekError: a batch could not be had, or not be written beside those before it.
+    """
+    from catalog.outputs import write_rows as write
 
-
-@contextmanager
-def console_progress() -> Iterator[Progress]:
-    """A progress bar on stderr; silent when stderr is no terminal or the person asked for quiet."""
-    context = click.get_current_context(silent=True)
-    quiet = context is not None and context.meta.get(_QUIET, False)
-    if quiet or not sys.stderr.isatty():
-        yield Silent()
-        return
-    with ConsoleProgress.bars() as bars:
-        yield ConsoleProgress(bars)
+    require_no_terminal(output_format)
+    kind: Any = output_format
+    write(batches, kind, sys.stdout.buffer, encoding=_encoding())
 
 
-def progress_bars(*, shown: bool) -> AbstractContextManager[Progress]:
-    """The same for who calls from Python and says whether to show any."""
-    return console_progress() if shown else nullcontext(Silent())
-
-
-class ConsoleProgress:
-    """Shows one task at a time as a bar; finished tasks stay as a line."""
-
-    def __init__(self, bars: rich.progress.Progress) -> None:
-        """Draw on `bars`."""
-        self._bars = bars
-        self._task: rich.progress.TaskID | None = None
-
-    @staticmethod
-    def bars() -> rich.progress.Progress:
-        """Bars on stderr: label, bar, steps, time left, remark."""
-        from rich import progress
-
-        return progress.Progress(
-            progress.TextColumn("{task.description}", markup=False),
-            progress.BarColumn(bar_width=24),
-            progress.MofNCompleteColumn(),
-            progress.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            progress.TextColumn("{task.fields[remark]}", markup=False, style="dim"),
-            console=console(stderr=True),
-        )
-
-    def start(self, label: str, total: int) -> None:
-        """Begin a task of `total` steps (0: length unknown)."""
-        self.finish()
-        self._task = self._bars.add_task(label, total=total or None, remark="")
-
-    def advance(self, amount: int = 1, note: str = "") -> None:
-        """Count steps as done and show the remark beside the bar."""
-        if self._task is not None:
-            self._bars.update(self._task, advance=amount, remark=note)
-
-    def finish(self) -> None:
-        """End the task."""
-        if self._task is not None:
-            task = self._bars.tasks[self._bars.task_ids.index(self._task)]
-            # A task of unknown length is as long as it was.
-            self._bars.update(self._task, total=task.total or max(1, task.completed), remark="")
-            self._bars.stop_task(self._task)
-            self._task = None
+def require_no_terminal(output_format: Format) -> None:
+    """Refuse to send bytes to a terminal."""
+    if output_format == "parquet" and sys.stdout.isatty():
+        raise click.UsageError("parquet is no text: send it to a file, for example with > rows.parquet")
 
 
 def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
@@ -226,24 +201,20 @@ def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Pa
 
 def _use_verbose(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
-        context.meta[_VERBOSE] = True
+        context.meta[VERBOSE] = True
 
 
 def _use_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
-        context.meta[_QUIET] = True
+        context.meta[QUIET] = True
 
 
-def _shows_unicode() -> bool:
-    """Whether standard output takes every character; what does not fit would no longer be JSON once it is escaped."""
-    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+def _encoding() -> str:
+    return sys.stdout.encoding or "ascii"
 
 
-def _width() -> int:
-    return shutil.get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 24)).columns
-
-
-def _show_table(frame: pl.DataFrame, title: str | None) -> None:
+def show_rows(frame: pl.DataFrame, title: str | None = None) -> None:
+    """Print all of the rows to stdout as a table for people, as wide as the terminal is."""
     from rich.text import Text
 
     from catalog.cells import columns_of
@@ -252,53 +223,18 @@ def _show_table(frame: pl.DataFrame, title: str | None) -> None:
     out = console()
     print_line = functools.partial(out.print, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
     if title:
-        print_line(Text(title, style="bold"))
+        print_line(Text(harmless(title), style="bold"))
     if frame.is_empty():
         print_line(Text("(none)", style="dim"))
         return
-    layout = fit(columns_of(frame.head(_ROWS_IN_A_TABLE)), out.width)
+    layout = fit(columns_of(frame), out.width)
     header, *rows = layout.lines()
     print_line(Text(header, style="bold underline" if not title else "underline"))
     for row in rows:
         print_line(Text(row))
-    if frame.height > _ROWS_IN_A_TABLE:
-        # Said even where the person asked for quiet: what is left out must not look complete.
-        click.echo(f"and {frame.height - _ROWS_IN_A_TABLE:,} more rows: --format csv prints all", err=True)
     if layout.omitted:
-        note(f"no room for {', '.join(layout.omitted)}: widen the terminal, or --format json prints all")
-
-
-def _write(frame: pl.DataFrame, output_format: Format) -> None:
-    if output_format == "json":
-        text = frame.write_json()
-        click.echo(text if _shows_unicode() else json.dumps(json.loads(text)))
-    elif output_format == "csv":
-        click.echo(_flat(frame).write_csv(), nl=False)
-    elif sys.stdout.isatty():
-        raise click.UsageError("parquet is no text: send it to a file, for example with > rows.parquet")
-    else:
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer)
-        click.echo(buffer.getvalue(), nl=False)
-
-
-def _records(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = json.loads(frame.write_json())
-    return records
-
-
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lists and structs as JSON text: CSV has no cells within cells."""
-    import polars as pl
-
-    def as_json(value: object) -> str:
-        inner = value.to_list() if isinstance(value, pl.Series) else value
-        return json.dumps(inner, ensure_ascii=False, default=str)
-
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    return frame.with_columns(
-        pl.col(name).map_elements(as_json, return_dtype=pl.String, skip_nulls=True) for name in nested
-    )
+        omitted = ", ".join(layout.omitted)
+        say_in_the_answer(f"no room for {omitted}: widen the terminal, or --format json prints all")
 
 
 @click.command()
@@ -367,6 +303,6 @@ def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, 
         # A job can be run again: what people wrote is gone for good.
         n_written = 0 if job or corpus else maintenance.count_annotations(ctx.obj.warehouse, model)
         what += f" with the {n_written:,} annotations that people wrote" if n_written else ""
-        click.confirm(f"Remove {what} from {ctx.obj.path}?", abort=True, err=True)
+        click.confirm(harmless(f"Remove {what} from {ctx.obj.path}?"), abort=True, err=True)
     deleted = maintenance.remove(ctx.obj.warehouse, model, job=job, corpus=corpus)
     note(f"removed {sum(deleted.values()):,} rows of {what}")

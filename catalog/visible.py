@@ -26,6 +26,14 @@ def readable(text: str) -> str:
     return "".join(" " if character == " " else visible(character) for character in text)
 
 
+def harmless(text: str) -> str:
+    """A message on one line that may hold names of others: marks stay, what would move the cursor or turn text is seen.
+
+    For texts that show tokens already; `readable` is for those that are as they were written.
+    """
+    return text if text.isprintable() else "".join(_harmless(character) for character in text)
+
+
 def is_text(text: str) -> bool:
     """Whether UTF-8 can write it: it cannot where a lone surrogate stands for a byte of another encoding."""
     try:
@@ -45,6 +53,10 @@ def typed(token: str) -> str:
     for character, mark in _MARKS.items():
         token = token.replace(mark, character)
     return token
+
+
+def _harmless(character: str) -> str:
+    return character if character.isprintable() else _MARKS.get(character) or _escaped(character)
 
 
 def _escaped(character: str) -> str:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.commands import Size, common_options, console_progress, detail, note, show_tables
+from catalog.commands import (
+    Size,
+    common_options,
+    complain,
+    console_progress,
+    detail,
+    note,
+    say_in_the_answer,
+    show_tables,
+)
 
 if TYPE_CHECKING:
     from ingest.request import IngestRequest
@@ -130,9 +139,7 @@ def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> 
         for request, models in asked:
             if all(outcome.problem is None for outcome in outcomes):
                 outcomes += ingest_all(ctx.obj.warehouse, request, models, progress=progress, announce=note)
-    return print_report(
-        outcomes, ctx.obj.path, say=note, complain=lambda text: click.echo(text, err=True), detail=detail
-    )
+    return print_report(outcomes, ctx.obj.path, say=note, complain=complain, detail=detail)
 
 
 def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int:
@@ -145,8 +152,8 @@ def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int
             request,
             models,
             progress=progress,
-            show=click.echo,
-            complain=lambda text: click.echo(text, err=True),
+            show=say_in_the_answer,
+            complain=complain,
         )
 
 

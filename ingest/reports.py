@@ -98,7 +98,7 @@ def plan_all(
         try:
             lines = planned()
         except NeurothekError as error:
-            complain(f"Error: {error}")
+            complain(str(error))
             status = 2
             continue
         finally:
@@ -148,7 +148,7 @@ def print_report(
         say(line)
     problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
     for problem in problems:
-        complain(f"Error: {problem}")
+        complain(problem)
     return 2 if problems else 0
 
 

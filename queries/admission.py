@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from catalog.visible import is_text
 from queries.definitions import Definitions
 from queries.errors import (
+    EmptyQuery,
     FunctionRefused,
     MacroInTheWay,
     NotAQuery,
@@ -27,6 +28,9 @@ from queries.errors import (
 )
 from queries.functions import classified
 from queries.parse_tree import UNREADABLE, Mentions, functions_of_duckdb, mentions_of, syntax_error, views_of_duckdb
+
+MARK = "\ufeff"
+"""What some editors begin a file of UTF-8 with: DuckDB passes over it, and so does the gate."""
 
 MOST_CHARACTERS = 50_000
 """A longer text is refused unread: parsing it would take longer than most answers."""
@@ -62,13 +66,14 @@ def check_query(
         definitions: what the file defines, judged as far as the query reaches it.
 
     Raises:
-        NotOneQuery: the text holds no statement or several.
+        EmptyQuery, NotOneQuery: the text holds no statement or several.
         NotAQuery: the statement does more than ask.
         FunctionRefused, OutsideTheWarehouse: it would reach beyond the warehouse.
         MacroInTheWay: the file gives a function of DuckDB another meaning.
         UnknownRelation, UnknownFunction: it names what does not exist.
         QueryFailed: the text cannot be read.
     """
+    query = query.removeprefix(MARK)
     ground = _Ground(relations, catalog.casefold(), definitions or Definitions())
     if len(query) > MOST_CHARACTERS:
         raise QueryFailed(f"its text has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read")
@@ -102,6 +107,8 @@ def _statement_tokens(query: str) -> list[Token]:
         if token.token_type != TokenType.SEMICOLON
         and (number == 0 or tokens[number - 1].token_type == TokenType.SEMICOLON)
     ]
+    if not starts:
+        raise EmptyQuery(query)
     if len(starts) != 1:
         raise NotOneQuery(len(starts))
     return [token for token in tokens if token.token_type != TokenType.SEMICOLON]

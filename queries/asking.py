@@ -54,7 +54,7 @@ def ask_people(
         updates: whether views of an earlier release may be replaced first.
 
     Raises:
-        NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation: it is refused unread or unrun.
+        EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation: it is refused.
         UnknownColumn, QueryFailed: DuckDB objects.
         OverLimit: it took more time or memory than allowed.
     """
@@ -78,7 +78,8 @@ def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
     """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run.
 
     Raises:
-        NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation, QueryFailed: it is refused.
+        EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation, QueryFailed: it is
+            refused.
     """
     # sqlglot takes a tenth of a second to import: while it does, the child imports too.
     from queries.admission import check_query  # noqa: PLC0415  (see above)

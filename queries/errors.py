@@ -273,11 +273,20 @@ class BadPredicate(NeurothekError):
 
 
 class NotOneQuery(NeurothekError):
-    """SQL that is not exactly one statement."""
+    """SQL of several statements."""
 
     def __init__(self, n_statements: int) -> None:
-        found = "no statement" if n_statements == 0 else f"{n_statements} statements"
-        super().__init__(f"the query holds {found}; ask one query at a time")
+        super().__init__(f"the query holds {n_statements} statements; ask one query at a time")
+
+
+class EmptyQuery(NeurothekError):
+    """A text without a statement."""
+
+    def __init__(self, text: str) -> None:
+        found = "holds nothing but comments and semicolons" if text.strip() else "is empty"
+        super().__init__(
+            f'the query {found}; write one, for example "from models" (`neurothek views` lists what there is)'
+        )
 
 
 class NotAQuery(NeurothekError):
@@ -294,7 +303,8 @@ _REASONS = {
     **dict.fromkeys(("COPY", "EXPORT", "CHECKPOINT", "FORCE", "VACUUM"), "it writes files"),
     **dict.fromkeys(("IMPORT", "ATTACH", "DETACH", "USE"), "it leaves this warehouse for another database"),
     **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "it runs other code"),
-    **dict.fromkeys(("SET", "RESET", "PRAGMA"), "it changes settings"),
+    **dict.fromkeys(("SET", "RESET"), "it changes settings"),
+    "PRAGMA": "it speaks to DuckDB itself and not of this warehouse's rows",
     **dict.fromkeys(("CALL", "EXECUTE", "PREPARE", "DEALLOCATE"), "it runs what this query does not show"),
     **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "TRUNCATETABLE"), "it changes rows"),
     **dict.fromkeys(("CREATE", "DROP", "ALTER", "COMMENT", "INTO"), "it changes tables or views"),

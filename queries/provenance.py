@@ -12,7 +12,7 @@ from sqlglot.lineage import lineage
 from sqlglot.optimizer.qualify import qualify
 
 from catalog.tables import JOB_TABLES
-from queries.admission import EXPLAIN
+from queries.admission import EXPLAIN, MARK
 from queries.errors import QueryFailed
 from queries.sections import Section
 from queries.statement import ask
@@ -55,6 +55,7 @@ def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
     Raises:
         QueryFailed: the query has no columns to follow (it is no SELECT).
     """
+    query = query.removeprefix(MARK)
     tree = None if EXPLAIN.match(query) else sqlglot.parse_one(query, read="duckdb")
     if not isinstance(tree, exp.Query):
         raise QueryFailed("only a SELECT is made of something")

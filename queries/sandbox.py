@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.visible import is_text
-from queries.errors import NotAQuery, NotOneQuery, QueryFailed, UnknownColumn, UnknownRelation
+from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownColumn, UnknownRelation
 from queries.statement import ask
 
 _MISSING_TABLE = re.compile(r"Table with name ([^\s!]+) does not exist")
@@ -27,7 +27,7 @@ def run_query(
     """Run one query, values bound to its `$name`s, and return all of its rows, or the first `most_rows`.
 
     Raises:
-        NotOneQuery: the text holds no statement or several.
+        EmptyQuery, NotOneQuery: the text holds no statement or several.
         NotAQuery: the statement does more than ask.
         UnknownRelation, UnknownColumn: with the nearest names.
         QueryFailed: anything else that DuckDB objects to, in one sentence.
@@ -116,6 +116,8 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb
     if not is_text(query):
         raise QueryFailed("its text is no UTF-8")
     statements = connection.extract_statements(query)
+    if not statements:
+        raise EmptyQuery(query)
     if len(statements) != 1:
         raise NotOneQuery(len(statements))
     (statement,) = statements

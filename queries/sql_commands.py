@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from queries.limits import Answer, Limits
 
 
+_BEGINS_WITH_A_COMMENT = re.compile(r"--(?![\w-]+=)[^\n]*\s")
+"""An option has no blank but in its value, and no line has two words and is one."""
+
+
 class Door(Protocol):
     """What these commands need of the object that joins the packages."""
 
@@ -28,8 +34,22 @@ class Door(Protocol):
         """Answer one query within limits."""
 
 
-# A query may begin with a comment, which looks like an option.
-@click.command(context_settings={"ignore_unknown_options": True})
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a file begins that Windows' shell wrote."""
+
+
+class QueryCommand(click.Command):
+    """Takes a query that begins with a comment, which looks like an option, for what it is."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put such a query behind what ends the options."""
+        n_options = args.index("--") if "--" in args else len(args)
+        queries = [one for one in args[:n_options] if _BEGINS_WITH_A_COMMENT.match(one)]
+        others = [one for one in args[:n_options] if one not in queries]
+        return super().parse_args(ctx, [*others, *(["--", *queries] if queries else []), *args[n_options:]])
+
+
+@click.command(cls=QueryCommand)
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Show the views and tables it reads, and what its columns are made of.")
 @click.option("--seconds", type=float, help="How long it may run.  [default: 30]")
@@ -61,8 +81,11 @@ def sql(ctx: click.Context, /, query: str | None, explain: bool, output_format: 
 def _piped() -> str:
     from queries.errors import QueryFailed
 
+    written = sys.stdin.buffer.read()
+    if written.startswith(_UTF_16):
+        raise QueryFailed("its text is UTF-16, and UTF-8 is read; save it so")
     try:
-        return sys.stdin.read()
+        return written.decode()
     except UnicodeDecodeError as error:
         raise QueryFailed("its text is no UTF-8") from error
 

@@ -431,12 +431,13 @@ USAGE: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_malformed_commands_are_answered_with_their_usage(folder: Path, name: str) -> None:
+def test_malformed_commands_are_answered_in_one_line(folder: Path, name: str) -> None:
     before = contents(folder)
     result = run(*USAGE[name])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("Usage: ")
-    assert result.stderr.splitlines()[-1].startswith("Error: ")
+    (sentence,) = result.stderr.splitlines()
+    assert sentence.startswith("Error: ")
+    assert sentence.endswith(f"; see `neurothek {USAGE[name][0]} --help`")
     assert contents(folder) == before
 
 

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from catalog.commands import (
-    ConsoleProgress,
     Format,
     common_options,
     console_progress,
@@ -20,6 +19,7 @@ from catalog.commands import (
     note,
     show_frame,
 )
+from catalog.console_commands import ConsoleProgress
 from catalog.progress import Silent
 from neurothek import main
 from tests.support import warehouse as made
@@ -80,7 +80,7 @@ def test_progress_is_silent_when_stderr_is_no_terminal() -> None:
 def test_progress_draws_one_task_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = io.StringIO()
     monkeypatch.setattr(
-        "catalog.commands.console", lambda *, stderr=False: Console(file=drawn, force_terminal=True, width=100)
+        "catalog.console_commands.console", lambda *, stderr=False: Console(file=drawn, force_terminal=True, width=100)
     )
     with ConsoleProgress.bars() as bars:
         progress = ConsoleProgress(bars)

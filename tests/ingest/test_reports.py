@@ -62,7 +62,7 @@ def test_problems_are_complained_about_one_by_one_and_decide_the_exit_code() -> 
     assert printed([Outcome("a", DONE, None)]) == 0
     assert complaints == []
     assert printed([Outcome("a", None, "no such model"), Outcome("b", DONE, None), Outcome("c", None, "NaN")]) == 2
-    assert complaints == ["Error: no such model", "Error: NaN"]
+    assert complaints == ["no such model", "NaN"]
     said.clear()
     assert printed([Outcome("a", None, "no such model")]) == 2
     # Nothing was measured: there is no warehouse to point at.

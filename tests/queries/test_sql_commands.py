@@ -90,3 +90,37 @@ def test_a_conversation_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch) 
     assert "one" in result.stdout
     assert "three" in result.stdout
     assert "Error: the query failed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "query", ["-- a comment\nselect 1 as one", "--a comment of --words\nselect 1 as one", "--x\nselect 1 as one"]
+)
+def test_a_query_may_begin_with_a_comment(query: str) -> None:
+    for arguments in ([query, "--format", "csv"], ["--format", "csv", query], ["--format", "csv", "--", query]):
+        assert run(*arguments).stdout == "one\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed", "found"),
+    [
+        ([""], None, "the query is empty; write one"),
+        (["-"], b"", "the query is empty; write one"),
+        ([], b"\xef\xbb\xbf \n", "the query is empty; write one"),
+        (["-- nothing but a comment"], None, "the query holds nothing but comments and semicolons; write one"),
+        (["-", "--explain"], b"/* nothing */;;", "the query holds nothing but comments and semicolons; write one"),
+        (["-"], "select 1".encode("utf-16"), "its text is UTF-16, and UTF-8 is read; save it so"),
+        (["pragma table_info('neurons')"], None, "PRAGMA is refused, as it speaks to DuckDB itself"),
+    ],
+)
+def test_what_asks_nothing_is_told(arguments: list[str], typed: bytes | None, found: str) -> None:
+    result = run(*arguments, typed=typed)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert found in result.stderr
+    assert "chang" not in result.stderr
+
+
+def test_the_mark_that_editors_begin_a_file_with_is_passed_over() -> None:
+    written = "\ufeffselect model from models order by model limit 1".encode()
+    assert run("-", "--format", "csv", typed=written).stdout.startswith("model\n")
+    assert "store.models.name" in run("-", "--explain", typed=written).stdout
+    assert neurothek.open().sql(written.decode()).height == 1
