@@ -162,11 +162,15 @@ class Neurothek:
         Raises:
             NeurothekError: it cannot be answered, or weights are not at hand.
         """
-        from ingest import live, live_scores
+        from ingest.first_look import require_weights
         from queries.scored import scored, wanted
 
         with self.reader() as connection:
             asked = wanted(connection, question)
+        for one in asked:
+            require_weights(one.model, weights=weights)
+        from ingest import live, live_scores
+
         found = []
         for one in asked:
             opened = live.open_measured(one.model, weights=weights)
@@ -246,7 +250,7 @@ class Neurothek:
                 does not fit.
         """
         from catalog.map_files import matrix_of
-        from ingest import live
+        from ingest.first_look import require_weights
         from queries.trace import kept_for, measured_model, token_of, trace_page
 
         with self.reader() as connection:
@@ -254,6 +258,9 @@ class Neurothek:
             token_id, text = (None, None) if token is None else token_of(connection, known, token)
             kept = kept_for(connection, model, lens, corpus=corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        from ingest import live
+
         opened = live.open_measured(known, weights=weights, allow_pickle=allow_pickle)
         traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
         with self.reader() as connection:
@@ -293,6 +300,9 @@ class Neurothek:
         """
         from catalog.commands import progress_bars
         from catalog.verification import agreement, combined
+        from ingest.first_look import measured_as, require_weights
+
+        require_weights(measured_as(self.warehouse, model), weights=weights)
         from ingest.live_verify import Skipped, remeasure
 
         agreements, skipped = [], []

@@ -1,33 +1,19 @@
 """Finds a model's files, by hub id, folder or shipped name, and refuses what could not be measured."""
 
-import json
-import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from catalog.progress import Progress, Silent
-from ingest import hub, minis
 from ingest.architectures import check, require_supported
+from ingest.finding import config_of, located, split_revision, valid_name
 from ingest.hashing import fingerprint
-from ingest.model_errors import (
-    ConfigInvalid,
-    ConfigMissing,
-    ModelIsFile,
-    ModelMissing,
-    ModelNameInvalid,
-    RevisionOfFolder,
-    RevisionTwice,
-    WeightsNotFinite,
-)
-from ingest.regular_files import require_plain
-from ingest.weights import Checkpoint, Weights, weight_files
+from ingest.model_errors import WeightsNotFinite
+from ingest.weight_files import weight_files
+from ingest.weights import Checkpoint, Weights
 
-__all__ = ["Checkpoint", "Weights", "find", "model_name"]
-
-NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+__all__ = ["Checkpoint", "Weights", "find"]
 
 
 def find(
@@ -56,12 +42,16 @@ def find(
             absent, refused, damaged, not those of config.json, or hold NaN or infinity.
     """
     source, revision = split_revision(source, revision)
-    folder, commit = _folder(source, revision, allow_pickle)
-    config = _config(folder)
+
+    def accept(folder: Path) -> None:
+        require_supported(config_of(folder), where=source)
+
+    folder, commit = located(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
+    config = config_of(folder)
     require_supported(config, where=source)
     files, pickled = weight_files(folder, allow_pickle=allow_pickle)
     found = Checkpoint(
-        name=_name(source, name, revision),
+        name=valid_name(source, name=name, revision=revision),
         source=source,
         folder=folder,
         revision=commit,
@@ -75,77 +65,6 @@ def find(
     weights = Weights(found)
     digest = fingerprint(files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent())
     return replace(found, weights_sha256=digest)
-
-
-def _folder(source: str, revision: str | None, allow_pickle: bool) -> tuple[Path, str | None]:
-    """Where the files of `source` lie, and the hub's commit if they are the hub's."""
-    path = Path(source).expanduser()
-    if path.is_file():
-        raise ModelIsFile(source)
-    local = path if path.is_dir() else minis.folder(source)
-    if local is not None:
-        if revision is not None:
-            raise RevisionOfFolder(source, revision)
-        return local, None
-    if not hub.is_id(source):
-        raise ModelMissing(source)
-
-    def accept(folder: Path) -> None:
-        require_supported(_config(folder), where=source)
-
-    snapshot = hub.snapshot(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
-    return snapshot, snapshot.name
-
-
-def split_revision(source: str, revision: str | None = None) -> tuple[str, str | None]:
-    """A hub id and its revision, which may stand behind it as in `EleutherAI/pythia-70m@step1000`.
-
-    A folder keeps its name, whatever it holds.
-
-    Raises:
-        RevisionTwice: another one is asked for as well.
-    """
-    repo, _, written = source.partition("@")
-    if not written or not hub.is_id(repo) or Path(source).expanduser().exists():
-        return source, revision
-    if revision is not None and revision != written:
-        raise RevisionTwice(source, revision)
-    return repo, written
-
-
-def model_name(source: str, *, name: str | None = None, revision: str | None = None) -> str:
-    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for.
-
-    Raises:
-        RevisionTwice: see `split_revision`.
-    """
-    if name is not None:
-        return name
-    source, revision = split_revision(source, revision)
-    last = Path(source).name
-    # "." and ".." are folders whose name stands elsewhere.
-    last = last if last not in ("", "..") else Path(source).expanduser().resolve().name
-    return f"{last}@{revision}" if revision is not None else last
-
-
-def _name(source: str, name: str | None, revision: str | None) -> str:
-    called = model_name(source, name=name, revision=revision)
-    if not NAME.fullmatch(called):
-        raise ModelNameInvalid(called, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-") or "NAME")
-    return called
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    try:
-        require_plain(folder)
-        found = json.loads((folder / "config.json").read_bytes())
-    except FileNotFoundError as error:
-        raise ConfigMissing(folder) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigInvalid(folder, "it is no JSON") from error
-    if not isinstance(found, dict):
-        raise ConfigInvalid(folder, "it is no JSON object")
-    return found
 
 
 def _require_finite(weights: Weights, file: Path) -> None:

@@ -20,6 +20,7 @@ from ingest.architectures import open_transformer
 from ingest.jobs.counterparts import PARTS, Compared, CounterpartsJob, Side
 from ingest.live import find_measured
 from ingest.measuring import finished_run, staged, staging_folder
+from ingest.outcomes import PairReport
 from ingest.overlaps import Best
 from ingest.pair_plan import PairPlan, pair_plan
 from ingest.pairs import ListedModel, Pair
@@ -29,32 +30,6 @@ from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
 
 _LISTS = "lists"
-
-
-@dataclass(frozen=True)
-class PairReport:
-    """What comparing two models found.
-
-    Attributes:
-        models: their names.
-        n_rows: rows published; None if they were compared before.
-        n_mutual: neurons of either that are each other's first.
-        n_beyond: for each, neurons that overlap with their first more than random vectors do with theirs.
-        n_neurons: for each, how many it has.
-        seconds: wall time.
-    """
-
-    models: tuple[str, str]
-    n_rows: int | None
-    n_mutual: int
-    n_beyond: tuple[int, int]
-    n_neurons: tuple[int, int]
-    seconds: float
-
-    @property
-    def model(self) -> str:
-        """The first of them."""
-        return self.models[0]
 
 
 def compare_pair(

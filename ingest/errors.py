@@ -85,10 +85,11 @@ class CorpusChanged(NeurothekError):
 class MethodUnknown(NeurothekError):
     """A shortcut that there is not, or not for such a model."""
 
-    def __init__(self, method: str, architecture: str, known: Sequence[str]) -> None:
+    def __init__(self, method: str, architecture: str | None, known: Sequence[str]) -> None:
         near = get_close_matches(method, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        super().__init__(f"there is no shortcut {method} for {architecture} models; {hint}")
+        models = f" for {architecture} models" if architecture is not None else ""
+        super().__init__(f"there is no shortcut {method}{models}; {hint}")
 
 
 class ThresholdInvalid(NeurothekError):

@@ -3,7 +3,8 @@
 import queue
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -17,6 +18,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from ingest import minis
 from ingest.model_errors import (
     ModelDownloadFailed,
     ModelMissing,
@@ -25,7 +27,7 @@ from ingest.model_errors import (
     WeightsMissing,
     WeightsPickled,
 )
-from ingest.weights import INDEX, PICKLES, SAFETENSORS, weight_files
+from ingest.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
 
 # A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
 PROBE_SECONDS = 2.0
@@ -77,7 +79,30 @@ def snapshot(
         return _download(repo_id, revision, allow_pickle, accept)
     if cached is not None and _has_weights(cached, allow_pickle):
         return cached
-    raise ModelUnreachable(repo_id, reason)
+    raise ModelUnreachable(repo_id, reason, minis.names())
+
+
+def is_cached(repo_id: str, *, revision: str | None = None) -> bool:
+    """Whether a model's files are complete in the hub's cache, so that the hub is not asked for them."""
+    if not is_id(repo_id):
+        return False
+    cached = _cached(repo_id, revision)
+    return cached is not None and _has_weights(cached, allow_pickle=True)
+
+
+def require_there(repo_id: str, *, revision: str | None = None) -> None:
+    """Check that the cache or the hub has a model, before anything else is done; of the hub config.json is fetched.
+
+    Raises:
+        ModelMissing, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: as `snapshot`.
+    """
+    if is_cached(repo_id, revision=revision):
+        return
+    reason = why_unreachable()
+    if reason is not None:
+        raise ModelUnreachable(repo_id, reason, minis.names())
+    with _told(repo_id, revision):
+        snapshot_download(repo_id, revision=revision, allow_patterns="config.json")
 
 
 def _cached(repo_id: str, revision: str | None) -> Path | None:
@@ -126,16 +151,23 @@ def why_unreachable() -> str | None:
 
 
 def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]) -> Path:
-    try:
+    with _told(repo_id, revision):
         folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns="config.json"))
         accept(folder)
         files = HfApi().list_repo_files(repo_id, revision=folder.name)
         wanted = _wanted(repo_id, files, allow_pickle)
         return Path(snapshot_download(repo_id, revision=revision, allow_patterns=wanted))
+
+
+@contextmanager
+def _told(repo_id: str, revision: str | None) -> Iterator[None]:
+    """What the hub refuses, in sentences."""
+    try:
+        yield
     except GatedRepoError as error:
         raise ModelNotOnHub(repo_id, "its authors ask for an agreement first") from error
     except RepositoryNotFoundError as error:
-        raise ModelNotOnHub(repo_id, "there is none of that name that you may read") from error
+        raise ModelNotOnHub(repo_id, "there is none of that name that you may read", minis.names()) from error
     except RevisionNotFoundError as error:
         raise ModelNotOnHub(repo_id, f"it has no revision {revision!r}") from error
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:

@@ -1,9 +1,7 @@
 """Answers that need the model at the time of the question: how it builds its prediction for one prompt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -12,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.errors import NeurothekError
+from catalog.progress import Progress
 from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_STATES, TRACE_TOKENS, Traced
 from ingest import checkpoints, tokenization
 from ingest.architectures import Transformer, open_transformer
@@ -29,6 +28,7 @@ from ingest.example_pass import padded
 from ingest.example_readings import Events, Readings, events, read
 from ingest.example_scores import score, token_scores
 from ingest.examples import Example
+from ingest.finding import KnownFiles
 from ingest.lens import Lens, probabilities_, ranks
 from ingest.live_states import states_frame
 from ingest.sub_updates import N_DOMINANT
@@ -36,37 +36,6 @@ from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
 
 MOMENTS = ("pre", "post")
-
-
-@runtime_checkable
-class KnownFiles(Protocol):
-    """What the warehouse knows of a model's files."""
-
-    @property
-    def name(self) -> str:
-        """The model's name in the warehouse."""
-
-    @property
-    def source(self) -> str:
-        """Where it came from."""
-
-    @property
-    def revision(self) -> str | None:
-        """The hub's commit, if it came from there."""
-
-    @property
-    def weights_sha256(self) -> str:
-        """What the warehouse knows its weights by."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The files of a model, known as `KnownFiles` says."""
-
-    name: str
-    source: str
-    revision: str | None
-    weights_sha256: str
 
 
 def open_measured(
@@ -81,7 +50,12 @@ def open_measured(
 
 
 def find_measured(
-    measured: KnownFiles, *, weights: str | Path | None, allow_pickle: bool = False, option: str = WEIGHTS_OPTION
+    measured: KnownFiles,
+    *,
+    weights: str | Path | None,
+    allow_pickle: bool = False,
+    option: str = WEIGHTS_OPTION,
+    progress: Progress | None = None,
 ) -> tuple[Checkpoint, Tokenizer]:
     """The files that the warehouse measured a model from, where they came from or in the folder `weights`.
 
@@ -90,6 +64,7 @@ def find_measured(
         weights: a folder to look in instead.
         allow_pickle: read pickled weights.
         option: how a person says another place, for the errors.
+        progress: is told how far reading the weights has come, the first time they are seen.
 
     Raises:
         WeightsNotAtHand: they are not there, or not complete; says where was looked.
@@ -98,7 +73,9 @@ def find_measured(
     place = measured.source if weights is None else str(weights)
     wanted = measured.revision if weights is None else None
     try:
-        checkpoint = checkpoints.find(place, name=measured.name, revision=wanted, allow_pickle=allow_pickle)
+        checkpoint = checkpoints.find(
+            place, name=measured.name, revision=wanted, allow_pickle=allow_pickle, progress=progress
+        )
         tokenizer = tokenization.load(checkpoint.folder)
     except NeurothekError as error:
         raise WeightsNotAtHand(measured.name, place, str(error), option=option) from error

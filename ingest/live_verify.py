@@ -22,10 +22,11 @@ from ingest import texts
 from ingest.activation import ActivationRule
 from ingest.architectures import Transformer, open_transformer
 from ingest.corpora import Corpus
+from ingest.finding import Measured
 from ingest.jobs import registry
 from ingest.jobs.counterparts import CounterpartsJob
 from ingest.jobs.protocols import FilingJob, Job, Partials, PassJob, TextJob
-from ingest.live import Measured, find_measured
+from ingest.live import find_measured
 from ingest.pairs import listed_models
 from ingest.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory

@@ -1,11 +1,19 @@
 """What can be wrong with a model: where it lies, its files, its tokenizer."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from catalog.errors import NeurothekError
 
 NAMES_SHOWN = 3
+
+
+def _meant(source: str, known: Sequence[str]) -> str:
+    """The names that `source` may be a slip of the pen for, as a question."""
+    near = get_close_matches(source.rpartition("/")[2], known, n=NAMES_SHOWN, cutoff=0.75)
+    return f"did you mean {' or '.join(near)}? If not, " if near else ""
+
 
 # Finding a model
 
@@ -13,9 +21,9 @@ NAMES_SHOWN = 3
 class ModelMissing(NeurothekError):
     """A path that names no folder."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, known: Sequence[str] = ()) -> None:
         super().__init__(
-            f"there is no model at {source!r}: no such folder exists; "
+            f"there is no model at {source!r}: no such folder exists; {_meant(source, known)}"
             "give a folder with config.json and weights, or a hub id such as facebook/opt-125m"
         )
 
@@ -30,19 +38,19 @@ class ModelIsFile(NeurothekError):
 class ModelUnreachable(NeurothekError):
     """A model that is not on this machine while the hub cannot be asked."""
 
-    def __init__(self, source: str, reason: str) -> None:
+    def __init__(self, source: str, reason: str, known: Sequence[str] = ()) -> None:
         super().__init__(
             f"the model {source!r} is no folder, no shipped model and not complete in the local hub cache, "
-            f"and the hub cannot be asked ({reason}); go online, or give a folder"
+            f"and the hub cannot be asked ({reason}); {_meant(source, known)}go online, or give a folder"
         )
 
 
 class ModelNotOnHub(NeurothekError):
     """A hub id that the hub does not show to this person."""
 
-    def __init__(self, source: str, problem: str) -> None:
+    def __init__(self, source: str, problem: str, known: Sequence[str] = ()) -> None:
         super().__init__(
-            f"the hub does not give out the model {source!r}: {problem}; "
+            f"the hub does not give out the model {source!r}: {problem}; {_meant(source, known)}"
             "check the spelling, or set HF_TOKEN if the model is private or gated"
         )
 

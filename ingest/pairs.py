@@ -5,23 +5,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int
 
 from catalog.warehouse import Warehouse
-from ingest.checkpoints import model_name
-from ingest.jobs.counterparts import CounterpartsJob
-from ingest.live import Measured
-from ingest.pair_errors import ListsMissing, PairIncomplete, PairOfOne, PairsApart, PairTokenizers, PairUnknown
+from ingest.finding import Measured, model_name
+from ingest.pair_errors import ListsMissing, PairIncomplete, PairOfOne, PairTokenizers, PairUnknown
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import FOUND, RunIdentity, is_missing
 
-JOB = CounterpartsJob.name
-
 _BASIS = ("projections", "other_projections")
 """Parameters that name the runs whose lists are compared: of others the rows say nothing, whatever else was asked."""
+
+
+@runtime_checkable
+class PairJob(Protocol):
+    """What names a run of a job on two models."""
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+
+    @property
+    def version(self) -> int:
+        """Its version."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Its own parameters, as JSON values."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +107,11 @@ class Pair:
             raise PairTokenizers(one.name, other.name)
         return cls(one, other)
 
-    def identities(self, job: CounterpartsJob) -> tuple[RunIdentity, RunIdentity]:
+    def identities(self, job: PairJob) -> tuple[RunIdentity, RunIdentity]:
         """The runs from either side."""
         return _identity(self.one, self.other, job), _identity(self.other, self.one, job)
 
-    def is_missing(self, warehouse: Warehouse, job: CounterpartsJob, *, force: bool) -> bool:
+    def is_missing(self, warehouse: Warehouse, job: PairJob, *, force: bool) -> bool:
         """Whether it is to be measured.
 
         Raises:
@@ -108,18 +120,6 @@ class Pair:
         forth, back = self.identities(job)
         sides = ((forth, self.one, self.other), (back, self.other, self.one))
         return any(_is_missing(warehouse, *side, force=force) for side in sides)
-
-
-def is_asked(request: IngestRequest) -> bool:
-    """Whether a request is about pairs of models.
-
-    Raises:
-        PairsApart: it is about models one by one as well.
-    """
-    others = [name for name in request.jobs if name != JOB]
-    if JOB in request.jobs and others:
-        raise PairsApart(others)
-    return JOB in request.jobs
 
 
 def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[str]) -> list[ListedModel]:
@@ -178,7 +178,7 @@ def _listed_model(row: Mapping[str, Any]) -> ListedModel:
     return ListedModel(measured=measured, **{name: row[name] for name in copied})
 
 
-def _identity(model: ListedModel, other: ListedModel, job: CounterpartsJob) -> RunIdentity:
+def _identity(model: ListedModel, other: ListedModel, job: PairJob) -> RunIdentity:
     basis = dict(zip(_BASIS, (model.projections, other.projections), strict=True))
     return RunIdentity(
         job=job.name,

@@ -1,8 +1,7 @@
 """From a model and a text to published rows: what is missing is measured, staged and published."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from catalog.maintenance import label, label_of
 from catalog.progress import Progress, Silent
@@ -11,40 +10,12 @@ from catalog.variants import described
 from catalog.warehouse import Warehouse
 from ingest.allocation import give_back_at_once
 from ingest.allotting import allot
+from ingest.first_look import check_request
 from ingest.measuring import measure_passes, measure_text, measure_weights
-from ingest.preparing import Prepared, check_request, prepare
+from ingest.outcomes import ModelReport
+from ingest.preparing import Prepared, prepare
 from ingest.prerequisites import announcements
 from ingest.request import IngestRequest, ModelSource
-from ingest.sweep_plan import SweepPlan
-
-
-@dataclass(frozen=True)
-class ModelReport:
-    """What one ingest did for one model.
-
-    Attributes:
-        model: its name.
-        jobs: jobs that were measured.
-        rows: rows published, by table.
-        up_to_date: jobs that were finished before.
-        corpus: name of the corpus; None if no job read text.
-        n_tokens: counted positions of the corpus.
-        seconds: wall time.
-        sweep: how the text was read; None if it was not.
-        n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
-        remarks: what jobs have to say of what they measured.
-    """
-
-    model: str
-    jobs: tuple[str, ...]
-    rows: Mapping[str, int]
-    up_to_date: tuple[str, ...]
-    corpus: str | None
-    n_tokens: int
-    seconds: float
-    sweep: SweepPlan | None = None
-    n_full_length: int | None = None
-    remarks: tuple[str, ...] = ()
 
 
 def ingest_model(

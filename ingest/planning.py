@@ -7,11 +7,12 @@ from pathlib import Path
 from catalog.progress import Progress, Silent
 from catalog.warehouse import Warehouse
 from ingest.allotting import Allotted, allot
+from ingest.first_look import check_request
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.measuring import free_bytes
 from ingest.pipeline import left_out
-from ingest.preparing import Prepared, check_request, prepare
+from ingest.preparing import Prepared, prepare
 from ingest.request import IngestRequest, ModelSource
 from ingest.sweep_plan import SweepPlan, WeightsPlan
 from ingest.trial import Trial, product_rate, run_trial

@@ -6,24 +6,23 @@ from dataclasses import dataclass, replace
 import torch
 
 from catalog.progress import Progress
-from catalog.tables import JobUnknown
-from catalog.variants import family_of, variant_of
 from catalog.warehouse import Warehouse
 from ingest import checkpoints, tokenization
 from ingest.activation import ActivationRule
 from ingest.architectures import open_transformer
 from ingest.corpora import Corpus
-from ingest.errors import CausalNeeded, ThresholdInvalid
+from ingest.errors import CausalNeeded
+from ingest.finding import by_name
 from ingest.jobs import registry
 from ingest.jobs.protocols import FilingJob, Job, PassJob, TextJob, WeightsJob
+from ingest.live import find_measured
 from ingest.measuring import Work
-from ingest.pairs import is_asked
 from ingest.prerequisites import after, needed_first
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
-from ingest.text_errors import ExamplesInvalid
 from ingest.texts import choose_corpus
+from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
 
 
@@ -66,30 +65,6 @@ class Prepared:
     agenda: Agenda
     left_out: tuple[str, ...] = ()
     needed_first: tuple[str, ...] = ()
-
-
-def check_request(request: IngestRequest) -> None:
-    """Refuse what no model can be asked for.
-
-    Raises:
-        JobUnknown: a name is no job; with the nearest name.
-        ThresholdInvalid: the threshold of activity is no finite float32.
-        ExamplesInvalid: fewer than one example.
-        PairsApart: a job on pairs of models is among those on one.
-        FamilyInvalid, VariantInvalid: models cannot be labelled so.
-    """
-    about_pairs = is_asked(request)
-    for name in request.jobs:
-        if name not in registry.NAMES and not about_pairs:
-            raise JobUnknown(name)
-    if request.active_above is not None and not abs(request.active_above) <= torch.finfo(torch.float32).max:
-        raise ThresholdInvalid(request.active_above)
-    if request.examples < 1:
-        raise ExamplesInvalid(request.examples)
-    if request.family is not None:
-        family_of(request.family)
-    if request.variant is not None:
-        variant_of(request.variant)
 
 
 def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
@@ -135,14 +110,25 @@ def _open(
     warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress
 ) -> tuple[Work, Checkpoint]:
     """Find the model and everything about it that can be wrong, before anything is measured."""
-    checkpoint = checkpoints.find(
-        asked.source, name=asked.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
-    )
-    tokenizer = tokenization.load(checkpoint.folder)
+    checkpoint, tokenizer = _files(warehouse, request, asked, progress)
     transformer = open_transformer(checkpoint, device=device_of(request), dtype=_DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer, family=request.family, variant=request.variant)
     refuse_other_model(warehouse, record)
     return Work(warehouse, request, record, tokenizer, transformer, progress), checkpoint
+
+
+def _files(
+    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress
+) -> tuple[Checkpoint, Tokenizer]:
+    """A model's files: those that the warehouse measured if it has one of that name, else what the source names."""
+    known = by_name(warehouse, asked, revision=request.revision)
+    if known is not None:
+        option = f"{known.name}=PATH"
+        return find_measured(known, weights=None, allow_pickle=request.allow_pickle, option=option, progress=progress)
+    checkpoint = checkpoints.find(
+        asked.source, name=asked.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
+    )
+    return checkpoint, tokenization.load(checkpoint.folder)
 
 
 def _rule(work: Work) -> ActivationRule:

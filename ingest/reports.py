@@ -10,13 +10,9 @@ from pathlib import Path
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
-from ingest.checkpoints import model_name
-from ingest.comparing import PairReport, compare_pair, plan_pair
-from ingest.errors import ModelNamedTwice
-from ingest.pairs import ListedModel, asked_models, is_asked, pairs_of
-from ingest.pipeline import ModelReport, ingest_model
-from ingest.planning import plan_model
-from ingest.preparing import check_request
+from ingest.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
+from ingest.outcomes import ModelReport, PairReport
+from ingest.pairs import ListedModel, asked_models, pairs_of
 from ingest.request import IngestRequest, ModelSource
 
 Report = ModelReport | PairReport
@@ -59,15 +55,20 @@ def ingest_all(
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
     check_request(request)
-    if is_asked(request):
+    if is_about_pairs(request):
+        pairs = pairs_of(asked_models(warehouse, request, models))
         return [
-            _outcome(_named(pair), partial(compare_pair, warehouse, request, pair, progress=progress), progress)
-            for pair in pairs_of(asked_models(warehouse, request, models))
+            _outcome(_named(pair), partial(_compared, warehouse, request, pair, progress), progress) for pair in pairs
         ]
-    _refuse_one_name(request, models)
+    refuse_one_name(request, models)
     warehouse.require_writable()
+    check_text(warehouse, request)
+    problems = _problems(warehouse, request, models, announce)
     return [
-        _outcome(asked, partial(_measured, warehouse, request, asked, progress, announce), progress) for asked in models
+        Outcome(asked, None, problems[asked])
+        if asked in problems
+        else _outcome(asked, partial(_measured, warehouse, request, asked, progress, announce), progress)
+        for asked in models
     ]
 
 
@@ -87,11 +88,12 @@ def plan_all(
     """
     check_request(request)
     plans: list[Callable[[], list[str]]]
-    if is_asked(request):
+    if is_about_pairs(request):
         pairs = pairs_of(asked_models(warehouse, request, models))
         plans = [partial(_pair_lines, warehouse, request, pair) for pair in pairs]
     else:
-        _refuse_one_name(request, models)
+        refuse_one_name(request, models)
+        check_text(warehouse, request)
         plans = [partial(_model_lines, warehouse, request, asked, progress) for asked in models]
     status = 0
     for planned in plans:
@@ -108,11 +110,29 @@ def plan_all(
     return status
 
 
+def _problems(
+    warehouse: Warehouse, request: IngestRequest, models: Sequence[str], announce: Callable[[str], None]
+) -> dict[str, str]:
+    """Models that cannot be measured, and why, known before anything large is loaded; told now if others go on."""
+    found = {asked: problem for asked in models if (problem := problem_of(warehouse, request, asked)) is not None}
+    if len(found) < len(models):
+        for asked, problem in found.items():
+            announce(f"{asked} is left out: {problem}")
+    return found
+
+
 def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> list[str]:
+    problem = problem_of(warehouse, request, asked)
+    if problem is not None:
+        raise NeurothekError(problem)
+    from ingest.planning import plan_model
+
     return plan_model(warehouse, request, ModelSource.parse(asked), progress=progress).lines()
 
 
 def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel]) -> list[str]:
+    from ingest.comparing import plan_pair
+
     found = plan_pair(warehouse, request, pair)
     return [f"{_named(pair)}: everything is up to date"] if found is None else found.lines()
 
@@ -152,19 +172,20 @@ def print_report(
     return 2 if problems else 0
 
 
-def _refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
-    sources: dict[str, str] = {}
-    for model in map(ModelSource.parse, models):
-        name = model_name(model.source, name=model.name, revision=request.revision)
-        if name in sources:
-            raise ModelNamedTwice(name, [sources[name], model.source])
-        sources[name] = model.source
-
-
 def _measured(
     warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress, announce: Callable[[str], None]
 ) -> ModelReport:
+    from ingest.pipeline import ingest_model
+
     return ingest_model(warehouse, request, ModelSource.parse(asked), progress=progress, announce=announce)
+
+
+def _compared(
+    warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel], progress: Progress
+) -> PairReport:
+    from ingest.comparing import compare_pair
+
+    return compare_pair(warehouse, request, pair, progress=progress)
 
 
 def _outcome(asked: str, measure: Callable[[], Report], progress: Progress) -> Outcome:

@@ -6,11 +6,12 @@ from typing import Any
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
 from ingest import corpora
+from ingest.asked_texts import require_name, stored_name
 from ingest.corpora import Corpus, Recipe
-from ingest.errors import CorpusChanged, CorpusNameInvalid, CorpusUnknown
+from ingest.errors import CorpusChanged
 from ingest.model_errors import SequenceTooLong
 from ingest.request import LONGEST_SEQUENCE, TextRequest
-from ingest.sources import BUILTIN, NAME, Source, parse_sources
+from ingest.sources import BUILTIN, Source, parse_sources
 from ingest.tokenization import Tokenizer
 
 
@@ -28,9 +29,9 @@ def choose_corpus(
     """
     if (request.sequence_length or 0) > context_length:
         raise SequenceTooLong(request.sequence_length or 0, context_length)
-    name = _stored_name(warehouse, request)
+    name = stored_name(warehouse, request)
     if name is None:
-        _check_name(request.name)
+        require_name(request.name)
         found = _of_sources(warehouse, request, tokenizer, context_length)
     else:
         found = _of_name(warehouse, name, request, tokenizer, context_length)
@@ -80,30 +81,6 @@ def _of_name(
         if source["sha256"] != sha256:
             raise CorpusChanged(name, source["domain"], source["location"])
     return recipe
-
-
-def _check_name(name: str | None) -> None:
-    if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
-        raise CorpusNameInvalid(name)
-
-
-def _stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
-    """The name of the corpus of the warehouse that is asked for; None when sources are given."""
-    bare = [spec for spec in request.corpora if "=" not in spec and spec.split(":")[0] != BUILTIN]
-    if not bare:
-        return None
-    known = _names(warehouse)
-    if len(request.corpora) > 1 or bare[0] not in known:
-        raise CorpusUnknown(bare[0], known)
-    return bare[0]
-
-
-def _names(warehouse: Warehouse) -> list[str]:
-    if not warehouse.exists():
-        return []
-    with warehouse.reader() as connection:
-        rows = connection.execute("select distinct name from store.corpora order by name").fetchall()
-    return [str(row[0]) for row in rows]
 
 
 def _stored(warehouse: Warehouse, recipe: Recipe, tokenizer: Tokenizer) -> Corpus | None:

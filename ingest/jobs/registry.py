@@ -8,7 +8,6 @@ from ingest.jobs.activity import ActivityJob
 from ingest.jobs.clusters import ClustersJob
 from ingest.jobs.contexts import ContextsJob
 from ingest.jobs.controls import ControlsJob
-from ingest.jobs.counterparts import CounterpartsJob
 from ingest.jobs.events import EventsJob
 from ingest.jobs.exits import ExitsJob
 from ingest.jobs.ngrams import NgramsJob
@@ -16,20 +15,13 @@ from ingest.jobs.positions import PositionsJob
 from ingest.jobs.projections import ProjectionsJob
 from ingest.jobs.protocols import PassJob, TextJob, WeightsJob
 from ingest.jobs.shortcuts import ShortcutsJob
+from ingest.names import JOBS as NAMES
+from ingest.names import OF_MASKED
+from ingest.names import PAIR_JOBS as PAIR_NAMES
 from ingest.request import IngestRequest
 from ingest.tokenization import Tokenizer
 
-NAMES = (
-    *("projections", "clusters", "activity", "contexts", "ngrams", "positions", "controls", "events", "shortcuts"),
-    "exits",
-)
-"""The names of all jobs on one model."""
-
-PAIR_NAMES = (CounterpartsJob.name,)
-"""The names of the jobs on two."""
-
-OF_MASKED = ("projections", "clusters", "shortcuts", "exits")
-"""Those that a model which fills in masked tokens can be asked for: the others need one that says the next token."""
+__all__ = ["NAMES", "OF_MASKED", "PAIR_NAMES", "pass_jobs", "text_jobs", "weights_jobs"]
 
 
 def weights_jobs(shape: Shape, request: IngestRequest) -> Mapping[str, WeightsJob]:

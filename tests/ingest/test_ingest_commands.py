@@ -210,6 +210,6 @@ def test_no_bar_is_drawn_where_stderr_is_no_terminal(tmp_path: Path, monkeypatch
         shown.append(type(progress).__name__)
         return original(*arguments, progress=progress, **options)
 
-    monkeypatch.setattr(reports, "ingest_model", watched)
+    monkeypatch.setattr(pipeline, "ingest_model", watched)
     run("ingest", model, "--job", "projections", "--warehouse", tmp_path / "w.duckdb")
     assert shown == ["Silent"]

@@ -11,6 +11,7 @@ from catalog.traces import Traced
 from ingest import live
 from ingest.checkpoints import find
 from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
+from ingest.finding import Measured
 from tests.support import events as plain
 from tests.support.events import PlainStreams
 from tests.support.models import CAUSAL_KINDS, build
@@ -27,7 +28,7 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
 
 
 def traced(folder: Path, prompt: str = PROMPT, **options: Any) -> Traced:
-    opened = live.open_measured(live.Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
+    opened = live.open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
     return live.trace(*opened, prompt, **options)
 
 
@@ -135,7 +136,7 @@ def test_bytes_that_are_no_text_are_read_as_question_marks(folder: Path) -> None
 
 def test_weights_that_are_gone_or_others_are_refused(tmp_path: Path) -> None:
     folder = build(tmp_path / "tiny", "opt", d_ffn=8)
-    known = live.Measured("tiny", str(folder), None, find(str(folder)).weights_sha256)
+    known = Measured("tiny", str(folder), None, find(str(folder)).weights_sha256)
     moved = tmp_path / "elsewhere"
     shutil.move(folder, moved)
     with pytest.raises(WeightsNotAtHand, match=f"were looked for at '{folder}'.*--weights PATH"):

@@ -9,7 +9,7 @@ from catalog.progress import Silent
 from catalog.tables import JobUnknown
 from catalog.warehouse import Warehouse
 from ingest.errors import ModelNamedTwice, ThresholdInvalid
-from ingest.pipeline import ModelReport
+from ingest.outcomes import ModelReport
 from ingest.reports import Outcome, ingest_all, print_report, report_lines
 from ingest.request import IngestRequest, ModelEmpty, ModelSource
 from tests.support import ingests

@@ -15,7 +15,8 @@ from catalog.warehouse import Warehouse
 from dashboards.paper import paper_figures
 from dashboards.paper_files import material_of
 from ingest.architectures import open_transformer
-from ingest.checkpoints import find, model_name, split_revision
+from ingest.checkpoints import find
+from ingest.finding import model_name, split_revision
 from ingest.model_errors import LabelInvalid, ModelNotOnHub, RevisionTwice
 from ingest.records import model_record
 from ingest.tokenization import load

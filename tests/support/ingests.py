@@ -14,9 +14,10 @@ import pytest
 
 from catalog.progress import Silent
 from catalog.warehouse import Warehouse
-from ingest import allotting, builtin, pairs
-from ingest.comparing import PairReport, compare_pair
-from ingest.pipeline import ModelReport, ingest_model
+from ingest import allotting, builtin, names, pairs
+from ingest.comparing import compare_pair
+from ingest.outcomes import ModelReport, PairReport
+from ingest.pipeline import ingest_model
 from ingest.request import IngestRequest, ModelSource, TextRequest
 from ingest.sweep import Order
 from ingest.sweep_plan import SweepPlan, plan
@@ -86,7 +87,7 @@ def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> Mo
 
 def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:
     """Find the counterparts between models of the warehouse, given as on the command line."""
-    asked = IngestRequest(**{"jobs": (pairs.JOB,), "device": "cpu", **fields})
+    asked = IngestRequest(**{"jobs": names.PAIR_JOBS, "device": "cpu", **fields})
     found = pairs.asked_models(warehouse, asked, models)
     return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
 

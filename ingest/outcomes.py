@@ -1,0 +1,77 @@
+"""What one `ingest` did, for one model or for one pair of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Swept(Protocol):
+    """How a text was read."""
+
+    @property
+    def order(self) -> str:
+        """Which loop was outside."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it was planned to add to the process's memory."""
+
+    @property
+    def why(self) -> str:
+        """Why this order was chosen."""
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """What one ingest did for one model.
+
+    Attributes:
+        model: its name.
+        jobs: jobs that were measured.
+        rows: rows published, by table.
+        up_to_date: jobs that were finished before.
+        corpus: name of the corpus; None if no job read text.
+        n_tokens: counted positions of the corpus.
+        seconds: wall time.
+        sweep: how the text was read; None if it was not.
+        n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
+        remarks: what jobs have to say of what they measured.
+    """
+
+    model: str
+    jobs: tuple[str, ...]
+    rows: Mapping[str, int]
+    up_to_date: tuple[str, ...]
+    corpus: str | None
+    n_tokens: int
+    seconds: float
+    sweep: Swept | None = None
+    n_full_length: int | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PairReport:
+    """What comparing two models found.
+
+    Attributes:
+        models: their names.
+        n_rows: rows published; None if they were compared before.
+        n_mutual: neurons of either that are each other's first.
+        n_beyond: for each, neurons that overlap with their first more than random vectors do with theirs.
+        n_neurons: for each, how many it has.
+        seconds: wall time.
+    """
+
+    models: tuple[str, str]
+    n_rows: int | None
+    n_mutual: int
+    n_beyond: tuple[int, int]
+    n_neurons: tuple[int, int]
+    seconds: float
+
+    @property
+    def model(self) -> str:
+        """The first of them."""
+        return self.models[0]
