@@ -179,8 +179,10 @@ class Neurothek:
         with self.reader() as connection:
             return scored(connection, question, found)
 
-    def neuron(self, address: str, *, corpus: str | None = None) -> NeuronPage:
+    def neuron(self, address: str, *, corpus: str | None = None, show_all: bool = False) -> NeuronPage:
         """Everything about one neuron, such as "opt-125m/L3N1702".
+
+        With `show_all` its page lists neurons of other models that are no more like it than random vectors are, too.
 
         Raises:
             NeurothekError: there is no such neuron.
@@ -188,7 +190,7 @@ class Neurothek:
         from queries.neuron import neuron_page
 
         with self.reader() as connection:
-            return neuron_page(connection, address, corpus=corpus)
+            return neuron_page(connection, address, corpus=corpus, show_all=show_all)
 
     def draw_neuron(self, page: NeuronPage, path: str | Path) -> Path:
         """Write a neuron's figure as PNG or SVG, as the file's name says.

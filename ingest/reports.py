@@ -245,8 +245,8 @@ def _next_steps(done: Sequence[Report], path: Path) -> list[str]:
 
 def _examples(report: Report) -> tuple[str, ...]:
     if isinstance(report, PairReport):
-        mutual = "select address, other_address, overlap from counterparts where is_mutual order by overlap desc"
-        return (f"neuron {report.model}/L0N0", f'sql "{mutual}"')
+        mutual = "select address, other_address, overlap from counterparts where is_mutual and is_beyond_null"
+        return (f"neuron {report.model}/L0N0", f'sql "{mutual} order by overlap desc"')
     return ("search school --limit 10", f"neuron {report.model}/L0N0", "compare", 'sql "select * from scaling"')
 
 

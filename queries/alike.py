@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
 from queries.errors import OtherTokenizer
 from queries.filtered import filtered_records
@@ -28,6 +28,8 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "neuron": INTEGER,
     "depth": DOUBLE,
     "overlap": DOUBLE,
+    "null_99": DOUBLE,
+    "is_beyond_null": FLAG,
     "n_promoted": BIG,
     "n_suppressed": BIG,
     "top_tokens": pl.List(TEXT),
@@ -46,7 +48,10 @@ class AlikeResult:
         address: the one.
         neurons: one row a neuron, with the columns of `COLUMNS`. A token at rank r of a list weighs 1 / log2(1 + r);
             `overlap` is the weight that both neurons give to the tokens of both lists (the smaller of the two), over
-            the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours).
+            the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours). `null_99` is what
+            99% of random vectors like those of the neuron's layer do not exceed with their best in the other model, and
+            `is_beyond_null` whether the overlap does: both null in the neuron's own model, and in models that it was
+            not compared with by the job counterparts.
         n_found: how many share at least one token on a side, beyond the limit too.
         notes: remarks for the person who asked, a sentence each.
     """
@@ -60,16 +65,17 @@ class AlikeResult:
     def title(self) -> str:
         """One line over the table."""
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        return f"{first}{self.n_found:,} neurons that share listed tokens with {self.address}"
+        return f"{first}{self.n_found:,} neurons that share tokens (promoted + suppressed) with {self.address}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read."""
+        is_known = self.neurons.get_column("null_99").null_count() < self.neurons.height
         return self.neurons.select(
             pl.col("place").alias("#"),
             "address",
             "overlap",
-            pl.col("n_promoted").alias("promoted"),
-            pl.col("n_suppressed").alias("suppressed"),
+            *(["null_99"] if is_known else []),
+            pl.format("{} + {}", "n_promoted", "n_suppressed").alias("shared"),
             pl.col("top_tokens").alias("promotes"),
         )
 
@@ -101,7 +107,8 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     (own,) = choose_models(connection, [neuron.model])
     models = _comparable(own, choose_models(connection, question.models), by_name=bool(question.models))
     layers = layers_of(question, models)
-    place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
+    own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
+    place = {**own_layer, "neuron": neuron.neuron}
     mine = _own(listed(ask_records(connection, "neuron_lists", place)))
     parameters = {
         **place,
@@ -124,16 +131,42 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     )
     names = {model.model_id: model.name for model in models}
     others = [row for row in rows if any(row[name] != own_value for name, own_value in place.items())]
+    nulls = {row["other_model_id"]: row["null_99"] for row in ask_records(connection, "alike_nulls", own_layer)}
     found = [
-        {**row, "place": number, "model": names[row["model_id"]]}
+        {**row, "place": number, "model": names[row["model_id"]], **_against(row, nulls)}
         for number, row in enumerate(others[: question.limit], start=1)
     ]
     return AlikeResult(
         address=str(neuron),
         neurons=framed(with_facts(connection, found, FACTS), COLUMNS),
         n_found=found[0]["n_found"] if found else 0,
-        notes=(f"in {', '.join(model.name for model in models)}",),
+        notes=(f"in {', '.join(model.name for model in models)}", *_above_chance(found, nulls, models)),
     )
+
+
+def _against(row: Mapping[str, Any], nulls: Mapping[int, float]) -> dict[str, Any]:
+    null = nulls.get(row["model_id"])
+    return {"null_99": null, "is_beyond_null": None if null is None else row["overlap"] > null}
+
+
+def _above_chance(
+    found: Sequence[Mapping[str, Any]], nulls: Mapping[int, float], models: Sequence[KnownModel]
+) -> list[str]:
+    """Of each other model that random vectors were compared with: how many overlap more than these do."""
+    said = []
+    for model in models:
+        null = nulls.get(model.model_id)
+        if null is None:
+            continue
+        n = sum(row["model_id"] == model.model_id and row["is_beyond_null"] for row in found)
+        # The rows are in order: where the last one is not above the null, no neuron after it is.
+        is_cut = bool(found) and found[-1]["place"] < found[-1]["n_found"] and found[-1]["overlap"] > null
+        how_many = f"{n:,}" if n else "none"
+        of_these = " of these" if is_cut else ""
+        said.append(
+            f"{how_many}{of_these} above chance in {model.name}: 99% of random vectors overlap up to {null:.3f}"
+        )
+    return said
 
 
 def _own(lists: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -96,6 +96,7 @@ class NeuronPage:
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that somebody finds none.
         limit: how many tokens of a side the page shows; `tokens` has all.
+        show_all: whether it shows neurons of other models that are no more like it than random vectors are, too.
     """
 
     address: str
@@ -112,6 +113,7 @@ class NeuronPage:
     relatives: Relatives
     annotations: pl.DataFrame
     limit: int = 10
+    show_all: bool = False
 
     @property
     def summary(self) -> str:
@@ -168,7 +170,7 @@ class NeuronPage:
         ]
         sides += self._concepts()
         if self.corpus is None:
-            return [*sides, *self.relatives.sections(self.limit)]
+            return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
         contexts = self.contexts.select("activation", "domain", "before", "token", "after")
         return [
             *sides,
@@ -177,7 +179,7 @@ class NeuronPage:
             *self.triggers.sections(self.corpus, self.limit),
             *self._pushes(),
             Section(f"strongest places in {self.corpus}", contexts),
-            *self.relatives.sections(self.limit),
+            *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
 
     def _concepts(self) -> list[Section]:
@@ -225,6 +227,8 @@ class NeuronPage:
             "mates": self.relatives.mates,
             "neighbours": self.relatives.neighbours,
             "counterparts": self.relatives.counterparts,
+            "compared": self.relatives.compared,
+            **({"below_chance": self.relatives.below_chance} if self.show_all else {}),
             "annotations": self.annotations,
         }
 
@@ -237,7 +241,12 @@ class NeuronPage:
 
 
 def neuron_page(
-    connection: duckdb.DuckDBPyConnection, address: str, *, corpus: str | None = None, limit: int = 10
+    connection: duckdb.DuckDBPyConnection,
+    address: str,
+    *,
+    corpus: str | None = None,
+    limit: int = 10,
+    show_all: bool = False,
 ) -> NeuronPage:
     """Everything about the neuron at `address`, on the model's shown corpus or on the one asked for.
 
@@ -263,6 +272,7 @@ def neuron_page(
         relatives=neuron_relatives(connection, named, rows.facts, has),
         annotations=_annotations(connection, named, has),
         limit=limit,
+        show_all=show_all,
     )
 
 

@@ -27,12 +27,13 @@ def html_page(sections: Iterable[Section], notes: Sequence[str] = (), *, head: s
 
 
 def _text_section(section: Section) -> list[str]:
+    remark = [section.remark] if section.remark else []
     if section.frame.is_empty():
-        return [section.title, "(none)"]
+        return [section.title, "(none)", *remark]
     layout = fit(columns_of(section.frame.head(_ROWS)), _WIDTH)
     more = [f"and {section.frame.height - _ROWS:,} more rows"] if section.frame.height > _ROWS else []
     omitted = [f"and the columns {', '.join(layout.omitted)}"] if layout.omitted else []
-    return [section.title, *layout.lines(), *more, *omitted, *([section.remark] if section.remark else [])]
+    return [section.title, *layout.lines(), *more, *omitted, *remark]
 
 
 def _html_section(section: Section) -> str:

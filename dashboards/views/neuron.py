@@ -31,7 +31,11 @@ PROFILE = (
 SCORES = "Scores: value vector times unembedding, the first tokens of the list. Geva et al. 2022, section 3."
 PUSHED = (
     "Tokens that its FFN brought to the top to stay while it was among the ten largest of the update. Saturation as in "
-    "Geva et al. 2022, section 5.2; whose work it was is ours."
+    "Geva et al. 2022, section 5.1; whose work it was is ours."
+)
+COUNTERPART = (
+    "Neurons whose lists of tokens overlap most with its own, at most five of each model. Random: what 99% of random "
+    "vectors do not exceed with their best; mutual: each of the two is the other's first. Ours."
 )
 _SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _PROFILE_HEIGHT = 200
@@ -205,21 +209,24 @@ def _relatives(page: NeuronPage) -> None:
 
 
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
-    """Its best in other models, a row each, and the way to all that are alike."""
+    """Its counterparts in other models, what is none folded under them, and the way to all that are alike."""
     others = models_alike(connection, model)
     if not others:
         return
     st.subheader("Counterparts in other models", anchor=False)
-    found = page.relatives.counterparts
-    if found.is_empty():
+    relatives = page.relatives
+    if relatives.compared.is_empty():
         st.caption("This model was not compared with another yet. For the best five of every neuron:")
         st.code(f"neurothek ingest --job counterparts {model} {others[-1]}", language="sh", wrap_lines=True)
-    else:
-        tables.link_to_neurons(found, COUNTERPARTS, key="counterparts", height=420)
-        st.caption(
-            "Neurons whose lists of tokens overlap most with its own, five of each model. Random: what 99% of random "
-            "vectors do not exceed with their best; mutual: each of the two is the other's first. Ours."
-        )
+    for sentence in relatives.none_above_chance():
+        st.markdown(plain(f"{sentence[0].upper()}{sentence[1:]}."))
+    if not relatives.counterparts.is_empty():
+        tables.link_to_neurons(relatives.counterparts, COUNTERPARTS, key="counterparts", height=420)
+        st.caption(COUNTERPART)
+    if not relatives.below_chance.is_empty():
+        with st.expander("The nearest that are no more like it than random vectors are"):
+            tables.link_to_neurons(relatives.below_chance, COUNTERPARTS, key="below_chance", height=420)
+            st.caption(f"No counterparts: their overlap is not above what random vectors reach. {COUNTERPART}")
     st.page_link(
         "views/search.py",
         label="Search the other models for neurons alike",

@@ -26,13 +26,25 @@ Result = SearchResult | TriggeredResult | AlikeResult | ScoredResult
 
 # Columns of the tables, of whichever result; the downloads hold all.
 COLUMNS = (
-    *("address", "overlap", "strength", "z_sum", "score", "z_score", "rank", "rank_from_bottom", "n_words", "side"),
+    *(
+        "address",
+        "overlap",
+        "null_99",
+        "strength",
+        "z_sum",
+        "score",
+        "z_score",
+        "rank",
+        "rank_from_bottom",
+        "n_words",
+        "side",
+    ),
     *("matched", "matched_sides", "recalls", "shares", "n_promoted", "n_suppressed", "neighbours", "top_tokens"),
     *("frequency", "never_active", "token_status", "n_tokens_seen"),
 )
 
 # Where each model has a table of its own, there is room for less.
-NARROW = ("address", "overlap", "strength", "z_sum", "score", "rank", "matched", "top_tokens")
+NARROW = ("address", "overlap", "null_99", "strength", "z_sum", "score", "rank", "matched", "top_tokens")
 
 # In a narrow window the tables stand under each other.
 _STYLE = """

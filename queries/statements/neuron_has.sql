@@ -1,4 +1,5 @@
 -- Which of the tables that most neurons have no rows in hold any of one neuron: views of them are planned for nothing.
+-- compared: whether its model was compared with another, in which it may share a token with no neuron.
 select 'neighbours' as name
 from store.neighbours
 where model_id = $model_id and layer = $layer and neuron = $neuron
@@ -6,6 +7,10 @@ union
 select 'counterparts' as name
 from store.counterparts
 where model_id = $model_id and layer = $layer and neuron = $neuron
+union
+select 'compared' as name
+from store.runs
+where model_id = $model_id and job = 'counterparts'
 union
 select 'annotations' as name
 from store.annotations

@@ -1,8 +1,8 @@
 -- One row per neuron, other model and rank: the neurons of the other model that promote and suppress most of the same.
 -- Why: which neuron of a larger model, or of another seed, does this one's job. From: store.counterparts,
 -- store.neuron_facts. Source: ours; lists of tokens compared rank by rank, at most five for each neuron and a pair of
--- models that was asked for. In small models under-trained tokens crowd the lists and everything overlaps: whether a
--- counterpart says anything stands in is_beyond_null.
+-- models that was asked for. Every neuron has a nearest one, and in small models under-trained tokens crowd the lists
+-- and everything overlaps: where n_beyond_null is 0 there is none above chance.
 -- Kinds of rows: is_beyond_null, for a row without it is no counterpart.
 -- key: model, layer, neuron, other_model, rank
 -- columns:
@@ -19,7 +19,8 @@
 --   other_depth: Relative depth of its layer.
 --   overlap: Weight that both give to the tokens of their lists over the weight that either gives; a token at rank r weighs 1 / log2(1 + r).
 --   null_99: Overlap that 99 percent of random vectors like the layer's value vectors do not exceed with their best neuron of the other model.
---   is_beyond_null: Whether the overlap exceeds that.
+--   is_beyond_null: Whether the overlap exceeds that: what does not is no counterpart.
+--   n_beyond_null: How many of its best in the other model do; 0: none above chance.
 --   is_mutual: Whether each of the two is the other's first.
 --   top_tokens: Text of the first ten tokens that it promotes, best first.
 --   other_top_tokens: The same of the other model's neuron.
@@ -40,6 +41,9 @@ select
     found.overlap,
     found.null_99,
     found.overlap > found.null_99 as is_beyond_null,
+    count(case when found.overlap > found.null_99 then 1 end) over (
+        partition by models.name, found.layer, found.neuron, other_models.name
+    ) as n_beyond_null,
     found.is_mutual,
     facts.top_tokens,
     others.top_tokens as other_top_tokens,

@@ -198,21 +198,45 @@ def test_a_word_that_is_none_is_answered_as_text(page: Opener, full_path: Path) 
     assert r"\!\[x\]\(http" in opened.error[0].value
 
 
+def counterparts_of(layer: int, neuron: int) -> list[list[made.Row]]:
+    """What was found of a neuron of tiny-1m in the models it was compared with, the smaller of the two first."""
+    place = {"model_id": 0, "layer": layer, "neuron": neuron}
+    found = [row for row in made.hand_made().rows["counterparts"] if place.items() <= row.items()]
+    return [[row for row in found if row["other_model_id"] == other] for other in (4, 1)]
+
+
 def test_a_counterpart_is_a_way_into_the_other_model(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron="tiny-1m/L0N1")
-    rows = table(opened, "null_99")
-    expected = [row for row in made.hand_made().rows["counterparts"] if (row["model_id"], row["layer"]) == (0, 0)]
-    expected = [row for row in expected if row["neuron"] == 1]
-    # The smaller of the two models comes first, and so does its best.
-    assert rows["overlap"].to_list() == [
-        row["overlap"] for other in (4, 1) for row in expected if row["other_model_id"] == other
-    ]
-    place = next(i for i, address in enumerate(rows["address"]) if address.startswith("tiny-2m/"))
+    of_models = counterparts_of(0, 1)
+    every = [row["overlap"] for rows in of_models for row in rows]
+    null = made.made_up_null(0, 0)
+    above, below = ([overlap for overlap in every if (overlap > null) == wanted] for wanted in (True, False))
+    assert above
+    assert below
+    shown, folded = (pl.from_pandas(one.value) for one in opened.dataframe if "null_99" in one.value.columns)
+    assert shown["overlap"].to_list() == above
+    assert folded["overlap"].to_list() == below
+    assert set(folded["null_99"]) == {null}
+    assert len(opened.expander) > 0
+    place = next(i for i, address in enumerate(shown["address"]) if address.startswith("tiny-2m/"))
     chosen = {"selection": {"rows": [place], "columns": [], "cells": []}}
-    opened.session_state[table_key("counterparts", rows["address"])] = chosen
+    opened.session_state[table_key("counterparts", shown["address"])] = chosen
     opened.run()
     in_order(opened)
-    assert opened.title[0].value.replace("\\", "") == rows["address"][place]
+    assert opened.title[0].value.replace("\\", "") == shown["address"][place]
+
+
+def test_where_no_neuron_is_above_chance_the_page_says_none(page: Opener, full_path: Path) -> None:
+    bests = {
+        (layer, neuron): min(rows[0]["overlap"] for rows in counterparts_of(layer, neuron) if rows)
+        for _, layer, neuron in made.neurons_of(0)
+    }
+    layer, neuron = min(bests, key=lambda place: bests[place] - made.made_up_null(0, place[0]))
+    best, null = bests[layer, neuron], made.made_up_null(0, layer)
+    assert best <= null
+    shown = text(page(full_path, "neuron", neuron=f"tiny-1m/L{layer}N{neuron}"))
+    assert "None above chance in " in shown
+    assert f"the nearest overlaps {best:.3f}, 99% of random vectors up to {null:.3f}." in shown
 
 
 def test_where_no_models_were_compared_a_page_says_how_and_searches(page: Opener, weights_path: Path) -> None:
