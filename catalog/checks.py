@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from catalog.kept import stale
-from catalog.kept_maps import is_kept, kept_maps, missing_maps
+from catalog.kept_maps import KeptMap, is_kept, kept_maps, missing_maps
 from catalog.progress import Progress, Silent
 from catalog.tables import BY_NAME, FACTS, JOB_TABLES, RUNS, Table
 from catalog.visible import readable
@@ -55,21 +55,38 @@ class Finding:
 
 
 def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
-    """Every law that the warehouse breaks; none if all is well.
+    """Every law that the warehouse breaks, once all of its file was read; none if all is well.
 
     Raises:
+        WarehouseDamaged: the file is not what was written.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
     """
+    progress = progress or Silent()
+    warehouse.require_whole(progress=progress)
     with warehouse.current_reader() as connection:
-        findings = broken(connection, progress=progress or Silent())
+        findings = broken(connection, progress=progress)
         kept = kept_maps(connection)
     # A file that was left behind when the warehouse was copied contradicts nothing.
     there = set(kept).difference(missing_maps(kept, warehouse.maps))
-    changed = [one for one in kept if one in there and not is_kept(one, warehouse.maps)]
+    changed = _changed([one for one in kept if one in there], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
         findings.append(Finding(FILES, f"{_FILES_LAW} `{changed[0].again()}`", len(changed), example))
     return findings
+
+
+def _changed(kept: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:
+    """Those of the matrices whose files are not the ones that were kept."""
+    if not kept:
+        return []
+    progress.start("reading kept matrices", len(kept))
+    changed = []
+    for one in kept:
+        if not is_kept(one, folder):
+            changed.append(one)
+        progress.advance()
+    progress.finish()
+    return changed
 
 
 def broken(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 from weakref import WeakSet
 
 import duckdb
@@ -31,6 +32,7 @@ class _Instance:
     readers: _Leases = field(default_factory=WeakSet)
     writers: _Leases = field(default_factory=WeakSet)
     waiting: _Leases = field(default_factory=WeakSet)
+    read: list[BinaryIO] = field(default_factory=list)
 
     def wait_while(self, *others: _Leases) -> None:
         """Let go of the condition until none of them is held."""
@@ -44,7 +46,13 @@ class _Instance:
         if not self.readers and self.connection is not None:
             connection, self.connection = self.connection, None
             close(connection)
+        self.close_read()
         self.changed.notify_all()
+
+    def close_read(self) -> None:
+        """Close files that were read beside DuckDB, once it has the file open no more."""
+        while self.read and not self.readers and not self.writers:
+            self.read.pop().close()
 
 
 _INSTANCES: dict[Path, _Instance] = {}
@@ -80,6 +88,41 @@ def shared_reader(
     finally:
         with undisturbed(), instance.changed:
             instance.leave(lease)
+
+
+@contextmanager
+def read_beside(path: Path) -> Iterator[BinaryIO]:
+    """Open the file itself, which may be open by DuckDB as well.
+
+    When a process closes a file, however often it has it open, the operating system drops DuckDB's lock on it: while
+    there are leases, it is not closed.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    instance = _instance(path)
+    file = path.open("rb")
+    try:
+        yield file
+    finally:
+        with undisturbed(), instance.changed:
+            instance.read.append(file)
+            instance.close_read()
+
+
+def has_leases(path: Path) -> bool:
+    """Whether a thread of this process has the file open by DuckDB, or is about to."""
+    instance = _instance(path)
+    with instance.changed:
+        return bool(instance.readers or instance.writers)
+
+
+def has_other_leases(path: Path) -> bool:
+    """Whether this process has another warehouse open, too."""
+    own = _instance(path)
+    with _GUARD:
+        others = [instance for instance in _INSTANCES.values() if instance is not own]
+    return any(instance.readers or instance.writers for instance in others)
 
 
 @contextmanager

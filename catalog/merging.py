@@ -102,19 +102,23 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
 
     Raises:
         MergeWithItself, ModelsDiffer, RunsDiffer, OtherOutdated, OtherUnsound: as they say; nothing is written.
+        WarehouseDamaged: one of the files is not what was written; nothing is.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: one of the files cannot be used.
     """
     source = Warehouse(other, wait_seconds=warehouse.wait_seconds)
     if source.path == warehouse.path:
         raise MergeWithItself(warehouse.path)
+    progress = progress or Silent()
     warehouse.require_writable()
+    for each in (source, warehouse):
+        each.require_whole(progress=progress)
     with source.reader() as theirs:
         _require_sound(source.path, theirs)
         if warehouse.exists():
             with warehouse.current_reader() as ours:
                 _plan(source.path, theirs, ours)
         with warehouse.transaction() as ours:
-            merged = _merge(source.path, theirs, ours, progress or Silent())
+            merged = _merge(source.path, theirs, ours, progress)
             # Also those of runs that both hold: one of the two may have lost them.
             return replace(merged, missing_maps=tuple(take(kept_maps(ours), source.maps, warehouse.maps)))
 

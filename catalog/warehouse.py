@@ -13,12 +13,14 @@ from typing import Any, Protocol
 
 import duckdb
 
+from catalog.damage import damage_told, damaged, is_damage
 from catalog.errors import NeurothekError
 from catalog.gate import Gate
-from catalog.instances import shared_reader, sole_writer
+from catalog.instances import has_leases, read_beside, shared_reader, sole_writer
 from catalog.interrupts import close, keyboard_interrupts
 from catalog.kept_maps import tidy
 from catalog.migrations import LATEST, migrate, version_of
+from catalog.progress import Progress, Silent
 from catalog.visible import is_text
 
 WAIT_SECONDS = 60.0
@@ -111,8 +113,12 @@ class Warehouse:
     reader_settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Follow links once: the lock and the staging folder go with the file, whatever it is called by."""
-        object.__setattr__(self, "path", self.path.expanduser().resolve())
+        """Follow links once: the lock and the staging folder go with the file, whatever it is called by.
+
+        Raises:
+            WarehouseInvalid: the path is a link that leads back to itself.
+        """
+        object.__setattr__(self, "path", _followed(self.path.expanduser()))
 
     @property
     def staging(self) -> Path:
@@ -132,7 +138,7 @@ class Warehouse:
         """Refuse a path that could not be published to, before anything is measured; nothing is created.
 
         Raises:
-            WarehouseInvalid, WarehouseBusy: as `reader`.
+            WarehouseInvalid, WarehouseDamaged, WarehouseBusy: as `reader`.
             WarehouseUnwritable: the file, its folder or its disk takes no writing.
         """
         _refuse_file(self.path)
@@ -149,6 +155,20 @@ class Warehouse:
         except OSError as error:
             raise WarehouseUnwritable(self.path, error.strerror or str(error)) from error
 
+    def require_whole(self, *, progress: Progress | None = None) -> None:
+        """Read every block of the file, if there is one, and refuse one that is not what was written.
+
+        Raises:
+            WarehouseDamaged: a block in use is another than was written, or is not there.
+            WarehouseInvalid, WarehouseBusy: as `reader`.
+        """
+        # Here, as it takes a tenth of a second to import.
+        from catalog.blocks import require_whole  # noqa: PLC0415
+
+        if self.exists():
+            with self.reader() as connection:
+                require_whole(connection, self.path, progress=progress or Silent())
+
     @contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lease a read-only connection that cannot reach files, networks or its own settings.
@@ -156,6 +176,7 @@ class Warehouse:
         Raises:
             WarehouseMissing: there is no such file.
             WarehouseInvalid: it is no warehouse, or one of a newer release.
+            WarehouseDamaged: what it holds is not what was written, as far as it is read; also within the lease.
             WarehouseBusy: a writer of another program held it for too long.
         """
         _refuse_file(self.path)
@@ -163,6 +184,7 @@ class Warehouse:
             raise WarehouseMissing(self.path)
         deadline = time.monotonic() + self.wait_seconds
         with (
+            damage_told(self.path),
             shared_reader(self.path, lambda: self._open_reader(deadline)) as connection,
             keyboard_interrupts(connection),
         ):
@@ -174,12 +196,13 @@ class Warehouse:
 
         Raises:
             WarehouseInvalid: the file is no warehouse, or one of a newer release.
+            WarehouseDamaged: as `reader`.
             WarehouseBusy: readers or a writer elsewhere held it for too long.
             WarehouseUnwritable: the folder or the disk refuses.
         """
         _refuse_file(self.path)
         deadline = time.monotonic() + self.wait_seconds
-        with sole_writer(self.path), self._gate().exclusive(deadline):
+        with damage_told(self.path), sole_writer(self.path), self._gate().exclusive(deadline):
             if not self.path.exists():
                 self._create()
             connection = self._connect_until(deadline, read_only=False)
@@ -250,7 +273,7 @@ class Warehouse:
                 _lock_down(connection, self.reader_settings)
         except duckdb.Error as error:
             close(connection)
-            raise WarehouseInvalid(self.path, f"it is damaged ({_first_line(error)})") from error
+            raise damaged(self.path, error) from error
         except BaseException:
             close(connection)
             raise
@@ -273,8 +296,10 @@ class Warehouse:
                 raise WarehouseInvalid(self.path, "it is not a DuckDB file") from error
             if "version number" in text:
                 raise WarehouseInvalid(self.path, "a newer DuckDB wrote it") from error
-            if read_only or not isinstance(error, duckdb.IOException) or "Could not read" in text:
-                raise WarehouseInvalid(self.path, f"it is damaged ({_first_line(error)})") from error
+            if "Cannot open file" in text and read_only:
+                raise WarehouseInvalid(self.path, _first_line(error)) from error
+            if read_only or not isinstance(error, duckdb.IOException) or is_damage(error):
+                raise damaged(self.path, error) from error
             raise WarehouseUnwritable(self.path, _first_line(error)) from error
         if time.monotonic() > deadline:
             raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
@@ -297,6 +322,8 @@ class Warehouse:
         try:
             yield
         except (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException, OSError) as error:
+            if is_damage(error):
+                raise
             raise WarehouseUnwritable(self.path, _first_line(error)) from error
 
     def _clear_unfinished(self) -> None:
@@ -324,6 +351,17 @@ def _first_line(error: Exception) -> str:
     return re.sub(r"^[\w ]+ Error: (Failed to commit: )?", "", str(error).splitlines()[0])
 
 
+def _followed(path: Path) -> Path:
+    """The file that a path leads to."""
+    try:
+        found = path.resolve()
+    except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
+        raise WarehouseInvalid(path, "it is a link that leads back to itself") from error
+    if found.is_symlink():
+        raise WarehouseInvalid(path, "it is a link that leads back to itself")
+    return found
+
+
 def _refuse_file(path: Path) -> None:
     if not is_text(str(path)):
         raise WarehouseInvalid(path, "its name is no UTF-8, as DuckDB needs it")
@@ -338,8 +376,10 @@ def _refuse_file(path: Path) -> None:
 
 def _is_duckdb(path: Path) -> bool:
     """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
+    if has_leases(path):
+        return True  # who opened it has looked
     try:
-        with path.open("rb") as file:
+        with read_beside(path) as file:
             return file.read(_MAGIC_END).endswith(_MAGIC)
     except OSError as error:
         raise WarehouseInvalid(path, error.strerror or str(error)) from error

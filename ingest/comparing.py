@@ -48,6 +48,7 @@ def compare_pair(
     staging = staging_folder(warehouse, request)
     n_rows = None
     if pair.is_missing(warehouse, job, force=request.force):
+        warehouse.require_whole(progress=progress)
         planned = pair_plan(warehouse, request, pair, job)
         if planned.is_tight:
             give_back_at_once()

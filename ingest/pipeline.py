@@ -47,6 +47,8 @@ def ingest_model(
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
     work, corpus, agenda = allotted.work, prepared.corpus, prepared.agenda
+    if agenda.jobs:
+        warehouse.require_whole(progress=work.progress)
     for text in announcements([job for job, _ in agenda.passes], prepared.needed_first):
         announce(f"{work.model.name}: {text}")
     if allotted.is_tight:

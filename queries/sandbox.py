@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from catalog.damage import is_damage
 from catalog.visible import is_text
 from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownColumn, UnknownRelation
 from queries.statement import ask
@@ -77,7 +78,13 @@ def _narrowed(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
 def translated(
     connection: duckdb.DuckDBPyConnection, error: duckdb.Error
 ) -> QueryFailed | UnknownColumn | UnknownRelation:
-    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown."""
+    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown.
+
+    Raises:
+        duckdb.Error: the complaint is about the file, not about the query; the lease tells it.
+    """
+    if is_damage(error):
+        raise error
     text = str(error)
     table = _MISSING_TABLE.search(text)
     if table:

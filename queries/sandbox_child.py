@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 import pyarrow  # noqa: F401  (DuckDB hands rows over by it: importing it within the bounds would be paid by the query)
 
+from catalog.damage import damage_told
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries.errors import QueryFailed
@@ -36,7 +37,8 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
     request = json.loads(text)
     with ExitStack() as lease:
         try:
-            connection = lease.enter_context(_warehouse(request).reader())
+            warehouse = _warehouse(request)
+            connection = lease.enter_context(warehouse.reader())
             _hush(connection)
         except NeurothekError as error:
             answers.write(b"\n" + _header_of(error) + b"\n")
@@ -47,7 +49,8 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
         frame = None
         try:
-            header, frame = _answer(connection, request)
+            with damage_told(warehouse.path):
+                header, frame = _answer(connection, request)
         except NeurothekError as error:
             header = _header_of(error)
         except MemoryError:

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 import catalog.warehouse
+from catalog.damage import WarehouseDamaged
 from catalog.errors import NeurothekError
 from catalog.gate import Gate, GateTimeout
 from catalog.migrations import LATEST
@@ -271,7 +272,7 @@ def test_a_damaged_file_is_said_at_once_even_where_lock_is_part_of_its_path(ware
         path = folder / f"{name}.duckdb"
         path.write_bytes(content)
         started = time.monotonic()
-        with pytest.raises(WarehouseInvalid, match="damaged"), Warehouse(path).reader():
+        with pytest.raises(WarehouseDamaged, match="damaged"), Warehouse(path).reader():
             pass
         assert time.monotonic() - started < 10
 
