@@ -40,14 +40,11 @@ def train(
     Built-in documents that `ingest` measures are never trained on. The same command after a kill goes on where the
     last saved state lies, and ends with the same weights.
     """
-    import torch
+    from dataclasses import replace
 
     from ingest.sources import parse_sources
-    from ingest.training import train as train_model
-    from ingest.training_settings import Settings
+    from ingest.training_settings import Settings, check_places
 
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
     settings = Settings(
         size=size,
         steps=steps,
@@ -57,7 +54,16 @@ def train(
         vocab_size=vocabulary,
         device=device,
     )
+    check_places(settings, output, tokenizer=tokenizer)
+    sources = parse_sources(corpora)
+    # What takes seconds to load comes after everything that names and places tell.
+    import torch
+
+    from ingest.training import train as train_model
+
+    if device == "auto":
+        settings = replace(settings, device="cuda" if torch.cuda.is_available() else "cpu")
     with console_progress() as progress:
-        folders = train_model(parse_sources(corpora), output, settings, tokenizer=tokenizer, progress=progress)
+        folders = train_model(sources, output, settings, tokenizer=tokenizer, progress=progress)
     for folder in folders:
         note(f"wrote {folder}; measure it with: neurothek ingest {folder}")

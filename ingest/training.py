@@ -13,16 +13,22 @@ import torch
 from catalog.progress import Progress, Silent
 from ingest import corpora
 from ingest.corpora import Recipe
+from ingest.fresh_model import build
 from ingest.sources import Source
 from ingest.tokenization import Tokenizer
 from ingest.training_card import Outcome, finish_model
 from ingest.training_errors import DeviceMissing, OutputExists
 from ingest.training_run import STATE, Run
-from ingest.training_settings import Settings, build, check
-from ingest.training_text import TOKENIZER_FILES, TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
+from ingest.training_settings import (
+    TOKENIZER_FILES,
+    UNFINISHED,
+    Settings,
+    check,
+    checkpoints,
+    require_new,
+)
+from ingest.training_text import TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
 
-# The settings of a run that is not finished; the file goes when the model is complete.
-UNFINISHED = "training.json"
 WEIGHTS = "model.safetensors"
 
 # Ids of each built-in domain that the losses in the card are measured on.
@@ -70,12 +76,12 @@ def train(
             _run_through(Run(model, text, settings, output), recipe, watcher)
     (output / STATE).unlink(missing_ok=True)
     (output / UNFINISHED).unlink()
-    return [*_checkpoints(output, settings).values(), output]
+    return [*checkpoints(output, settings).values(), output]
 
 
 def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
     """Train from stop to stop and write a model at each."""
-    stops = {**_checkpoints(run.folder, run.settings), run.settings.steps: run.folder}
+    stops = {**checkpoints(run.folder, run.settings), run.settings.steps: run.folder}
     progress.start(f"training {run.settings.size}", run.settings.steps)
     progress.advance(run.step)
     for step, folder in stops.items():
@@ -85,10 +91,6 @@ def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
         if not (folder / WEIGHTS).exists():
             finish_model(run.model, run.text, _outcome(run, recipe), folder, tokenizer_folder=run.folder)
     progress.finish()
-
-
-def _checkpoints(output: Path, settings: Settings) -> dict[int, Path]:
-    return {step: output.with_name(f"{output.name}-step{step}") for step in sorted(set(settings.checkpoint_at))}
 
 
 def _outcome(run: Run, recipe: Recipe) -> Outcome:
@@ -118,9 +120,7 @@ def _claim(output: Path, settings: Settings, recipe: Recipe) -> None:
         if written.read_text() != wanted:
             raise OutputExists(output, "holds an unfinished run with other settings or other text")
         return
-    for folder in (*_checkpoints(output, settings).values(), output):
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise OutputExists(folder, "exists and holds no unfinished run")
+    require_new(output, settings)
     output.mkdir(parents=True, exist_ok=True)
     temporary = written.with_suffix(".new")
     temporary.write_text(wanted)

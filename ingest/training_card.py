@@ -14,8 +14,8 @@ from transformers.utils import logging
 
 from ingest.sources import Source, files
 from ingest.training_losses import HeldOut, held_out_losses
-from ingest.training_settings import Settings
-from ingest.training_text import TOKENIZER_FILES, TrainingText
+from ingest.training_settings import TOKENIZER_FILES, Settings
+from ingest.training_text import TrainingText
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,26 @@
-"""What a trained model is made of: its size, its seed, its steps, and the fresh weights that these give."""
+"""What a trained model is made of, and what is wrong with it before anything is read or loaded."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-import torch
-from transformers import OPTConfig, OPTForCausalLM
+from ingest.model_errors import TokenizerMissing
+from ingest.training_errors import (
+    DeviceMissing,
+    OutputExists,
+    SizeUnknown,
+    StepsInvalid,
+    TokenizerUnfit,
+    VocabularyTooSmall,
+)
 
-from ingest.tokenization import Tokenizer
-from ingest.training_errors import SizeUnknown, StepsInvalid, VocabularyTooSmall
-from ingest.training_text import SMALLEST_VOCABULARY, pad_id
+# The 256 bytes and the three special tokens are always there; a BPE needs at least one merge besides.
+SMALLEST_VOCABULARY = 256 + 3 + 1
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+
+UNFINISHED = "training.json"
+"""File of the settings of a run that is not finished; it goes when the model is complete."""
 
 VOCAB_SIZE = 8_192
 CONTEXT = 256
@@ -80,30 +92,47 @@ def check(settings: Settings) -> None:
         raise VocabularyTooSmall(settings.vocab_size, SMALLEST_VOCABULARY)
 
 
-def build(settings: Settings, tokenizer: Tokenizer) -> OPTForCausalLM:
-    """A model with fresh weights: pre-norm, ReLU, learned positions, tied embeddings, no dropout."""
-    shape = SIZES[settings.size]
-    config = OPTConfig(
-        vocab_size=settings.vocab_size,
-        hidden_size=shape.d_model,
-        word_embed_proj_dim=shape.d_model,
-        ffn_dim=shape.d_ffn,
-        num_hidden_layers=shape.n_layers,
-        num_attention_heads=shape.n_heads,
-        max_position_embeddings=settings.context,
-        do_layer_norm_before=True,
-        activation_function="relu",
-        dropout=0.0,
-        attention_dropout=0.0,
-        layerdrop=0.0,
-        pad_token_id=pad_id(tokenizer),
-        bos_token_id=tokenizer.bos_id,
-        eos_token_id=tokenizer.eos_id,
-    )
-    torch.manual_seed(settings.seed)
-    model = OPTForCausalLM(config)
-    if settings.no_positions:
-        table = model.model.decoder.embed_positions.weight
-        table.requires_grad_(False)
-        table.zero_()
-    return model
+def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) -> None:
+    """Refuse names and places that no run can have, as far as they tell without the libraries that train.
+
+    Raises:
+        SizeUnknown, StepsInvalid, VocabularyTooSmall: see `check`.
+        DeviceMissing: there is no kind of device of that name.
+        OutputExists: see `require_new`.
+        TokenizerMissing, TokenizerUnfit: where a tokenizer is to be reused there is none, or none of ours.
+    """
+    check(settings)
+    if not re.fullmatch(r"(auto|cpu|cuda|mps|xpu)(:\d+)?", settings.device):
+        raise DeviceMissing(settings.device)
+    if not (output / UNFINISHED).exists():
+        require_new(output, settings)
+    if tokenizer is not None and not tokenizer.is_dir():
+        raise TokenizerMissing(tokenizer)
+    if tokenizer is not None:
+        require_files(tokenizer)
+
+
+def checkpoints(output: Path, settings: Settings) -> dict[int, Path]:
+    """The folders of early checkpoints by their step."""
+    return {step: output.with_name(f"{output.name}-step{step}") for step in sorted(set(settings.checkpoint_at))}
+
+
+def require_new(output: Path, settings: Settings) -> None:
+    """Refuse to write over a folder that holds anything.
+
+    Raises:
+        OutputExists: one of those to be written does.
+    """
+    for folder in (*checkpoints(output, settings).values(), output):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise OutputExists(folder, "exists and holds no unfinished run")
+
+
+def require_files(folder: Path) -> None:
+    """Refuse a folder without the files of a tokenizer of ours.
+
+    Raises:
+        TokenizerUnfit: one is not there.
+    """
+    if not all((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise TokenizerUnfit(folder, f"it lacks one of {' and '.join(TOKENIZER_FILES)}")

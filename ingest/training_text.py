@@ -17,12 +17,9 @@ from ingest.corpora import Corpus
 from ingest.sources import Source, documents
 from ingest.tokenization import Tokenizer
 from ingest.training_errors import TokenizerUnfit, TooLittleText, VocabularyTooLarge
+from ingest.training_settings import require_files
 
 BOS, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"
-
-# The 256 bytes and the three special tokens are always there; a BPE needs at least one merge besides.
-SMALLEST_VOCABULARY = 256 + 3 + 1
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 
 # Of text that has no part kept for measuring, every fiftieth sequence is held out.
 HELD_OUT = 50
@@ -146,8 +143,7 @@ def reuse_tokenizer(folder: Path, *, vocab_size: int) -> Tokenizer:
         TokenizerMissing, TokenizerUnreadable: see `tokenization.load`.
     """
     found = tokenization.load(folder)
-    if not all((folder / name).is_file() for name in TOKENIZER_FILES):
-        raise TokenizerUnfit(folder, f"it lacks one of {' and '.join(TOKENIZER_FILES)}")
+    require_files(folder)
     if found.vocab_size != vocab_size:
         raise TokenizerUnfit(folder, f"it has {found.vocab_size} tokens instead of {vocab_size}")
     if found.bos_id is None:
