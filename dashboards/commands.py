@@ -38,6 +38,10 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     if ctx.obj.warehouse.exists():
         with ctx.obj.reader():
             pass
+    else:
+        from catalog.warehouse import WarehouseMissing
+
+        note(str(WarehouseMissing(ctx.obj.path)))
     if is_wide(hosts):
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")

@@ -16,7 +16,7 @@ from catalog.tables import SEQUENCES, TOKEN_COUNTS
 from ingest import builtin
 from ingest.builtin import Split
 from ingest.packing import cut, encoded, separator
-from ingest.sources import BUILTIN, Source, documents, source_sha256
+from ingest.sources import Source, corpus_name, documents, source_sha256
 from ingest.text_errors import DomainEmpty, SequenceLengthInvalid
 from ingest.tokenization import Tokenizer
 
@@ -67,9 +67,7 @@ class Recipe:
     @property
     def default_name(self) -> str:
         """'builtin' for the three built-in domains, else the domains' names sorted and joined by '+'."""
-        if {source.location for source in self.sources} == {f"{BUILTIN}:{domain}" for domain in builtin.DOMAINS}:
-            return BUILTIN
-        return "+".join(sorted(source.domain for source in self.sources))
+        return corpus_name(self.sources)
 
 
 @dataclass(frozen=True, eq=False)

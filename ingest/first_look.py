@@ -24,6 +24,7 @@ from ingest.finding import (
 )
 from ingest.pair_errors import PairsApart
 from ingest.request import IngestRequest, ModelSource
+from ingest.sources import corpus_name
 from ingest.text_errors import DomainUnknown, ExamplesInvalid
 from ingest.weight_files import weight_files
 
@@ -88,7 +89,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> None:
     domains = [source.domain for source in sources]
     for domain in request.domains:
         if domain not in domains:
-            raise DomainUnknown(request.text.name or "+".join(domains), domain, domains)
+            raise DomainUnknown(request.text.name or corpus_name(sources), domain, domains)
 
 
 def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:

@@ -113,7 +113,7 @@ def remeasure(
     """
     row, runs = _asked(warehouse, model)
     measured = Measured(model, row["source"], row["revision"], row["weights_sha256"])
-    checkpoint, tokenizer = find_measured(measured, weights=None if weights is None else Path(weights))
+    checkpoint, tokenizer = find_measured(measured, weights=weights)
     found = _Model(warehouse, model, checkpoint, tokenizer, n_shards, progress)
     for dtype in dict.fromkeys(run.dtype for run in runs):
         transformer = found.opened(dtype)

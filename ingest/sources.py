@@ -101,6 +101,13 @@ def parse_sources(specs: Sequence[str]) -> list[Source]:
     return sources
 
 
+def corpus_name(sources: Sequence[Source]) -> str:
+    """What a corpus of these domains is called: `builtin` for the three built-in ones, else their names in order."""
+    if {source.location for source in sources} == {f"{BUILTIN}:{domain}" for domain in builtin.DOMAINS}:
+        return BUILTIN
+    return "+".join(sorted(source.domain for source in sources))
+
+
 def _parse(spec: str) -> Iterator[Source]:
     if spec == BUILTIN:
         yield from (Source(domain, f"{BUILTIN}:{domain}") for domain in builtin.DOMAINS)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--triggered-by", multiple=True, metavar="WORD", help="Neurons that fire on a word or short phrase.")
 @click.option("--like", metavar="ADDRESS", help="Neurons whose lists overlap most with those of this one.")
 @click.option("--score", is_flag=True, help="Exact score and rank of one word for every neuron, from the weights.")
-@click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights, for --score.")
+@click.option("--weights", metavar="PATH", help="Folder of the weights, for --score.")
 @click.option("--concept", is_flag=True, help="Widen the words with their nearest tokens.")
 @click.option(
     "--neighbours", type=click.IntRange(0, 10**6), default=5, show_default=True, help="How many, for each word."
@@ -199,7 +199,9 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 
 @click.command()
 @click.option(
-    "--staging", type=click.Path(path_type=Path), help="Where `ingest --staging` put unfinished measurements."
+    "--staging",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Where `ingest --staging` put unfinished measurements.",
 )
 @format_option
 @common_options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     help="What states are read through: nothing, or the matrices kept by --job shortcuts too.",
 )
 @click.option("--corpus", help="Corpus whose matrices --lens mat takes.  [default: the model's shown corpus]")
-@click.option("--weights", type=click.Path(path_type=Path), help="Folder of the weights.  [default: where they were]")
+@click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were]")
 @click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
 @format_option
 @common_options
@@ -42,7 +41,7 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     token: str | None,
     lens: Lens,
     corpus: str | None,
-    weights: Path | None,
+    weights: str | None,
     allow_pickle: bool,
     output_format: Format,
 ) -> None:

@@ -1,0 +1,154 @@
+"""A slip of the pen is told before the libraries that measure are loaded, which take seconds."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import warehouse as made
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("torch", "transformers", "scipy", "datasets", "streamlit")
+
+ASKING = """
+import json, sys
+from click.testing import CliRunner
+import neurothek
+for line in sys.stdin:
+    result = CliRunner().invoke(neurothek.main, json.loads(line))
+    loaded = [name for name in sys.argv[1:] if name in sys.modules]
+    answer = {"exit_code": result.exit_code, "stderr": result.stderr, "stdout": result.stdout, "loaded": loaded}
+    print(json.dumps(answer), flush=True)
+print(json.dumps(sorted(neurothek.main.commands)))
+"""
+"""One process answers all: none has loaded anything if none of those before it has."""
+
+TRAIN = ("train", "--steps", "2", "--output", "new")
+
+SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "command": (("ingst",), "nearest: ingest"),
+    "option": (("ingest", "tiny-1m", "--jbo", "activity"), "nearest: --job"),
+    "format": (("models", "--format", "tabel"), "'tabel' is not one of"),
+    "a size of memory": (("ingest", "mini-opt-2m", "--memory", "4XB"), "'4XB' is no size"),
+    "a number": (("ingest", "mini-opt-2m", "--tokens", "0"), "0 is not in the range"),
+    "device": (("ingest", "mini-opt-2m", "--device", "cdua"), "'cdua' is not one of"),
+    "dtype": (("ingest", "mini-opt-2m", "--dtype", "float23"), "'float23' is not one of"),
+    "ingest: folder": (("ingest", "./nowhere"), "there is no model at './nowhere'"),
+    "ingest: file": (("ingest", "./words.txt"), "is a file, and a model is a folder"),
+    "ingest: no model": (("ingest", "empty"), "has no config.json"),
+    "ingest: hub": (("ingest", "mini-opt-2mm"), "did you mean mini-opt-2m"),
+    "ingest: name": (("ingest", "a b=mini-opt-2m"), "'a b' cannot be a model's name"),
+    "ingest: revision": (("ingest", "mini-opt-2m", "--revision", "mian"), "is a folder on this machine"),
+    "ingest: job": (("ingest", "mini-opt-2m", "--job", "activty"), "did you mean activity?"),
+    "ingest: job, planned": (("ingest", "mini-opt-2m", "--job", "activty", "--plan"), "did you mean activity?"),
+    "ingest: folder, planned": (("ingest", "./nowhere", "--plan"), "there is no model at './nowhere'"),
+    "ingest: corpus": (("ingest", "mini-opt-2m", "--corpus", "bultin"), "the warehouse has builtin"),
+    "ingest: text": (("ingest", "mini-opt-2m", "--corpus", "a=/nowhere"), "nothing lies at /nowhere"),
+    "ingest: corpus name": (("ingest", "mini-opt-2m", "--corpus-name", "a b"), "a corpus cannot be named 'a b'"),
+    "ingest: dataset": (("ingest", "mini-opt-2m", "--corpus", "a=hub:a/b/c"), "hub:a/b/c"),
+    "ingest: method": (("ingest", "mini-opt-2m", "--job", "shortcuts", "--method", "matt"), "did you mean mat?"),
+    "ingest: domain": (("ingest", "mini-opt-2m", "--job", "shortcuts", "--domain", "prosa"), "has no domain prosa"),
+    "ingest: threshold": (("ingest", "mini-opt-2m", "--active-above", "nan"), "finite float32"),
+    "ingest: twice": (("ingest", "mini-opt-2m", "a/mini-opt-2m"), "would both be called mini-opt-2m"),
+    "ingest: measured, gone": (("ingest", "tiny-1m"), "tiny-1m=PATH"),
+    "ingest: pair": (("ingest", "tiny-1m", "tiny-2", "--job", "counterparts"), "did you mean tiny-2m"),
+    "train: size": ((*TRAIN, "--size", "3m"), "the sizes are 0.7m, 2m, 5m"),
+    "train: steps": ((*TRAIN, "--size", "2m", "--checkpoint-at", "9"), "a checkpoint at step 9 of 2"),
+    "train: vocabulary": ((*TRAIN, "--size", "2m", "--vocabulary", "3"), "bytes and special tokens need"),
+    "train: device": ((*TRAIN, "--size", "2m", "--device", "cdua"), "the device 'cdua' was asked for"),
+    "train: tokenizer": ((*TRAIN, "--size", "2m", "--tokenizer", "./nowhere"), "no tokenizer lies in nowhere"),
+    "train: corpus": ((*TRAIN, "--size", "2m", "--corpus", "bultin"), "the corpus 'bultin' has no path"),
+    "train: output": (("train", "--steps", "1", "--size", "2m", "--output", "."), "holds no unfinished run"),
+    "verify: model": (("verify", "tiny-1"), "did you mean tiny-1m"),
+    "verify: weights": (("verify", "tiny-1m", "--weights", "./nowhere"), "were looked for at './nowhere'"),
+    "trace: model": (("trace", "tiny-1", "a b"), "nearest: tiny-1m"),
+    "trace: token": (("trace", "tiny-1m", "a b", "--token", "skool"), "no token is exactly 'skool'"),
+    "trace: weights": (("trace", "tiny-1m", "a b", "--weights", "./nowhere"), "were looked for at './nowhere'"),
+    "search: word": (("search", "skool"), "school"),
+    "search: model": (("search", "school", "--model", "tiny-1"), "nearest: tiny-1m"),
+    "search: address": (("search", "--like", "tiny-1m/L9N0"), "there is no neuron tiny-1m/L9N0"),
+    "search: condition": (("search", "school", "--where", "frequenzy > 1"), "nearest: frequency"),
+    "search: scores": (("search", "school", "--score", "--model", "tiny-1"), "nearest: tiny-1m"),
+    "search: weights": (
+        ("search", "school", "--score", "--model", "tiny-1m", "--weights", "./nowhere"),
+        "were looked for at './nowhere'",
+    ),
+    "neuron: address": (("neuron", "tiny-1m"), "is no address of a neuron"),
+    "neuron: model": (("neuron", "tiny-1/L0N0"), "nearest: tiny-1m"),
+    "neuron: corpus": (("neuron", "tiny-1m/L0N0", "--corpus", "bultin"), "bultin"),
+    "compare: model": (("compare", "tiny-1"), "nearest: tiny-1m"),
+    "compare: corpus": (("compare", "--corpus", "bultin"), "bultin"),
+    "sql: table": (("sql", "from neurns"), "nearest: neurons"),
+    "sql: column": (("sql", "select frequenzy from neurons"), "frequency"),
+    "views: name": (("views", "neurns"), "nearest: neurons"),
+    "schema: name": (("schema", "neurns"), "nearest: neurons"),
+    "runs: folder": (("runs", "--staging", "./nowhere"), "does not exist"),
+    "pin: model": (("pin", "tiny-1", "--corpus", "builtin"), "did you mean tiny-1m"),
+    "pin: corpus": (("pin", "tiny-1m", "--corpus", "bultin"), "it was on"),
+    "rename: model": (("rename", "tiny-1", "other"), "did you mean tiny-1m"),
+    "remove: model": (("remove", "tiny-1", "--yes"), "did you mean tiny-1m"),
+    "remove: job": (("remove", "tiny-1m", "--job", "activty", "--yes"), "did you mean activity?"),
+    "annotate: model": (("annotate", "--sample", "tiny-1"), "nearest: tiny-1m"),
+    "export: dialect": (("export", "new", "--dialect", "sprak"), "nearest: spark"),
+    "import: folder": (("import", "./nowhere"), "there is no such folder"),
+    "merge: path": (("merge", "./nowhere"), "there is no warehouse at "),
+    "check: path": (("check", "--warehouse", "./nowhere"), "there is no warehouse at "),
+    "label: model": (("label", "tiny-1", "--family", "x"), "did you mean tiny-1m"),
+    "label: variant": (("label", "tiny-1m", "--variant", "stp 3"), "stp 3"),
+    "dashboard: port": (("dashboard", "--port", "70000"), "70000 is not in the range"),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a person sees after each slip and what had been loaded by then, and all commands that there are."""
+
+    answers: Mapping[str, dict[str, Any]]
+    commands: set[str]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("slips")
+    made.create(folder / "known.duckdb")
+    (folder / "empty").mkdir()
+    (folder / "words.txt").write_text("one two three")
+    environment = {**os.environ, "NEUROTHEK_WAREHOUSE": "known.duckdb", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+    asked = "\n".join(json.dumps(arguments) for arguments, _ in SLIPS.values())
+    found = subprocess.run(
+        [sys.executable, "-c", ASKING, *HEAVY],
+        cwd=folder,
+        env=environment,
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [
+        *("empty", "known.duckdb", "words.txt"),
+    ]
+    *answers, commands = [json.loads(line) for line in found.stdout.splitlines()]
+    return Told(dict(zip(SLIPS, answers, strict=True)), set(commands))
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_told_before_anything_heavy_is_loaded(slip: str, told: Told) -> None:
+    answer, (_, sentence) = told.answers[slip], SLIPS[slip]
+    assert answer["exit_code"] == 2
+    assert answer["stdout"] == ""
+    line = answer["stderr"].splitlines()[-1]
+    assert line.startswith("Error: ")
+    assert sentence in line
+    assert answer["loaded"] == []
+
+
+def test_every_command_is_among_them(told: Told) -> None:
+    slipped = {arguments[0] for arguments, _ in SLIPS.values()}
+    # What takes no name, and slips like any other in its options.
+    assert told.commands - slipped == {"demo", "corpora"}
