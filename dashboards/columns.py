@@ -60,6 +60,7 @@ def _of_models() -> dict[str, Any]:
         "never_active_share": _share("never active", _NEVER),
         "never_active": _flag("never active", help=_NEVER),
         "is_dead": _flag("dead", help=_NEVER),
+        "fires_only_at_bos": _flag("at BOS only", help="Never active but at the prepended BOS, which is not counted."),
         "mean_frequency": _share("mean frequency", "Of the neurons that fired."),
         "median_frequency": _share("median frequency", "Of the neurons that fired."),
         "median_kurtosis": _number("median kurtosis", format="%.2f", help="How far the neurons' lists stick out."),

@@ -49,10 +49,10 @@ def concept_shares(rows: pl.DataFrame, number: str, look: Look) -> alt.Chart:
 
 
 def concepts_by_layer(rows: pl.DataFrame) -> alt.Chart:
-    """Concepts per vector in each layer, stacked by class.
+    """The share of the highest tokens that is of a concept in each layer, stacked by class.
 
     Args:
-        rows: rows with layer, class, concepts_per_vector, n_concepts, n_judgements.
+        rows: rows with layer, class, token_share, concepts_per_vector, n_concepts, n_judgements.
     """
     placed = rows.with_columns(pl.col("class").replace_strict(_PLACES).alias("place"))
     chart: alt.Chart = (
@@ -60,7 +60,7 @@ def concepts_by_layer(rows: pl.DataFrame) -> alt.Chart:
         .mark_bar()
         .encode(
             alt.X("layer:O", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            alt.Y("concepts_per_vector:Q", title="concepts per vector", axis=alt.Axis(tickCount=5)),
+            alt.Y("token_share:Q", title="tokens of a concept", axis=alt.Axis(format="~%", tickCount=5)),
             alt.Color(
                 "class:N",
                 scale=alt.Scale(domain=list(CONCEPT_CLASSES), range=[CLASS_COLOURS[one] for one in CONCEPT_CLASSES]),
@@ -70,6 +70,7 @@ def concepts_by_layer(rows: pl.DataFrame) -> alt.Chart:
             tooltip=[
                 alt.Tooltip("layer:O"),
                 alt.Tooltip("class:N"),
+                alt.Tooltip("token_share:Q", format=".1%", title="tokens of a concept"),
                 alt.Tooltip("concepts_per_vector:Q", format=".2f", title="concepts per vector"),
                 alt.Tooltip("n_concepts:Q", format=",", title="concepts"),
                 alt.Tooltip("n_judgements:Q", format=",", title="judgements"),

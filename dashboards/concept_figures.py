@@ -22,8 +22,8 @@ SHARE = (
 )
 WITHOUT = "The same without concepts of the class stopwords-punctuation, {seen}. Table 2 of Geva et al. 2022."
 CLASSES = (
-    "Concepts that people name in the {vectors} of each layer, by class, per vector that was judged. Figure 2 of Geva "
-    "et al. 2022."
+    "Share of the 30 highest tokens of the {vectors} of each layer that people tie to a concept, by its class; a token "
+    "of two classes counts in both. Figure 2 of Geva et al. 2022."
 )
 AGREEMENT = (
     "Over vectors that both judged. kappa: agreement beyond chance on whether there is a concept (Cohen 1960); tokens: "

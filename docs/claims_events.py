@@ -1,9 +1,10 @@
 """Which claims of Geva et al. 2022 on sub-updates and events hold on the mini-OPT family, by the paired bootstrap."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from docs.family import Claim, claims_table, points, said, short
 from neurothek import Neurothek
@@ -33,14 +34,15 @@ order by models.n_parameters, events.example_id
 
 CANDIDATES = """
 select
-    models.name as model, sub_updates.example_id,
-    avg(case when sub_updates.layer = 0 then score_candidate end) as first,
-    avg(case when sub_updates.layer = models.n_layers - 1 then score_candidate end) as last
+    models.name as model, sub_updates.layer, sub_updates.example_id,
+    max(score_candidate)::double as largest, avg(score_candidate) as mean, min(score_candidate)::double as smallest
 from store.sub_updates as sub_updates
 inner join store.models as models on models.model_id = sub_updates.model_id
+inner join measured_corpora as corpora
+    on corpora.model_id = sub_updates.model_id and corpora.corpus_id = sub_updates.corpus_id and corpora.is_shown
 where models.family = 'mini-opt' and models.variant is null and sub_updates.kind = 'dominant'
-group by models.name, models.n_parameters, sub_updates.example_id
-order by models.n_parameters, sub_updates.example_id
+group by models.name, models.n_parameters, sub_updates.layer, sub_updates.example_id
+order by models.n_parameters, sub_updates.layer, sub_updates.example_id
 """
 
 SATURATION = """
@@ -66,6 +68,11 @@ class Events:
     def at(self, model: str, event: str, kind: str = "dominant") -> pl.DataFrame:
         """One row an event: the largest, the mean, and the mean absolute score."""
         return self.scores.filter(model=model, event=event, kind=kind).select("example_id", "max", "mean", "size")
+
+    def layers(self, model: str) -> dict[int, pl.DataFrame]:
+        """Layer -> one row an example: the largest, mean and smallest score for the candidate; in order."""
+        parts = self.candidates.filter(model=model).sort("layer").partition_by("layer", maintain_order=True)
+        return {int(part["layer"][0]): part for part in parts}
 
     def both(self, model: str) -> pl.DataFrame:
         """One row an example with both events: those of the elimination end in `_eliminated`."""
@@ -117,13 +124,8 @@ def claims(events: Events) -> list[Claim]:
             )
             for kind, what in (("random", ""), ("random_active", " of active neurons"))
         ),
-        _ordering(
-            events,
-            "5.1",
-            "The candidate is promoted more in the last layer than in the first.",
-            "mean score of the ten dominant neurons for the token at the top before their FFN, last minus first layer",
-            lambda model: [_difference(events.candidates.filter(model=model), "last", "first")],
-        ),
+        _not_negative(events),
+        _spreading(events),
     ]
 
 
@@ -141,6 +143,73 @@ def _settled_late(events: Events) -> Claim:
     )
 
 
+def _not_negative(events: Events) -> Claim:
+    found = {
+        model: {layer: _column(rows, "mean") for layer, rows in events.layers(model).items()} for model in events.models
+    }
+    earlier = {model: dict(list(layers.items())[:-1]) for model, layers in found.items()}
+    every = [one for layers in earlier.values() for one in layers.values()]
+    numbers = "; ".join(
+        f"{short(model)} {', '.join(f'{layer}: {_bare(one)}' for layer, one in layers.items())}"
+        for model, layers in earlier.items()
+    )
+    return Claim(
+        "5.2",
+        "Until the last layers the scores of the candidate lie around a mean that is not negative.",
+        "mean score of the ten dominant neurons for the token at the top before their FFN above 0 in every layer but"
+        " the last (bootstrap)",
+        numbers,
+        said(all_of([one.is_positive for one in every]), sum(layers[0].n for layers in earlier.values())),
+    )
+
+
+def _spreading(events: Events) -> Claim:
+    """Against the layer before in which the difference is smallest; every one of them has to be above 0."""
+    verdicts: list[Verdict] = []
+    numbers, n = [], 0
+    for model in events.models:
+        *earlier, (_, last) = events.layers(model).items()
+        wider, lower = ({layer: of(last, rows) for layer, rows in earlier} for of in (_wider, _lower))
+        verdicts += [one.is_positive for one in (*wider.values(), *lower.values())]
+        largest, smallest = (last.get_column(name).to_numpy().mean() for name in ("largest", "smallest"))
+        said_of = ", ".join(
+            f"{what} {layer} {_bare(one)}"
+            for what, (layer, one) in (("spread over layer", _least(wider)), ("minimum under layer", _least(lower)))
+        )
+        numbers.append(f"{short(model)} maximum {largest:+.3f}, minimum {smallest:+.3f}: {said_of}")
+        n += last.height
+    return Claim(
+        "5.2",
+        "In the last layers the scores spread, and strongly negative minima appear.",
+        "last layer against every layer before: mean of the largest minus the smallest score, and mean of the smallest"
+        " one (paired bootstrap); the layer nearest to it is named",
+        "; ".join(numbers),
+        said(all_of(verdicts), n),
+    )
+
+
+def _wider(last: pl.DataFrame, rows: pl.DataFrame) -> Interval:
+    spreads = [_numbers(one, "largest") - _numbers(one, "smallest") for one in (last, rows)]
+    return mean((spreads[0] - spreads[1]).tolist())
+
+
+def _lower(last: pl.DataFrame, rows: pl.DataFrame) -> Interval:
+    return mean((_numbers(rows, "smallest") - _numbers(last, "smallest")).tolist())
+
+
+def _numbers(rows: pl.DataFrame, name: str) -> NDArray[np.float64]:
+    """In the order of the examples, which all layers have."""
+    return rows.sort("example_id").get_column(name).to_numpy()
+
+
+def _least(found: Mapping[int, Interval]) -> tuple[int, Interval]:
+    return min(found.items(), key=lambda pair: pair[1].value)
+
+
+def _bare(one: Interval) -> str:
+    return f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+
+
 def _ordering(events: Events, section: str, text: str, rule: str, of: Callable[[str], Sequence[Interval]]) -> Claim:
     """A claim that quantities are above 0 in every size."""
     found = {model: of(model) for model in events.models}
@@ -151,7 +220,7 @@ def _ordering(events: Events, section: str, text: str, rule: str, of: Callable[[
 
 
 def _shown(one: Interval) -> str:
-    return f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}], n = {one.n:,}"
+    return f"{_bare(one)}, n = {one.n:,}"
 
 
 def _column(rows: pl.DataFrame, name: str) -> Interval:

@@ -57,10 +57,19 @@ def _death(flat: Row, model: NamedModel) -> dict[str, Any]:
     bound = flat["preactivation_bound"]
     is_below = None if bound is None else bound < thresholds("neurons")["dead_bound"]
     return {
+        "fires_only_at_bos": _only_at_bos(flat),
         "is_dead": activity(flat)["never_active"] if model.has_exact_zeros else None,
         "is_provably_dead": is_below if model.has_exact_zeros else None,
         "mean_activation": _ratio(flat["activation_sum"], flat["n_positions"]),
     }
+
+
+def _only_at_bos(flat: Row) -> bool | None:
+    is_silent, n_at_bos = activity(flat)["never_active"], flat["n_active_bos"]
+    # As in SQL, where a part that is false decides whatever the other is.
+    if is_silent is False or (n_at_bos is not None and n_at_bos <= 0):
+        return False
+    return None if is_silent is None or n_at_bos is None else True
 
 
 def _position(flat: Row) -> dict[str, Any]:

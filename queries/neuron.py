@@ -121,7 +121,14 @@ class NeuronPage:
         facts = self.facts
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
-        said = (f"{place}{norm}.", self._firing(), self._bound(), self._kind(), self.triggers.sentence())
+        said = (
+            f"{place}{norm}.",
+            self._firing(),
+            self._at_bos(),
+            self._bound(),
+            self._kind(),
+            self.triggers.sentence(),
+        )
         return " ".join(sentence for sentence in (*said, self._building(), self.relatives.sentence()) if sentence)
 
     def _firing(self) -> str:
@@ -136,6 +143,11 @@ class NeuronPage:
             return f"Active{rule} at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
         word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
         return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
+
+    def _at_bos(self) -> str:
+        if self.is_shown and self.facts["fires_only_at_bos"]:
+            return "It fires at the prepended BOS, which is not counted."
+        return ""
 
     def _bound(self) -> str:
         if self.facts["is_provably_dead"]:

@@ -1,6 +1,8 @@
 -- The flat table of neurons says what the tables that it is made of say, as far as one row of theirs is one of its own.
 with fired as (
-    select model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active
+    select
+        model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active,
+        sum(n_active_bos) as n_active_bos
     from store.activity
     group by model_id, corpus_id, layer, neuron
 )
@@ -43,6 +45,7 @@ where
     or facts.preactivation_bound is distinct from projections.preactivation_bound
     or facts.n_positions is distinct from fired.n_positions
     or facts.n_active is distinct from fired.n_active
+    or facts.n_active_bos is distinct from fired.n_active_bos
     or facts.unigram_active is distinct from unigrams.n_active
     or facts.unigrams_95 is distinct from unigrams.n_covering_95
     or facts.cluster_id is distinct from clusters.cluster_id

@@ -15,8 +15,8 @@ from dashboards.text import plain
 LISTED = ("cluster_id", "size", "n_layers", "first_layer", "last_layer", "cohesion", "shared_tokens", "top_share")
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 SIZES = (
-    "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine, complete "
-    "linkage. Geva et al. 2022, section 5.2."
+    "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine: Geva et al. "
+    "2022, section 5.2; complete linkage and the number of clusters are ours."
 )
 COHESION = "Clusters of two neurons or more by the mean cosine of their pairs of value vectors. Ours."
 

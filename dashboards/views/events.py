@@ -21,7 +21,8 @@ SATURATION = (
 DOMINANT = "Mean share of a layer's update that its ten largest neurons hold. {seen} Figure 6 of Geva et al. 2022."
 CANDIDATES = (
     "Scores m (e . v) for the token at the top before the FFN: largest (solid), mean (dashed) and smallest (dotted) of "
-    "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022; random among the active is ours."
+    "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022, where the mean is not negative until the "
+    "last layers, in which scores spread and strongly negative minima appear; random among the active is ours."
 )
 EVENTS = (
     "Scores of ten sub-updates for the token an event is about, where the FFN brought it about. Table 4 of Geva et al. "

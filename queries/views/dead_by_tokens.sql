@@ -3,7 +3,7 @@
 -- Why: the share of dead neurons falls with the tokens seen, and this says how far it had fallen and whether it still
 -- falls. From: first_active in store.neuron_facts (domain 'all', the domains one after another as in the corpus) and in
 -- store.activity (each domain by itself), on the shown corpus. Source: the dead of Voita et al. 2023, section 3; the
--- curve and its grid of token numbers are ours.
+-- curve, its grid of token numbers, and that the prepended BOS does not count are ours.
 -- Kinds of rows: region, of which model holds the layers; domain, of which all holds the others.
 -- key: model, domain, region, layer, n_tokens
 -- columns:

@@ -1,6 +1,7 @@
 -- One row per model and layer: how its neurons fire on the model's shown corpus.
 -- Why: Figure 1 of Voita et al. 2023, dead neurons and activation frequency by layer, for models of several sizes.
--- From: store.neuron_facts. Source: Voita et al. 2023, section 3. Frequencies are those of the neurons that fired.
+-- From: store.neuron_facts. Source: Voita et al. 2023, section 3; that the prepended BOS does not count is ours.
+-- Frequencies are those of the neurons that fired.
 -- key: model, layer
 -- kept: activity
 -- columns:

@@ -1,6 +1,7 @@
 -- One row per model, corpus and layer: how its neurons fire on every corpus the model was measured on.
 -- Why: the view layer_activity shows one corpus a model, this shows all. From: neurons_by_corpus.
--- Source: Voita et al. 2023, section 3. Frequencies are those of the neurons that fired.
+-- Source: Voita et al. 2023, section 3; that the prepended BOS does not count is ours.
+-- Frequencies are those of the neurons that fired.
 -- Kinds of rows: is_shown, for a model may have several corpora.
 -- key: model, corpus_id, layer
 -- columns:

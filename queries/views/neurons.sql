@@ -2,8 +2,8 @@
 -- Why: the first place to ask. From: store.neuron_facts, which every publish rebuilds; labels are expressions here, so
 -- copy the query and move a threshold. Sources: scores Geva et al. 2022, sections 3 and 4; frequency and dead neurons
 -- Voita et al. 2023, section 3, token detectors section 4, mutual information section 5; the bound behind
--- is_provably_dead, the kinds of position profiles and their strength are ours. A label is null only where its job has
--- not run or where it has no meaning for the model.
+-- is_provably_dead, that the prepended BOS does not count, the kinds of position profiles and their strength are ours.
+-- A label is null only where its job has not run or where it has no meaning for the model.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -24,6 +24,7 @@
 --   n_tokens_seen: Counted positions it was watched on: what stands behind every "dead".
 --   n_active: Counted positions at which it was active.
 --   n_active_bos: Sequences in which it was active at the prepended BOS, which is not a counted position.
+--   fires_only_at_bos: Never active at a counted position, but at the prepended BOS: dead only because the BOS does not count, which is ours.
 --   first_active: Counted positions before its first activation; null if never active.
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
@@ -157,6 +158,7 @@ select
     measured.n_positions as n_tokens_seen,
     measured.n_active,
     measured.n_active_bos,
+    measured.never_active and measured.n_active_bos > 0 as fires_only_at_bos,
     measured.first_active,
     measured.activation_sum / nullif(measured.n_positions, 0) as mean_activation,
     measured.activation_min,

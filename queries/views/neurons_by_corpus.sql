@@ -1,6 +1,6 @@
 -- One row per model, corpus, layer and neuron: how often it fires on every corpus the model was measured on.
 -- Why: the view neurons shows one corpus a model, this shows all. From: store.activity, summed over domains.
--- Source: Voita et al. 2023, section 3.
+-- Source: Voita et al. 2023, section 3; that the prepended BOS does not count is ours.
 -- Kinds of rows: is_shown, for a model may have several corpora.
 -- key: model, corpus_id, layer, neuron
 -- columns:
@@ -18,6 +18,7 @@
 --   is_dead: Never active on the corpus; null for models without exact zeros.
 --   never_active: Never active on the corpus, whatever the non-linearity.
 --   n_active_bos: Sequences in which it was active at the prepended BOS.
+--   fires_only_at_bos: Never active at a counted position, but at the prepended BOS: dead only because the BOS does not count, which is ours.
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
 --   activation_max: Largest coefficient.
@@ -54,6 +55,7 @@ select
     case when models.has_exact_zeros then sums.n_active = thresholds.dead_active_positions end as is_dead,
     sums.n_active = thresholds.dead_active_positions as never_active,
     sums.n_active_bos,
+    sums.n_active = thresholds.dead_active_positions and sums.n_active_bos > 0 as fires_only_at_bos,
     sums.activation_sum / nullif(sums.n_positions, 0) as mean_activation,
     sums.activation_min,
     sums.activation_max,

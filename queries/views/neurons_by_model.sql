@@ -1,7 +1,8 @@
 -- One row per model: its neurons summed up, on the model's shown corpus.
 -- Why: the headline numbers of activity and of the lists, which scaling puts beside all others. From:
 -- store.neuron_facts. Sources: dead neurons and frequency Voita et al. 2023, section 3; scores Geva et al. 2022,
--- sections 3 and 4; the bound behind n_provably_dead is ours. Frequencies are those of the neurons that fired.
+-- sections 3 and 4; the bound behind n_provably_dead, and that the prepended BOS does not count, are ours. Frequencies
+-- are those of the neurons that fired.
 -- key: model
 -- kept: neuron_facts
 -- columns:

@@ -2,7 +2,8 @@
 -- Why: Tables 9 and 10 of Geva et al. 2022, where predictions are settled, for models of several sizes; their layers are
 -- printed from 1. From: store.examples, measured_corpora. Source: Geva et al. 2022, section 5, and their code: the start
 -- of the trailing run of layers whose stream has the final token at the top. What the FFN brought about is ours: a
--- saturation before the last layer whose token was not at the top before that layer's FFN.
+-- saturation before the last layer whose token was not at the top before that layer's FFN. Sentences are cut
+-- at random, which is ours.
 -- key: model, layer
 -- kept: examples
 -- columns:

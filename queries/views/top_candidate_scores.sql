@@ -1,7 +1,7 @@
 -- One row per model, layer and kind of sub-update: what ten neurons do to the token at the top before their FFN.
--- Why: Figure 3 of Geva et al. 2022: in lower layers the candidate is as often pushed as held back, towards the last
--- layers it is promoted. From: store.sub_updates, store.examples (the event sample only), measured_corpora. Source: Geva
--- et al. 2022, section 5.1; random_active and the scores in units of the logit are ours.
+-- Why: Figure 3 of Geva et al. 2022: until the last layers scores lie around a mean that is not negative, in the last
+-- ones they spread and strongly negative minima appear. From: store.sub_updates, store.examples (the event sample only),
+-- measured_corpora. Source: Geva et al. 2022, section 5.2; random_active and the scores in units of the logit are ours.
 -- Kinds of rows: kind.
 -- key: model, layer, kind
 -- columns:

@@ -37,6 +37,7 @@ ALONE: Mapping[str, Sequence[float | None]] = {
 TOGETHER: Sequence[Mapping[str, Sequence[float | None]]] = [
     {
         "n_active": around(OF["dead_active_positions"] + 1),
+        "n_active_bos": [0, 0, 3],
         "n_positions": [0, 7, 1_000_003],
         "activation_sum": [-1.0, 0.0, 2.5],
     },
@@ -122,6 +123,7 @@ def test_the_drawn_neurons_have_every_label(drawn_facts: duckdb.DuckDBPyConnecti
         "is_dead": "true, false",
         "is_provably_dead": "true, false",
         "never_active": "true, false",
+        "fires_only_at_bos": "true, false",
     }
     for column, values in labels.items():
         found = drawn_facts.execute(f"select {column}::varchar, count(*) from neurons group by all").fetchall()

@@ -118,6 +118,7 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
     ("text", "sentence"),
     [
         ("tiny-1m/L0N3", "Dead: never active on the 41 tokens of builtin."),
+        ("tiny-1m/L0N3", "It fires at the prepended BOS, which is not counted."),
         ("tiny-1m/L1N4", "No input can activate it: its pre-activation is at most -0.5."),
         ("weights-only/L0N0", "It was not measured on text yet."),
         ("gelu-1m/L0N0", "tokens of builtin ("),

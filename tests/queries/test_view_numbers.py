@@ -13,6 +13,7 @@ from tests.support.warehouse import (
     DEAD,
     FLAT,
     MODELS,
+    ONLY_AT_BOS,
     PROVABLY_DEAD,
     TEXTS,
     Measurements,
@@ -103,6 +104,28 @@ def test_neurons_activity(full: duckdb.DuckDBPyConnection) -> None:
         assert row["corpus"] == CORPORA[corpus_id][0]
         fired = [place for place, m in enumerate(values) if m > 0]
         assert row["first_active"] == (fired[0] if fired else None)
+
+
+def test_who_fires_only_at_bos(full: duckdb.DuckDBPyConnection) -> None:
+    rows = by_key(full, "neurons", "address")
+    every = by_key(full, "neurons_by_corpus", "address", "corpus_id")
+    found = set()
+    for model_id, plan in enumerate(MODELS):
+        for neuron in neurons_of(model_id):
+            row = rows[address(neuron)]
+            for corpus_id in plan.corpora:
+                places = counted(corpus_id, neuron)
+                has_bos = BOS[plan.tokenizer_id] is not None
+                at_bos = [line[0] for line in MADE.coefficients[corpus_id, neuron].values() if has_bos]
+                expected = not n_fired(places) and n_fired(at_bos) > 0
+                assert every[address(neuron), corpus_id]["fires_only_at_bos"] is expected
+                if corpus_id == MADE.shown[model_id]:
+                    assert row["fires_only_at_bos"] is expected
+                    found |= {neuron} if expected else set()
+            if not plan.corpora:
+                assert row["fires_only_at_bos"] is None
+    assert found >= ONLY_AT_BOS
+    assert not found & (DEAD - ONLY_AT_BOS)
 
 
 def test_neurons_labels(full: duckdb.DuckDBPyConnection) -> None:

@@ -86,6 +86,9 @@ COMPARED = ((0, 1), (0, 4))
 BOS: tuple[int | None, int | None] = (0, None)
 DEAD: frozenset[Neuron] = frozenset({(0, 0, 3), (0, 1, 4), (1, 0, 5), (1, 2, 1), (2, 0, 5)})
 PROVABLY_DEAD: frozenset[Neuron] = frozenset({(0, 1, 4), (1, 2, 1)})
+ONLY_AT_BOS: frozenset[Neuron] = frozenset({(0, 0, 3), (1, 0, 5)})
+"""Of the dead ones those that fire at the BOS of every sequence."""
+
 FLAT: Neuron = (4, 0, 3)
 """A neuron with a zero value vector: all its scores are 0."""
 
@@ -402,6 +405,9 @@ def _add_activity(data: Measurements, model_id: int, plan: ModelPlan, corpus_id:
     for key in neurons_of(model_id):
         busy = draw.choice((0.05, 0.3, 0.9))
         run = {row["sequence_id"]: [_coefficient(key, plan, busy, draw) for _ in row["tokens"]] for row in sequences}
+        if key in ONLY_AT_BOS:
+            for line in run.values():
+                line[0] = 1.5
         data.coefficients[corpus_id, key] = run
         ids = {"model_id": model_id, "corpus_id": corpus_id, "layer": key[1], "neuron": key[2]}
         for domain in CORPORA[corpus_id][3]:

@@ -1,0 +1,71 @@
+"""What is said of a paper is what the paper says, and what neurothek decides is marked as ours."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dashboards.concept_charts import concepts_by_layer
+from queries.views import view
+
+DEFINITIONS = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text("utf-8")
+
+
+def entry(name: str) -> str:
+    """One point of the definitions as one line."""
+    (found,) = (one for one in re.split(r"\n(?=- |\n)", DEFINITIONS) if one.startswith(f"- {name}"))
+    return " ".join(found.split())
+
+
+def test_every_source_that_is_named_is_listed() -> None:
+    listed, _, rest = DEFINITIONS.partition("Three principles")
+    named = {mark.split()[0] for mark in re.findall(r"\[((?:G|V|D)(?: [^\]]+)?|code|ours)\]", rest)}
+    assert named == {"G", "V", "D", "code", "ours"}
+    assert {mark for mark in named if f"**[{mark}]**" in listed} == named
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Agglomerative", "complete linkage [ours]"),
+        ("Agglomerative", "min(200, max(20, N/100)) [ours]"),
+        ("**dead**", "that a prepended BOS is not one of them is ours, and `fires_only_at_bos` marks"),
+        ("**norm_overlap**", "LN is the final one [ours]"),
+        ("**extreme**", "That the bound serves all sizes of GPT-2 is ours"),
+        ("An **example**", "It is cut after a random number of its own ids"),
+        ("**top-candidate scores**", "a mean that is not negative until the last layers"),
+        ("**token_share** of a class", "Figure 2"),
+        ("**concepts_per_vector** [ours]", "concepts, of a class and layer, over judgements"),
+    ],
+)
+def test_definitions_tell_the_paper_from_ours(name: str, said: str) -> None:
+    assert said in entry(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("top_candidate_scores", "until the last layers scores lie around a mean that is not negative"),
+        ("top_candidate_scores", "section 5.2"),
+        ("concepts_by_layer", "the share of top tokens by layer and class: token_share"),
+        ("clusters_summary", "complete linkage, the number of clusters, cohesion and shared tokens are ours"),
+        ("cluster_members", "complete linkage, the number of clusters and centre_cosine are ours"),
+        ("norm_overlap", "that the final norm is meant"),
+        ("extreme_clusters", "the same bound serves every size of GPT-2"),
+        ("saturation_by_layer", "Sentences are cut at random, which is ours"),
+        ("neurons", "that the prepended BOS does not count"),
+    ],
+)
+def test_headers_of_views_do_too(name: str, said: str) -> None:
+    assert said in view(name).purpose
+
+
+def test_nothing_is_said_to_be_promoted_towards_the_last_layers() -> None:
+    assert "towards the last" not in view("top_candidate_scores").purpose
+
+
+def test_figure_2_draws_the_share_of_top_tokens() -> None:
+    row = {"layer": 0, "class": "names", "token_share": 0.25, "concepts_per_vector": 0.5, "n_concepts": 5}
+    drawn = concepts_by_layer(pl.DataFrame([row | {"n_judgements": 10}])).to_dict()
+    assert drawn["encoding"]["y"]["field"] == "token_share"
