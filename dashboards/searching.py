@@ -16,7 +16,7 @@ _YES = "yes"
 
 _FOLDED = (
     *("suppresses", "triggered_by", "without", "like", "models", "layers", "depth", "where", "min_count", "limit"),
-    *("neighbours", "match_all", "exact", "alive", "score"),
+    *("neighbours", "match_all", "exact", "alive", "score", "variants"),
 )
 """Entries of the address whose fields are folded away unless one of them is asked for."""
 
@@ -69,6 +69,7 @@ def ask(models: Sequence[str]) -> Wanted:
         concept=concept,
         left_out=words_of(asked("left_out") or "") if concept else (),
         models=tuple(name for name in fields["models"].split(",") if name),
+        variants=bool(fields["variants"]),
         layers=parse_layers(fields["layers"]) if fields["layers"] else None,
         depth=parse_depth(fields["depth"]) if fields["depth"] else None,
         where=fields["where"] or None,
@@ -137,7 +138,7 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
             found["min_count"] = _number("Tokens at least so often in the corpus", "min_count", 0, 10**9, 0)
             found["limit"] = _number("Most neurons", "limit", 1, _MOST, _USUAL_LIMIT)
             found["neighbours"] = _number("Near words for each word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
-        switches = st.columns(4)
+        switches = st.columns(len(_SWITCHES))
         for column, label, name, more in zip(switches, *zip(*_SWITCHES, strict=True), strict=True):
             with column:
                 found[name] = _YES if _switch(label, name, more) else ""
@@ -148,6 +149,7 @@ _SWITCHES = (
     ("Every word must be listed", "match_all", None),
     ("Exact tokens", "exact", "White space and case count; · stands for a blank."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),
+    ("Variants, too", "variants", "Other seeds, steps of training and models without positions, where none is named."),
     ("Exact scores", "score", "Of one word for every neuron, from the weights, which must be at hand."),
 )
 
@@ -163,7 +165,7 @@ def _side() -> Side:
 
 def _models(models: Sequence[str]) -> str:
     known = asked_models(models)
-    chosen = ",".join(st.multiselect("Models", models, default=known, key="search_models", placeholder="all models"))
+    chosen = ",".join(st.multiselect("Models", models, default=known, key="search_models", placeholder="sizes"))
     remember(models=chosen or None)
     return chosen
 

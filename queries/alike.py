@@ -11,7 +11,7 @@ from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
 from queries.errors import OtherTokenizer
 from queries.filtered import filtered_records
-from queries.models import KnownModel, choose_models
+from queries.models import IN_PYTHON, KnownModel, choose_models, models_asked, variants_hint
 from queries.neuron_tokens import listed
 from queries.notebook import html_page, text_page
 from queries.question import Question
@@ -54,12 +54,14 @@ class AlikeResult:
             not compared with by the job counterparts.
         n_found: how many share at least one token on a side, beyond the limit too.
         notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
     """
 
     address: str
     neurons: pl.DataFrame
     n_found: int
     notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -83,18 +85,23 @@ class AlikeResult:
         """The table with its title."""
         return [Section(self.title, self.table())]
 
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
     def __repr__(self) -> str:
         """The table as text."""
-        return text_page(self.sections(), self.notes)
+        return text_page(self.sections(), self.remarks())
 
     def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.notes)
+        return html_page(self.sections(), self.remarks())
 
 
 def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Question | None = None) -> AlikeResult:
     """Find the neurons whose lists overlap most with those of the neuron at `address`.
 
-    The question's models, layers, depth, where, alive and limit hold; without models all that share its tokenizer.
+    The question's models, variants, layers, depth, where, alive and limit hold; without models the plain sizes that
+    share its tokenizer, and its own.
 
     Raises:
         BadAddress, UnknownModel, UnknownNeuron, NoSuchLayer, NoLayersLeft, BadPredicate, UnknownColumn: see `search`.
@@ -102,10 +109,11 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         NotAskedHere: there are other conditions.
     """
     question = question or Question(words=())
-    question.require_only("neurons like one", "models", "layers", "depth", "where", "alive", "limit")
+    question.require_only("neurons like one", "models", "layers", "depth", "where", "alive", "limit", "variants")
     neuron = find_neuron(connection, address)
     (own,) = choose_models(connection, [neuron.model])
-    models = _comparable(own, choose_models(connection, question.models), by_name=bool(question.models))
+    asked = models_asked(connection, question, own=own.name)
+    models = _comparable(own, asked.models, by_name=bool(question.models))
     layers = layers_of(question, models)
     own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
     place = {**own_layer, "neuron": neuron.neuron}
@@ -141,6 +149,7 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         neurons=framed(with_facts(connection, found, FACTS), COLUMNS),
         n_found=found[0]["n_found"] if found else 0,
         notes=(f"in {', '.join(model.name for model in models)}", *_above_chance(found, nulls, models)),
+        left_out=_alike_in_tokens(connection, own, asked.left_out),
     )
 
 
@@ -181,6 +190,12 @@ def _holding(
     if question.layers is not None or question.depth is not None:
         return ("layers are chosen",)
     return () if len(models) == len(choose_models(connection)) else ("models are chosen",)
+
+
+def _alike_in_tokens(connection: duckdb.DuckDBPyConnection, own: KnownModel, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the models that could have been asked."""
+    models = choose_models(connection, names) if names else []
+    return tuple(model.name for model in _comparable(own, models, by_name=False))
 
 
 def _comparable(own: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @click.option(
     "--leave-out", "left_out", multiple=True, metavar="WORD", help="A near word not to widen with (repeatable)."
 )
-@click.option("--model", "-m", "models", multiple=True, help="Only this model (repeatable).")
+@click.option(
+    "--model", "-m", "models", multiple=True, help="Only this model (repeatable).  [default: the plain sizes]"
+)
+@click.option("--variants", is_flag=True, help="Ask other seeds, steps of training and models without positions, too.")
 @click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
 @click.option("--depth", help="Only this range of depths, such as 0.5-1.")
 @click.option(
@@ -59,13 +62,15 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
         raise click.UsageError("--score and --like are two questions")
     if weights is not None and not by_score:
         raise click.UsageError("--weights stands with --score, which alone reads them")
+    from queries.models import variants_hint
+
     question = _question(**options)
     if by_score:
         with console_progress() as progress:
             result = ctx.obj.score(question, weights=weights, progress=progress)
     else:
         result = ctx.obj.answer(question, like=like)
-    for remark in result.notes:
+    for remark in (*result.notes, *variants_hint(result.left_out, "--variants asks all")):
         note(remark)
     if output_format == "table":
         show_frame(result.table(), output_format, title=result.title)

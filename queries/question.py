@@ -26,7 +26,8 @@ class Question:
         neighbours: how many words to add to each word of a concept.
         left_out: words that a concept is not widened with, near as they are.
         triggered_by: words or short phrases that the neurons must fire on: one of them at least.
-        models: names of models; none: all.
+        models: names of models; none: the plain sizes.
+        variants: ask variants (other seeds, steps of training, no positions) like plain sizes, where none is named.
         layers: first and last layer.
         depth: first and last depth, from 0 to 1.
         match_all: keep only neurons that list every word, and fire on everything in `triggered_by`.
@@ -50,6 +51,7 @@ class Question:
     left_out: tuple[str, ...] = ()
     triggered_by: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    variants: bool = False
     layers: tuple[int, int] | None = None
     depth: tuple[float, float] | None = None
     match_all: bool = False
@@ -64,7 +66,7 @@ class Question:
         """Refuse what cannot be meant."""
         for name in ("words", "suppresses", "left_out", "triggered_by", "models", "without"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name in ("match_all", "exact", "alive", "concept"):
+        for name in ("match_all", "exact", "alive", "concept", "variants"):
             if not isinstance(getattr(self, name), bool):
                 raise BadOption(name, getattr(self, name), "it is True or False")
         for name, (least, most) in _RANGES.items():

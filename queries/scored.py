@@ -10,7 +10,7 @@ import polars as pl
 from catalog.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from queries.errors import NothingAsked, OneWordOnly
 from queries.filtered import filtered_records
-from queries.models import choose_models
+from queries.models import IN_PYTHON, models_asked, variants_hint
 from queries.notebook import html_page, text_page
 from queries.question import Question
 from queries.ranges import layers_of
@@ -60,12 +60,14 @@ class ScoredResult:
         neurons: one row a neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best.
         n_found: how many neurons were scored and meet the conditions.
         notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
     """
 
     question: Question
     neurons: pl.DataFrame
     n_found: int
     notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -84,12 +86,16 @@ class ScoredResult:
         """The table with its title."""
         return [Section(self.title, self.table())]
 
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
     def __repr__(self) -> str:
         """The table as text."""
-        return text_page(self.sections(), self.notes)
+        return text_page(self.sections(), self.remarks())
 
     def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.notes)
+        return html_page(self.sections(), self.remarks())
 
 
 def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:
@@ -103,9 +109,9 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
     if not question.words:
         raise NothingAsked
     question.require_only(
-        "exact scores", "words", "side", "models", "layers", "depth", "exact", "where", "alive", "limit"
+        "exact scores", "words", "side", "models", "layers", "depth", "exact", "where", "alive", "limit", "variants"
     )
-    models = choose_models(connection, question.models)
+    models = models_asked(connection, question).models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     if len(question.words) > 1 or any(term.is_split for term in terms):
@@ -151,6 +157,7 @@ def scored(
         neurons=framed([row | known[row["model"], row["layer"], row["neuron"]] for row in rows], COLUMNS),
         n_found=best.height,
         notes=_notes([one for one, _ in found]),
+        left_out=models_asked(connection, question).left_out,
     )
 
 

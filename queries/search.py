@@ -13,7 +13,7 @@ from queries.beside import told
 from queries.concepts import Neighbour, neighbours_of, remarks
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
 from queries.filtered import filtered_records
-from queries.models import KnownModel, choose_models
+from queries.models import IN_PYTHON, KnownModel, models_asked, variants_hint
 from queries.notebook import html_page, text_page
 from queries.one_word import is_one_word, one_word_rows, with_counts
 from queries.question import Question, Side
@@ -63,6 +63,7 @@ class SearchResult:
             best z-score, the sign turned on the suppressed side.
         n_found: how many neurons there are beyond the limit too.
         notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
         near: words that a concept may be widened with in any of the models, nearest first, those left out among them.
     """
 
@@ -72,6 +73,7 @@ class SearchResult:
     n_found: int
     notes: tuple[str, ...]
     near: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -116,12 +118,16 @@ class SearchResult:
         """The table with its title."""
         return [Section(self.title, self.table())]
 
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
     def __repr__(self) -> str:
         """The table as text."""
-        return text_page(self.sections(), self.notes)
+        return text_page(self.sections(), self.remarks())
 
     def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.notes)
+        return html_page(self.sections(), self.remarks())
 
 
 def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchResult:
@@ -133,7 +139,8 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     """
     if not question.words:
         raise NothingAsked
-    models = choose_models(connection, question.models)
+    asked_models = models_asked(connection, question)
+    models = asked_models.models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
     terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
     opposite = find_terms(connection, question.suppresses, tokenizer_ids, exact=question.exact)
@@ -156,6 +163,7 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(question, models, [*terms, *opposite]), *_added(question, models, widened)),
         near=_words(near),
+        left_out=asked_models.left_out,
     )
 
 

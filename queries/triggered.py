@@ -13,7 +13,7 @@ from catalog.visible import visible_list
 from queries.corpora import choose_corpora
 from queries.errors import NotMeasured, PhraseTooLong
 from queries.filtered import filtered_records
-from queries.models import KnownModel, choose_models
+from queries.models import IN_PYTHON, KnownModel, models_asked, variants_hint
 from queries.notebook import html_page, text_page
 from queries.question import Question
 from queries.ranges import layers_of
@@ -67,12 +67,14 @@ class TriggeredResult:
             activations, those on the word): 1 for a neuron that fires on the word always, and on nothing else (ours).
         n_found: how many neurons there are beyond the limit too.
         notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
     """
 
     question: Question
     neurons: pl.DataFrame
     n_found: int
     notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -98,12 +100,16 @@ class TriggeredResult:
         """The table with its title."""
         return [Section(self.title, self.table())]
 
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
     def __repr__(self) -> str:
         """The table as text."""
-        return text_page(self.sections(), self.notes)
+        return text_page(self.sections(), self.remarks())
 
     def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.notes)
+        return html_page(self.sections(), self.remarks())
 
 
 def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> TriggeredResult:
@@ -127,14 +133,16 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
         "where",
         "alive",
         "limit",
+        "variants",
     )
-    models = choose_models(connection, question.models)
-    rows, terms = _rows(connection, question, models, limit=question.limit)
+    asked = models_asked(connection, question)
+    rows, terms = _rows(connection, question, asked.models, limit=question.limit)
     return TriggeredResult(
         question=question,
         neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(terms), KEPT),
+        left_out=asked.left_out,
     )
 
 

@@ -14,10 +14,12 @@ from dashboards.page import heading, said
 from dashboards.searching import Wanted, ask, chips
 from dashboards.text import plain
 from queries.alike import AlikeResult, alike
-from queries.models import choose_models
+from queries.models import choose_models, models_asked, variants_hint
 from queries.scored import ScoredResult
 from queries.search import SearchResult, search
 from queries.triggered import TriggeredResult, triggered
+
+_SWITCH = "the switch “Variants, too” asks all"
 
 _LONG_NOTES = 400
 """Letters: some three lines of a wide window."""
@@ -74,21 +76,23 @@ def show() -> None:
                 )
                 return
             if not wanted.by_score:
-                _answer(connection, wanted, models)
+                _answer(connection, wanted)
                 return
         # The lease ends before weights are read, which takes longer than a publisher should wait.
         with st.spinner("computing scores from the weights"):
             _result(neurothek.open().score(wanted.question), key="found", columns=COLUMNS)
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted, models: list[str]) -> None:
+def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
     if not wanted.side_by_side:
         found = _found(connection, wanted)
         if isinstance(found, SearchResult) and found.near:
             chips(found.near, wanted.question.left_out)
         _result(found, key="found", columns=COLUMNS)
         return
-    names = [name for name in models if name in wanted.question.models] or models
+    asked = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
+    names = [model.name for model in asked.models]
+    _notes(variants_hint(asked.left_out, _SWITCH))
     n_columns = min(3, len(names))
     st.html(_STYLE)
     with st.container(key="beside_each_other"):
@@ -112,7 +116,7 @@ def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
 
 def _result(result: Result, *, key: str, columns: tuple[str, ...]) -> None:
     st.markdown(f"**{plain(result.title)}**")
-    _notes(result.notes)
+    _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
     found = result.neurons
     if found.is_empty():
         st.info("No neuron is like that under these conditions.")

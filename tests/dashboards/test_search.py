@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from dashboards.searching import words_of
+from dashboards.text import plain
 from queries.commands import search
 from queries.question import parse_depth, parse_layers
 from tests.support import detectors
@@ -45,6 +46,7 @@ CONDITIONS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "all": ({"words": "school coffee", "match_all": "yes"}, {"match_all": True}),
     "exact": ({"words": '" school"', "exact": "yes"}, {"exact": True}),
     "alive": ({"words": "school", "alive": "yes"}, {"alive": True}),
+    "variants": ({"words": "school", "variants": "yes"}, {"variants": True}),
 }
 
 
@@ -60,6 +62,16 @@ def test_a_condition_of_the_address_is_asked_and_stays_there(page: Opener, full_
     # It narrows: another answer than that of the words alone, but for those that all neurons here meet.
     if conditions and name not in ("alive", "min_count", "where"):
         assert addresses(opened) != addresses(page(full_path, "search", words=typed["words"]))
+
+
+def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> None:
+    told = plain("left out the variant tiny-2m-nopos: the switch “Variants, too” asks all.")
+    for more in ({}, {"beside": "yes"}):
+        sizes = page(full_path, "search", words="school", **more)
+        assert any(told in caption.value for caption in sizes.caption), more
+        asked = page(full_path, "search", words="school", variants="yes", **more)
+        assert not any("left out" in caption.value for caption in asked.caption)
+        assert any(table.value["address"].str.startswith("tiny-2m-nopos/").any() for table in asked.dataframe)
 
 
 def test_every_option_of_the_command_has_its_field() -> None:
@@ -92,7 +104,8 @@ def test_models_stand_side_by_side(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "search", words="school", beside="yes")
     in_order(opened)
     names = [str(heading.value) for heading in opened.subheader]
-    assert names == neurothek.open(full_path).sql("select model from models order by size, model").to_series().to_list()
+    sizes = "select model from models where variant is null order by size, model"
+    assert names == neurothek.open(full_path).sql(sizes).to_series().to_list()
     for place, name in enumerate(names):
         found = neurothek.open(full_path).search("school", models=(name,), limit=100).neurons
         assert addresses(opened, place) == found.get_column("address").to_list()

@@ -18,18 +18,22 @@ def overlap(one: Neuron, other: Neuron) -> float:
     return overlaps.overlap(overlaps.weigh(mine), overlaps.weigh(theirs))
 
 
-@pytest.mark.parametrize("neuron", [(0, 0, 0), (1, 2, 3), (3, 1, 1), (4, 0, 0)])
-def test_it_equals_the_loop(full: duckdb.DuckDBPyConnection, neuron: Neuron) -> None:
-    result = alike(full, address(neuron), Question(words=(), limit=500))
+@pytest.mark.parametrize("variants", [False, True])
+@pytest.mark.parametrize("neuron", [(0, 0, 0), (1, 2, 3), (2, 0, 1), (3, 1, 1), (4, 0, 0)])
+def test_it_equals_the_loop(full: duckdb.DuckDBPyConnection, neuron: Neuron, variants: bool) -> None:
+    result = alike(full, address(neuron), Question(words=(), limit=500, variants=variants))
     tokenizer = MODELS[neuron[0]].tokenizer_id
     others = [
         other
         for model_id, plan in enumerate(MODELS)
-        if plan.tokenizer_id == tokenizer
+        # A neuron of a variant is compared with those of its own model whatever is asked.
+        if plan.tokenizer_id == tokenizer and (variants or plan.variant is None or model_id == neuron[0])
         for other in neurons_of(model_id)
         if other != neuron
     ]
     expected = {address(other): overlap(neuron, other) for other in others}
+    is_asked = variants or tokenizer != 0 or neuron[0] == 2
+    assert result.left_out == (() if is_asked else ("tiny-2m-nopos",))
     found = dict(zip(result.neurons["address"], result.neurons["overlap"], strict=True))
     assert dict(result.neurons.schema) == dict(COLUMNS)
     assert found == pytest.approx({other: value for other, value in expected.items() if value > 0})

@@ -70,6 +70,17 @@ def test_search_prints_data_on_stdout_and_remarks_on_stderr(ask: Ask) -> None:
     assert result.stderr == "'school' stands for ·school School SCHOOL\n"
 
 
+def test_search_says_on_stderr_which_variants_it_left_out(ask: Ask) -> None:
+    for output_format in ("table", "csv", "json"):
+        plain = ask("search", "school", "--format", output_format)
+        assert "left out the variant tiny-2m-nopos: --variants asks all\n" in plain.stderr
+        asked = ask("search", "school", "--variants", "--limit", "500", "--format", output_format)
+        assert "left out" not in asked.stderr
+        assert "tiny-2m-nopos/" in asked.stdout
+    assert "left out" not in ask("search", "school", "-q").stderr
+    assert "left out the variant" in ask("search", "--like", "tiny-1m/L0N0").stderr
+
+
 def test_options_of_search_reach_the_question(ask: Ask) -> None:
     options = (
         "--all",

@@ -27,11 +27,12 @@ def test_both_ways_say_the_same(
 ) -> None:
     n_found = 0
     for word in WORDS:
-        for models in ((), ("tiny-1m",), ("weights-only", "tiny-2m")):
-            question = Question(words=(word,), side=side, limit=limit, models=models)
+        for models, variants in (((), False), ((), True), (("tiny-1m",), False), (("weights-only", "tiny-2m"), False)):
+            question = Question(words=(word,), side=side, limit=limit, models=models, variants=variants)
             direct, general = both_ways(full, question, monkeypatch)
             assert direct.neurons.equals(general.neurons), question
             assert (direct.n_found, direct.notes) == (general.n_found, general.notes)
+            assert direct.left_out == general.left_out == (() if models or variants else ("tiny-2m-nopos",))
             n_found += direct.n_found
     assert n_found > 100
 

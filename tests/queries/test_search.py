@@ -1,6 +1,7 @@
 """Search against a loop over all scores, for planted neurons, random questions and bad ones."""
 
 import re
+import shutil
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from catalog.warehouse import Warehouse
 from queries import errors
 from queries.concepts import Neighbour, remarks
-from queries.models import KnownModel
+from queries.models import KnownModel, choose_models, variants_hint
 from queries.question import SIDES, Question
 from queries.search import COLUMNS, SearchResult, search
 from tests.support.warehouse import MODELS, TEXTS, Neuron, address, hand_made, neurons_of
@@ -71,7 +72,7 @@ def oracle(question: Question) -> dict[str, list[Hit | None]]:
     found: dict[str, list[Hit | None]] = {}
     for model_id, plan in enumerate(MODELS):
         texts, counts = TEXTS[plan.tokenizer_id], counts_of(model_id)
-        if question.models and plan.name not in question.models:
+        if plan.name not in question.models if question.models else plan.variant and not question.variants:
             continue
         for neuron in neurons_of(model_id):
             first, last = question.layers or (0, 99)
@@ -130,6 +131,9 @@ def check(result: SearchResult, question: Question) -> None:
     [
         Question(words=("school",)),
         Question(words=("School",), limit=500),
+        Question(words=("School",), limit=500, variants=True),
+        Question(words=("tea", "school"), limit=500, variants=True),
+        Question(words=("school",), limit=500, models=("tiny-2m-nopos",)),
         Question(words=("school",), side="suppressed"),
         Question(words=("school", "coffee", "tea"), limit=500),
         Question(words=("school", "coffee"), match_all=True, side="both", limit=500),
@@ -142,11 +146,45 @@ def test_search_equals_the_loop(full: duckdb.DuckDBPyConnection, question: Quest
     check(search(full, question), question)
 
 
+def test_variants_are_left_out_unless_they_are_named_or_asked_for(full: duckdb.DuckDBPyConnection) -> None:
+    plain = search(full, Question(words=("school",), limit=500))
+    assert plain.left_out == ("tiny-2m-nopos",)
+    assert repr(plain).splitlines()[-1] == "left out the variant tiny-2m-nopos: variants=True asks all"
+    assert "variants=True asks all" in plain._repr_html_()
+    for asked in (Question(words=("school",), variants=True), Question(words=("school",), models=("tiny-2m-nopos",))):
+        found = search(full, asked)
+        assert found.left_out == ()
+        assert "left out" not in repr(found)
+        assert "tiny-2m-nopos" in set(found.neurons["model"])
+    with pytest.raises(errors.BadOption, match="it is True or False"):
+        Question(words=("school",), variants="yes")  # type: ignore[arg-type]
+
+
+def test_where_all_are_variants_all_are_asked(full_path: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(full_path, tmp_path / "w.duckdb"))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set variant = 'step ' || model_id")
+        found = search(connection, Question(words=("school",), limit=500))
+        assert found.left_out == ()
+        # Checkpoints of one size stand in the order of training, whatever their names.
+        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1")
+        connection.execute("update store.models set variant = 'step ' || (10 - model_id)")
+        assert [model.variant for model in choose_models(connection)] == [f"step {n}" for n in (6, 7, 8, 9, 10)]
+    assert {row["model"] for row in found.neurons.to_dicts()} == {plan.name for plan in MODELS}
+
+
+def test_several_variants_are_counted() -> None:
+    assert variants_hint((), "x") == []
+    assert variants_hint(("a",), "x asks all") == ["left out the variant a: x asks all"]
+    assert variants_hint(("a", "b"), "x asks all") == ["left out 2 variants (a, b): x asks all"]
+
+
 questions = st.builds(
     Question,
     words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4, unique_by=str.casefold).map(tuple),
     side=st.sampled_from(SIDES),
     models=st.sampled_from([(), ("tiny-1m",), ("tiny-2m", "tiny-2m-nopos"), ("weights-only", "tiny-1m")]),
+    variants=st.booleans(),
     layers=st.sampled_from([None, (0, 0), (0, 1)]),
     match_all=st.booleans(),
     without=st.sampled_from([(), ("cat",), ("bus", "school")]),
