@@ -84,23 +84,37 @@ class Neurothek:
             yield connection
 
     def sql(
-        self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: Limits | None = None
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limits: Limits | None = None,
+        corpus: str | None = None,
     ) -> pl.DataFrame:
         """Rows of one query over the views and tables; values are bound to `$name` in the query.
 
         It runs in this process, without limits; with `limits` as `ask` does, which is meant for queries of others.
+        With `corpus` every view tells of the corpus of that name, as though it were pinned.
 
         Raises:
             NeurothekError: the query is more than a question, or names what does not exist.
         """
+        from queries.on_corpus import on_corpus
         from queries.sandbox import run_query
 
         if limits is not None:
-            return self.ask(query, parameters, limits=limits).frame
-        with self.reader() as connection:
-            return run_query(connection, query, parameters)
+            return self.ask(query, parameters, limits=limits, corpus=corpus).frame
+        with self.reader() as connection, on_corpus(connection, (), corpus) as shown:
+            return run_query(shown, query, parameters)
 
-    def ask(self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: Limits | None = None) -> Answer:
+    def ask(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limits: Limits | None = None,
+        corpus: str | None = None,
+    ) -> Answer:
         """Rows of one query that somebody typed: judged first, then run in a process of its own within limits.
 
         Raises:
@@ -108,7 +122,7 @@ class Neurothek:
         """
         from queries.asking import ask_people
 
-        return ask_people(self.warehouse, query, parameters, limits=limits)
+        return ask_people(self.warehouse, query, parameters, limits=limits, corpus=corpus)
 
     def explain(self, query: str) -> Provenance:
         """The views and tables that a query reads, what its columns are made of, and the runs behind them.
@@ -246,6 +260,7 @@ class Neurothek:
         """How a model builds its prediction at one position of a prompt; see `ingest.live.trace`.
 
         With the lens `mat` its states are read through the matrices to the last one too, as `shortcut` gives them.
+        The matrices and what is said of neurons are of the corpus of that name, else of the model's shown one.
 
         Raises:
             NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
@@ -253,20 +268,24 @@ class Neurothek:
         """
         from catalog.map_files import matrix_of
         from ingest.first_look import require_weights
+        from queries.corpora import choose_corpora
+        from queries.on_corpus import on_corpus
         from queries.trace import kept_for, measured_model, token_of, trace_page
 
         with self.reader() as connection:
             known = measured_model(connection, model)
             token_id, text = (None, None) if token is None else token_of(connection, known, token)
             kept = kept_for(connection, model, lens, corpus=corpus)
+            # One that is not there is refused before the model runs.
+            choose_corpora(connection, [model], corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
         from ingest import live
 
         opened = live.open_measured(known, weights=weights, allow_pickle=allow_pickle)
         traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
-        with self.reader() as connection:
-            return trace_page(connection, known, traced, token=text)
+        with self.reader() as connection, on_corpus(connection, [model], corpus) as shown:
+            return trace_page(shown, known, traced, token=text)
 
     def shortcut(self, model: str, *, state: int, target: int | None = None, corpus: str | None = None) -> np.ndarray:
         """The least-squares matrix A from a state of a model to its last one, or to `target`: h becomes A h.

@@ -1,6 +1,6 @@
 -- One flat row per neuron of one model ($model_id): joins would cost a tenth of a second at each question,
--- the flat table costs milliseconds. The shown corpus is the pinned one, else of those with
--- activity the one with most tokens, else the newest.
+-- the flat table costs milliseconds. The shown corpus is the one asked for ($corpus_id), else the pinned one, else of
+-- those with activity the one with most tokens, else the newest.
 insert into store.neuron_facts by name
 with thresholds as (
     -- Those of the views corpus_ngrams and detected_ngrams: the flat rows hold sums that they decide.
@@ -22,6 +22,7 @@ shown as (
     from measured_corpora
     inner join store.corpora as corpora on corpora.corpus_id = measured_corpora.corpus_id
     left join store.pins as pins on pins.corpus_id = corpora.corpus_id and pins.model_id = $model_id
+    where coalesce(corpora.corpus_id = $corpus_id, true)
     order by
         pins.corpus_id is not null desc,
         measured_corpora.has_activity desc,

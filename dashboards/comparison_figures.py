@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import duckdb
 import polars as pl
 import streamlit as st
 
@@ -12,8 +11,8 @@ from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.looks import Look
 from dashboards.page import Theme, missing
+from dashboards.reading import Reading
 from queries.compare import Comparison
-from queries.corpora import choose_corpora
 from queries.statement import statement
 from queries.thresholds import thresholds
 
@@ -66,37 +65,30 @@ class Sizes:
     """What the figures are drawn from.
 
     Attributes:
-        connection: the page's lease.
+        reader: what the page reads, of the corpus that was asked for or of each model's shown one.
         comparison: the models side by side.
         names: the models, smallest first.
-        corpus: name of the corpus asked for; None: each model's shown one.
         look: colours and dashes of the models in a theme.
     """
 
-    connection: duckdb.DuckDBPyConnection
+    reader: Reading
     comparison: Comparison
     names: Sequence[str]
-    corpus: str | None
     look: Callable[[Theme], Look]
 
     def data(self, name: str) -> Data:
-        """Rows of one of the dashboard's own statements about these models on their shown corpora."""
-        return data_of(self.connection, name, {"models": list(self.names)})
+        """Rows of one of the dashboard's own statements about these models."""
+        return data_of(self.reader, name, {"models": list(self.names)})
 
     def typology(self, part: str) -> Data:
         """Rows of the comparison about kinds of neurons, with the statement that yields them."""
         frame: pl.DataFrame = getattr(self.comparison.typology, part)
-        return Data(part, filled(statement(f"typology_{part}").strip(), {"models": list(self.names)}), frame)
+        sql = filled(statement(f"typology_{part}").strip(), {"models": list(self.names)})
+        return Data(part, sql, frame, self.reader.corpus)
 
-    def layers(self, name: str) -> Data:
-        """Activity of the layers, on the corpus that was asked for."""
-        if self.corpus is None:
-            return self.data(name)
-        chosen = choose_corpora(self.connection, self.names, self.corpus)
-        pairs = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
-        alive = (pl.col("n_neurons") - pl.col("n_never_active")).alias("n_alive")
-        sql = filled(statement("layer_activity").strip(), pairs)
-        return Data(name, sql, self.comparison.layers.with_columns(alive))
+    def missing(self, what: str, *jobs: str) -> None:
+        """Say that the models were not measured by jobs on the corpus, and which command does it."""
+        missing(self.reader.shown, what, self.names, jobs=jobs, corpus=self.reader.corpus)
 
     def seen(self) -> str:
         """On how many tokens the models were watched, in words."""
@@ -130,16 +122,13 @@ def activity(sizes: Sizes) -> None:
     st.subheader("Dead neurons and frequencies", anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
-        dead = sizes.layers("dead_by_depth")
+        dead = sizes.data("dead_by_depth")
         if _is_known(dead.frame, "dead_share"):
             _by_depth(sizes, "Dead neurons by depth", dead, "dead_share", DEAD)
         else:
             st.info("These models have no exact zeros, so none of their neurons can be called dead.")
     with right:
-        _by_depth(sizes, "Frequency by depth", sizes.layers("frequency_by_depth"), "mean_frequency", FREQUENCY)
-    if sizes.corpus is not None:
-        st.caption("What follows is told of each model's shown corpus only.")
-        return
+        _by_depth(sizes, "Frequency by depth", sizes.data("frequency_by_depth"), "mean_frequency", FREQUENCY)
     left, right = st.columns(2, gap="medium")
     with left:
         spread = sizes.data("frequency_distribution")
@@ -165,7 +154,7 @@ def detectors(sizes: Sizes) -> None:
     st.subheader("Neurons that answer tokens", anchor=False)
     rows = sizes.typology("detectors").frame
     if rows.is_empty():
-        missing(sizes.connection, "No n-grams were counted for these models yet.", sizes.names, jobs=("ngrams",))
+        sizes.missing("No n-grams were counted for these models yet.", "ngrams")
         return
     found = _of_tokens(sizes.typology("detected"))
     left, right = st.columns(2, gap="medium")
@@ -197,9 +186,7 @@ def positions(sizes: Sizes) -> None:
     st.subheader("Positional neurons", anchor=False)
     data = sizes.typology("positions")
     if data.frame.is_empty():
-        missing(
-            sizes.connection, "No position profiles were taken of these models yet.", sizes.names, jobs=("positions",)
-        )
+        sizes.missing("No position profiles were taken of these models yet.", "positions")
         return
     if not _is_known(data.frame, "n_positional"):
         st.info("The corpus has too few sequences of full length to tell which neurons are positional.")
@@ -209,7 +196,7 @@ def positions(sizes: Sizes) -> None:
     with left:
         _by_depth(sizes, "Positional neurons by depth", data, "positional_share", POSITIONAL.format(**told))
     with right:
-        kinds = Data("positional_kinds", data.sql, by_kind(data.frame))
+        kinds = data.showing("positional_kinds", by_kind(data.frame))
         show_figure(
             "Positional neurons by kind",
             lambda theme: charts.bars_by_model(
@@ -225,7 +212,7 @@ def predictions(sizes: Sizes) -> None:
     st.subheader("Where predictions settle", anchor=False)
     data = sizes.data("saturation_by_layer")
     if data.frame.is_empty():
-        missing(sizes.connection, "No predictions of these models were followed yet.", sizes.names, jobs=("events",))
+        sizes.missing("No predictions of these models were followed yet.", "events")
         return
     examples = ", ".join(f"{number:,}" for number in sorted(set(data.frame.get_column("n_examples"))))
     left, right = st.columns(2, gap="medium")
@@ -263,7 +250,7 @@ def sequences(positions: pl.DataFrame) -> str:
 def _coverage(sizes: Sizes) -> None:
     everything = sizes.typology("coverage")
     rows = everything.frame.filter((pl.col("region") == "first half") & (pl.col("n") == 1))
-    data = Data("coverage", everything.sql, rows)
+    data = everything.showing("coverage", rows)
     caption = COVERAGE.format(seen=sizes.seen(), least=thresholds("coverage_bins")["min_activations"])
     show_figure(
         "Tokens that cover a neuron",
@@ -277,7 +264,7 @@ def _coverage(sizes: Sizes) -> None:
 
 def _by_depth(sizes: Sizes, title: str, data: Data, number: charts.OfLayer, caption: str) -> None:
     said = caption.format(seen=sizes.seen()) if "{seen}" in caption else caption
-    shown = Data(f"{data.name}_{number}" if data.name in _SHARED else data.name, data.sql, data.frame)
+    shown = data.showing(f"{data.name}_{number}" if data.name in _SHARED else data.name)
     show_figure(title, lambda theme: charts.by_depth(data.frame, number, sizes.look(theme)), said, shown)
 
 
@@ -286,7 +273,7 @@ _SHARED = ("detected",)
 
 
 def _of_tokens(data: Data) -> Data:
-    return Data(data.name, data.sql, data.frame.filter(pl.col("n") == 1))
+    return data.showing(data.name, data.frame.filter(pl.col("n") == 1))
 
 
 def _is_known(frame: pl.DataFrame, column: str) -> bool:

@@ -72,7 +72,7 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
         f"{y.title.capitalize()} against {x.title}",
         lambda theme: charts.scatter(drawn, x, y, ACCENT[theme]),
         f"Each point is a neuron; drag a rectangle to list those within.{part} Ours.",
-        Data(f"{y.column}_against_{x.column}", data.sql, drawn),
+        data.showing(f"{y.column}_against_{x.column}", drawn),
         own_legend=True,
         selects=True,
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import duckdb
 import polars as pl
 import streamlit as st
 
@@ -10,56 +9,72 @@ from dashboards import exit_charts, tables
 from dashboards.figures import Data, data_of, show_figure, show_source
 from dashboards.looks import Look
 from dashboards.page import Theme, missing
+from dashboards.reading import Reading
+from dashboards.shortcut_figures import corpora
 
 BY_MODEL = (
     "How often the least-squares shortcut says what the model says where it is sure enough, for every bound on its "
-    "confidence, against the layers that ran; dotted: 95%. On {n} sentences. After Din et al. 2023, Jump to "
-    "Conclusions."
+    "confidence, against the layers that ran; dotted: 95%. On {n} sentences of {corpus}. After Din et al. 2023, Jump "
+    "to Conclusions."
 )
 OF_MODEL = (
-    "How often a shortcut says what the model says, against the layers that ran, on {n} sentences. Dotted lines: left "
-    "at one state whatever it says. {saved} After Din et al. 2023, Jump to Conclusions."
+    "How often a shortcut says what the model says, against the layers that ran, on {n} sentences of {corpus}. Dotted "
+    "lines: left at one state whatever it says. {saved} After Din et al. 2023, Jump to Conclusions."
 )
 RULES = (
     "Examples left where the clusters of their dominant sub-updates, or a classifier a layer, say that the prediction "
-    "is settled: share with the model's own prediction, and mean layers not run, over {seeds} splits. Table 6 of Geva "
-    "et al. 2022."
+    "is settled: share with the model's own prediction, and mean layers not run, over {seeds} splits, on "
+    "{corpus}. Table 6 of Geva et al. 2022."
 )
 METHOD = "mat"
 """The shortcut that models are compared by."""
 
 
-def compared(connection: duckdb.DuckDBPyConnection, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
+def compared(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
     """Leaving early, model beside model; says how to measure it where nothing was."""
     st.subheader("Leaving early", anchor=False)
-    curves = data_of(connection, "exit_tradeoff", {"models": list(names)})
-    rules = data_of(connection, "early_exits", {"models": list(names)})
+    curves = data_of(reader, "exit_tradeoff", {"models": list(names)})
+    rules = data_of(reader, "early_exits", {"models": list(names)})
     if curves.frame.is_empty() and rules.frame.is_empty():
-        missing(connection, "Nobody tried to leave these models early yet.", names, jobs=("exits",))
+        missing(
+            reader.shown,
+            "Nobody tried to leave these models early yet.",
+            names,
+            jobs=("exits",),
+            corpus=reader.corpus,
+        )
         return
     rows = curves.frame.filter(pl.col("method") == METHOD)
     if not rows.is_empty():
-        drawn = Data(curves.name, curves.sql, rows)
+        drawn = curves.showing(curves.name, rows)
         show_figure(
             "What stopping early costs",
             lambda theme: exit_charts.tradeoff_by_model(rows, look(theme)),
-            BY_MODEL.format(n=_numbers(rows, "n")),
+            BY_MODEL.format(n=_numbers(rows, "n"), corpus=corpora(rows)),
             drawn,
         )
     if not rules.frame.is_empty():
         show_rules(rules)
 
 
-def of_model(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+def of_model(reader: Reading, model: str) -> None:
     """The curves of one model's shortcuts, if they were measured."""
-    curves = data_of(connection, "exit_tradeoff", {"models": [model]})
+    curves = data_of(reader, "exit_tradeoff", {"models": [model]})
     if curves.frame.is_empty():
-        missing(connection, f"Nobody tried to leave {model} early yet.", [model], jobs=("exits",))
+        missing(
+            reader.shown,
+            f"Nobody tried to leave {model} early yet.",
+            [model],
+            jobs=("exits",),
+            corpus=reader.corpus,
+        )
         return
     show_figure(
         f"What stopping early costs, {model}",
         lambda _: exit_charts.tradeoff_of_model(curves.frame),
-        OF_MODEL.format(n=_numbers(curves.frame, "n"), saved=saved_in_words(curves.frame)),
+        OF_MODEL.format(
+            n=_numbers(curves.frame, "n"), corpus=corpora(curves.frame), saved=saved_in_words(curves.frame)
+        ),
         curves,
         own_legend=True,
     )
@@ -69,7 +84,7 @@ def show_rules(rules: Data) -> None:
     """The table of rules, with what it shows and the SQL behind it."""
     st.markdown("**Rules that learn when to stop**")
     tables.show_table(rules.frame.drop("corpus"), key="early_exits")
-    st.caption(RULES.format(seeds=_numbers(rules.frame, "n_seeds")))
+    st.caption(RULES.format(seeds=_numbers(rules.frame, "n_seeds"), corpus=corpora(rules.frame)))
     show_source(rules)
 
 

@@ -2,9 +2,10 @@
 
 import io
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
 from typing import Any, Literal
@@ -14,9 +15,11 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from catalog.visible import visible
 from dashboards.kept import kept
 from dashboards.page import Theme, theme
 from dashboards.pictures import Drawing, drawn
+from dashboards.reading import Reader, Reading
 from dashboards.text import plain
 from queries.corpora import choose_corpora
 from queries.repeats import with_parts
@@ -45,17 +48,31 @@ class Data:
         name: name of the statement.
         sql: the statement with its values filled in, to be run in the console.
         frame: its rows.
+        corpus: the corpus that views have to tell of for it; None: each model's shown one.
     """
 
     name: str
     sql: str
     frame: pl.DataFrame
+    corpus: str | None = None
+
+    def showing(self, name: str, frame: pl.DataFrame | None = None) -> "Data":
+        """The same statement under the name of what is drawn of it, and with the rows that are."""
+        return replace(self, name=name, frame=self.frame if frame is None else frame)
+
+    @property
+    def shown_sql(self) -> str:
+        """The statement for people: a comment says which corpus is to be asked for."""
+        if self.corpus is None:
+            return self.sql
+        return f"-- On a corpus of choice: neurothek sql --corpus {shlex.quote(visible(self.corpus))}\n{self.sql}"
 
 
-def data_of(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> Data:
+def data_of(reader: Reader, name: str, parameters: Mapping[str, Any]) -> Data:
     """Run `dashboards/statements/NAME.sql` with values bound to its parameters."""
     text = statement(name)
-    return Data(name, filled(text, parameters), kept(connection, run_query, text, dict(parameters)))
+    corpus = reader.corpus if isinstance(reader, Reading) else None
+    return Data(name, filled(text, parameters), kept(reader, run_query, text, dict(parameters)), corpus)
 
 
 def data_on(
@@ -115,7 +132,7 @@ def show_figure(
     selected: Mapping[str, Any] = {}
     if selects:
         # Drawn of other rows it is another chart: what was selected among the rows before is not selected here.
-        key += f"-{zlib.crc32(data.sql.encode())}"
+        key += f"-{zlib.crc32(data.shown_sql.encode())}"
         picked = st.altair_chart(chart, width="stretch", height=height, key=key, alt=title, on_select="rerun")
         selected = picked.selection
     else:
@@ -162,8 +179,9 @@ def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> Non
     """
     with st.container(horizontal=True, gap="small"):
         with st.popover("SQL behind it", type="tertiary"):
-            st.code(data.sql, language="sql")
-            st.page_link("views/sql.py", label="Open in the console", query_params={"query": data.sql})
+            st.code(data.shown_sql, language="sql")
+            on = {} if data.corpus is None else {"corpus": data.corpus}
+            st.page_link("views/sql.py", label="Open in the console", query_params={"query": data.sql, **on})
         if picture is not None:
             _download(data.name, "PNG", "image/png", lambda: drawn(picture(), "png"))
             _download(data.name, "SVG", "image/svg+xml", lambda: drawn(picture(), "svg"))

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import duckdb
 import streamlit as st
 
 import neurothek
+from dashboards.reading import Reader, Reading
 
 Answer = TypeVar("Answer")
 State = tuple[str, tuple[int, ...]]
@@ -14,15 +14,16 @@ State = tuple[str, tuple[int, ...]]
 _MOST_ANSWERS = 200
 
 
-def kept(connection: duckdb.DuckDBPyConnection, ask: Callable[..., Answer], *question: Any) -> Answer:
+def kept(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
     """The answer of `ask(connection, *question)`, from memory where the same was asked of the same warehouse.
 
     Args:
-        connection: the page's lease.
+        reader: the page's lease, or what it reads of a corpus.
         ask: a function of a module, which only reads.
         question: what it is asked besides the connection.
     """
-    answer: Answer = _kept(_state(), f"{ask.__module__}.{ask.__qualname__}", question, connection, ask)
+    about = reader.key if isinstance(reader, Reading) else ()
+    answer: Answer = _kept(_state(), f"{ask.__module__}.{ask.__qualname__}", (about, *question), reader, ask)
     return answer
 
 
@@ -31,10 +32,11 @@ def _kept(
     state: State,
     name: str,
     question: tuple[Any, ...],
-    _connection: duckdb.DuckDBPyConnection,
+    _reader: Reader,
     _ask: Callable[..., Any],
 ) -> Any:  # noqa: ANN401 - whatever the question yields
-    return _ask(_connection, *question)
+    _, *asked = question
+    return _ask(_reader.connection() if isinstance(_reader, Reading) else _reader, *asked)
 
 
 def _state() -> State:

@@ -41,12 +41,7 @@ def subtitle(page: NeuronPage) -> list[str]:
     """Kind, mutual information and number of sequences of the whole corpus; then what the numbers are."""
     row = page.positions.row(0, named=True)
     kind, strength = page.facts["position_kind"], page.facts["position_strength"]
-    if not page.is_shown:
-        label = f"kind judged on {page.facts['corpus']} only"
-    elif kind in ("not positional", "too few sequences"):
-        label = kind
-    else:
-        label = f"positional: {kind}, {strength}"
+    label = kind if kind in ("not positional", "too few sequences") else f"positional: {kind}, {strength}"
     return [
         f"{label}; mutual information {row['mutual_information_corrected']:.3f} nats"
         f" ({row['mutual_information']:.3f} before the bias of chance is taken off)",

@@ -130,18 +130,22 @@ def missing(
     models: Sequence[str],
     *,
     jobs: Sequence[str] = ("activity", "contexts"),
+    corpus: str | None = None,
 ) -> None:
-    """Say that models were not measured by jobs, and which command does it."""
+    """Say that models were not measured by jobs, on a corpus if one was asked for, and which command does it."""
     listed = listing.models(connection)
     sources = dict(zip(listed.get_column("model"), listed.get_column("source"), strict=True))
-    st.info(plain(what))
-    st.code(ingest_command({model: sources[model] for model in models}, jobs), language="sh", wrap_lines=True)
+    asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
+    st.info(plain(f"{what}{asked_for}"))
+    command = ingest_command({model: sources[model] for model in models}, jobs, corpus)
+    st.code(command, language="sh", wrap_lines=True)
 
 
-def ingest_command(sources: Mapping[str, str], jobs: Sequence[str]) -> str:
-    """What to type to run jobs on models: model -> where its weights came from."""
+def ingest_command(sources: Mapping[str, str], jobs: Sequence[str], corpus: str | None = None) -> str:
+    """What to type to run jobs on models: model -> where its weights came from; on a corpus of the warehouse."""
     named = [source if Path(source).name == model else f"{model}={source}" for model, source in sources.items()]
-    return " ".join(["neurothek ingest", *map(shlex.quote, named), *(f"--job {job}" for job in jobs)])
+    on = [] if corpus is None else [f"--corpus {shlex.quote(corpus)}"]
+    return " ".join(["neurothek ingest", *map(shlex.quote, named), *(f"--job {job}" for job in jobs), *on])
 
 
 def theme() -> Theme:

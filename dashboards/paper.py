@@ -39,6 +39,11 @@ class Material:
         """The kinds of neurons."""
         return self.comparison.typology
 
+    @property
+    def there(self) -> str:
+        """Where something was not measured: on the corpus that was asked for, or anywhere."""
+        return "" if self.comparison.corpus is None else f" on {self.comparison.corpus}"
+
     def sizes(self) -> list[str]:
         """The models that differ in size or seed, smallest first; all, where fewer than two do."""
         rows = self.comparison.models.select("model", "variant").to_dicts()
@@ -158,7 +163,7 @@ def _dead(material: Material) -> Drawn:
     models = material.measured(material.comparison.layers)
     rows = material.comparison.layers.filter(pl.col("model").is_in(models))
     if rows.is_empty():
-        return NotDrawn("no activity was measured")
+        return NotDrawn(f"no activity was measured{material.there}")
     panels: list[tuple[charts.OfLayer, str]] = [("mean_frequency", "(b) activation frequency of the others")]
     if rows.get_column("dead_share").null_count() < rows.height:
         panels.insert(0, ("dead_share", "(a) dead neurons"))
@@ -180,7 +185,7 @@ def _coverage(n: int, number: str) -> Callable[[Material], Drawn]:
         rows = of_layers.join(layers, on=["model", "layer"], how="semi")
         models = material.measured(rows)
         if not models:
-            return NotDrawn("n-grams were not counted")
+            return NotDrawn(f"n-grams were not counted{material.there}")
         alive = dict(in_half.select("model", "n_alive").unique().iter_rows())
         panels = [(model, f"{alive[model]:,} alive neurons{_mark(material, model)}") for model in models]
         reference = ", ".join(f"{one:,}" for one in sorted(set(rows.get_column("corpus_coverage"))))
@@ -215,7 +220,7 @@ def _detectors(n: int, number: str) -> Callable[[Material], Drawn]:
         detected = material.kinds.detected.filter(pl.col("n") == length)
         models = material.measured(detectors)
         if not models:
-            return NotDrawn("n-grams were not counted")
+            return NotDrawn(f"n-grams were not counted{material.there}")
         rows = detected.join(detectors.select("model", "layer", "n_detectors", "n_neurons"), on=["model", "layer"])
         totals = detectors.group_by("model").agg(pl.col("n_detectors").sum())
         counted = {model: number for model, number in totals.iter_rows() if model in models}
@@ -243,7 +248,7 @@ def _new(n: int, number: str) -> Callable[[Material], Drawn]:
         detected = material.kinds.detected.filter((pl.col("n") == length) & pl.col("n_detected").is_not_null())
         models = material.measured(detected)
         if not models:
-            return NotDrawn("n-grams were not counted")
+            return NotDrawn(f"n-grams were not counted{material.there}")
         most = dict(detected.group_by("model").agg(pl.col("n_cumulative").max()).iter_rows())
         panels = [
             (
@@ -287,7 +292,7 @@ def _during_training(material: Material) -> Drawn:
 def _circles(material: Material, models: Sequence[str], title: str, number: str) -> Drawn:
     positions = material.kinds.positions
     if not models:
-        return NotDrawn("positions were not measured")
+        return NotDrawn(f"positions were not measured{material.there}")
     sums = positions.group_by("model").agg(pl.col("n_positional").sum(), pl.col("n_positional").null_count().alias("?"))
     known = {model: number for model, number, unknown in sums.iter_rows() if not unknown}
     decided = [model for model in models if model in known]

@@ -12,16 +12,22 @@ from dashboards.pictures import save_all
 from dashboards.shortcut_paper import ShortcutFigure, ShortcutRows, shortcut_figures
 from queries.compare import Comparison
 from queries.models import choose_models
+from queries.on_corpus import on_corpus
 from queries.typology import positional_neurons
 
 AnyFigure = Figure | ShortcutFigure
 
 
 def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> Material:
-    """What the figures of compared models are drawn from, in the colours that the whole warehouse gives them."""
+    """What the figures of compared models are drawn from, in the colours that the whole warehouse gives them.
+
+    They are of the corpus that the models were compared on.
+    """
     everything = [model.name for model in choose_models(connection)]
-    positional = positional_neurons(connection, comparison.typology.models())
-    shortcuts = ShortcutRows.of(connection, comparison.models.get_column("model").to_list())
+    names = comparison.models.get_column("model").to_list()
+    with on_corpus(connection, names, comparison.corpus) as shown:
+        positional = positional_neurons(shown, comparison.typology.models())
+        shortcuts = ShortcutRows.of(shown, names)
     return Material(comparison, positional, Look(model_colours(everything), comparison.why_not()), shortcuts)
 
 
@@ -36,7 +42,7 @@ def write_figures(material: Material, folder: Path) -> list[AnyFigure]:
     """
     figures: list[AnyFigure] = [*paper_figures(material)]
     if material.shortcuts is not None:
-        figures += shortcut_figures(material.shortcuts, material.look)
+        figures += shortcut_figures(material.shortcuts, material.look, corpus=material.comparison.corpus)
     charts = {figure.name: figure.chart for figure in figures if figure.chart is not None}
     if not charts:
         raise NothingToCompare

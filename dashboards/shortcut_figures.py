@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import altair as alt
-import duckdb
 import polars as pl
 import streamlit as st
 
 from dashboards import shortcut_charts
-from dashboards.figures import Data, data_of, show_figure
+from dashboards.figures import data_of, show_figure
 from dashboards.heat_map import heat_map
 from dashboards.looks import Look
 from dashboards.page import Theme, missing
+from dashboards.reading import Reading
 from dashboards.text import plain
 
 FIT = (
@@ -25,48 +25,49 @@ HOW = {"mat": "the least-squares map of a state", "id": "a state, taken as it is
 
 PRECISION_BY_SIZE = (
     "How often the token that a shortcut says is the model's own: full lines mat, thin ones id; bands are Wilson 95% "
-    "intervals, on {n} sentences. After Din et al. 2023, Jump to Conclusions."
+    "intervals, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
 )
 SURPRISAL_BY_SIZE = (
     "How surprised the model is at what a shortcut says: full lines mat, thin ones id; bands are 95% intervals of the "
-    "mean, on {n} sentences. After Din et al. 2023, Jump to Conclusions."
+    "mean, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
 )
 PRECISION = (
     "How often the token that a shortcut says is the model's first, among its 5 or its 10 first, with Wilson 95% "
-    "intervals, on {n} sentences. From the last state every method is the model. After Din et al. 2023, Jump to "
-    "Conclusions."
+    "intervals, on {n} sentences of {corpus}. From the last state every method is the model. After Din et al. 2023, "
+    "Jump to Conclusions."
 )
 SURPRISAL = (
-    "-ln of the probability that the model gives what a shortcut says, mean with its 95% interval, on {n} sentences. "
-    "After Din et al. 2023, Jump to Conclusions."
+    "-ln of the probability that the model gives what a shortcut says, mean with its 95% interval, on {n} sentences of "
+    "{corpus}. After Din et al. 2023, Jump to Conclusions."
 )
 PARTS = (
     "Linear maps in the place of one part of every block above the state, the rest as it is; mat replaces the blocks "
-    "whole. On {n} sentences, 95% intervals. After Din et al. 2023, Jump to Conclusions."
+    "whole. On {n} sentences of {corpus}, 95% intervals. After Din et al. 2023, Jump to Conclusions."
 )
 PART_FITS = (
-    "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences; "
-    "{n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; the figure is ours."
+    "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences of "
+    "{corpus}; {n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; the figure is ours."
 )
 WHOLE = ("mat", "id")
 """The shortcuts that lead to the last state at one go."""
 
 
-def measured(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:
+def measured(reader: Reading, names: Sequence[str]) -> list[str]:
     """Those of the models whose shortcuts were fitted, smallest first."""
-    rows = data_of(connection, "shortcut_quality", {"models": list(names)}).frame
+    rows = data_of(reader, "shortcut_quality", {"models": list(names)}).frame
     found: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
     return found
 
 
-def compared(connection: duckdb.DuckDBPyConnection, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
+def compared(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
     """What models say from their states, model beside model; says how to measure it where nothing was."""
-    data = data_of(connection, "shortcut_quality", {"models": list(names)})
+    data = data_of(reader, "shortcut_quality", {"models": list(names)})
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     if rows.is_empty():
-        missing(connection, "No linear shortcuts were fitted to these models yet.", names, jobs=("shortcuts",))
+        what = "No linear shortcuts were fitted to these models yet."
+        missing(reader.shown, what, names, jobs=("shortcuts",), corpus=reader.corpus)
         return
-    told = {"n": numbers(rows, "n")}
+    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, right = st.columns(2, gap="medium")
     for column, number, title, caption in (
         (left, "precision_1", "Precision of shortcuts by depth", PRECISION_BY_SIZE),
@@ -74,12 +75,12 @@ def compared(connection: duckdb.DuckDBPyConnection, names: Sequence[str], look: 
     ):
         with column:
             draw = partial(_by_model, rows, number, look)
-            show_figure(title, draw, caption.format(**told), Data(f"{data.name}_{number}", data.sql, rows))
+            show_figure(title, draw, caption.format(**told), data.showing(f"{data.name}_{number}", rows))
 
 
-def heat_maps(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+def heat_maps(reader: Reading, model: str) -> None:
     """How well the states of a model predict each other, a map a method."""
-    found = {method: data_of(connection, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
+    found = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
     known = {method: data for method, data in found.items() if not data.frame.is_empty()}
     for column, (method, data) in zip(st.columns(max(1, len(known)), gap="medium"), known.items(), strict=True):
         told = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
@@ -89,27 +90,27 @@ def heat_maps(connection: duckdb.DuckDBPyConnection, model: str) -> None:
                 f"{method} of {model}",
                 partial(heat_map, data.frame),
                 FIT.format(how=HOW[method], corpus=corpus, **told),
-                Data(f"shortcut_fit_{method}", data.sql, data.frame),
+                data.showing(f"shortcut_fit_{method}"),
                 own_legend=True,
             )
 
 
-def of_model(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+def of_model(reader: Reading, model: str) -> None:
     """What one model says from each of its states, by the shortcuts that jump to the last one."""
-    data = data_of(connection, "shortcut_quality", {"models": [model]})
+    data = data_of(reader, "shortcut_quality", {"models": [model]})
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     if rows.is_empty():
         return
-    told = {"n": numbers(rows, "n")}
+    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, right = st.columns(2, gap="medium")
     with left:
-        shown = Data("precision_by_state", data.sql, rows)
+        shown = data.showing("precision_by_state", rows)
         title = f"Precision by state, {model}"
         show_figure(
             title, lambda _: shortcut_charts.precision_of_model(rows), PRECISION.format(**told), shown, own_legend=True
         )
     with right:
-        shown = Data("surprisal_by_state", data.sql, rows)
+        shown = data.showing("surprisal_by_state", rows)
         show_figure(
             f"Surprisal by state, {model}",
             lambda _: shortcut_charts.of_model(rows, "surprisal"),
@@ -119,14 +120,14 @@ def of_model(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         )
 
 
-def parts(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+def parts(reader: Reading, model: str) -> None:
     """What is lost where one part of every block is replaced by linear maps; says so where none was tried."""
-    data = data_of(connection, "shortcut_quality", {"models": [model]})
+    data = data_of(reader, "shortcut_quality", {"models": [model]})
     rows = data.frame.filter(pl.col("method") != "id")
     if set(rows.get_column("method")) <= set(WHOLE):
         st.caption(plain(f"No part of {model} was replaced by linear maps: its job tried none of their methods."))
         return
-    told = {"n": numbers(rows, "n")}
+    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, middle, right = st.columns(3, gap="medium")
     for column, number, title in (
         (left, "precision_1", "Precision, parts of"),
@@ -137,11 +138,11 @@ def parts(connection: duckdb.DuckDBPyConnection, model: str) -> None:
                 f"{title} {model}",
                 partial(_of_model, rows, number),
                 PARTS.format(**told),
-                Data(f"parts_{number}", data.sql, rows),
+                data.showing(f"parts_{number}", rows),
                 own_legend=True,
             )
     with right:
-        _part_fits(connection, model)
+        _part_fits(reader, model)
 
 
 def numbers(frame: pl.DataFrame, column: str) -> str:
@@ -150,11 +151,16 @@ def numbers(frame: pl.DataFrame, column: str) -> str:
     return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
 
 
-def _part_fits(connection: duckdb.DuckDBPyConnection, model: str) -> None:
-    fits = data_of(connection, "sub_module_fits", {"model": model})
+def corpora(frame: pl.DataFrame) -> str:
+    """Names of the corpora that rows are about."""
+    return ", ".join(frame.get_column("corpus").unique(maintain_order=True))
+
+
+def _part_fits(reader: Reading, model: str) -> None:
+    fits = data_of(reader, "sub_module_fits", {"model": model})
     if fits.frame.is_empty():
         return
-    told = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")}
+    told = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")} | {"corpus": corpora(fits.frame)}
     show_figure(
         f"Fits, parts of {model}",
         lambda _: shortcut_charts.part_fits(fits.frame),

@@ -25,7 +25,7 @@ _COLUMNS = 3
 _NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
 _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
 _SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
-_NOTHING = "none were fitted; neurothek ingest MODEL --job shortcuts --job exits brings them"
+_NOTHING = "none were fitted{there}; neurothek ingest MODEL{corpus} --job shortcuts --job exits brings them"
 _NOT_FITTED = "no linear shortcuts were fitted"
 _NO_PARTS = "no parts were replaced by linear maps"
 _NOT_LEFT = "nobody tried to leave the models early by a shortcut"
@@ -93,14 +93,22 @@ class ShortcutFigure:
         return "figures of linear shortcuts"
 
 
-def shortcut_figures(rows: ShortcutRows, look: Look) -> list[ShortcutFigure]:
-    """All of them in order; those that cannot be drawn say why."""
+def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = None) -> list[ShortcutFigure]:
+    """All of them in order; those that cannot be drawn say why.
+
+    Args:
+        rows: what they show.
+        look: colours and dashes of the models.
+        corpus: the corpus that was asked for; None: each model's shown one.
+    """
+    there = "" if corpus is None else f" on {corpus}"
+    nothing = _NOTHING.format(there=there, corpus="" if corpus is None else f" --corpus {corpus}")
     is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
     figures = []
     for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
         data = needed(rows)
         chart = None if data.is_empty() else draw(data, look)
-        reason = _NOTHING if is_nothing else why_not
+        reason = nothing if is_nothing else f"{why_not}{there}"
         figures.append(ShortcutFigure(number, slug, chart, "" if chart is not None else reason))
     return figures
 

@@ -68,6 +68,18 @@ DEMO_EXAMPLES = 2_000
     help="Domain whose sentences the job shortcuts takes (repeatable).  [default: prose, else all]",
 )
 @click.option(
+    "--fit",
+    type=int,
+    metavar="N",
+    help="Sentences that the job shortcuts fits on.  [default: 9000, or three of four of fewer]",
+)
+@click.option(
+    "--validate",
+    type=int,
+    metavar="N",
+    help="Sentences that the job shortcuts judges by.  [default: 3000, or the fourth]",
+)
+@click.option(
     "--baselines/--no-baselines",
     default=True,
     show_default=True,
@@ -184,6 +196,8 @@ def _request(options: dict[str, Any]) -> IngestRequest:
         "methods",
         "keep",
         "domains",
+        "fit",
+        "validate",
         "baselines",
         "clusters",
         "force",

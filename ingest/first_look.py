@@ -24,6 +24,7 @@ from ingest.finding import (
 )
 from ingest.pair_errors import PairsApart
 from ingest.request import IngestRequest, ModelSource
+from ingest.shortcut_split import SentenceSplit
 from ingest.sources import corpus_name
 from ingest.text_errors import DomainUnknown, ExamplesInvalid
 from ingest.weight_files import weight_files
@@ -39,6 +40,7 @@ def check_request(request: IngestRequest) -> None:
         MethodUnknown: a name is no shortcut.
         ThresholdInvalid: the threshold of activity is no finite float32.
         ExamplesInvalid: fewer than one example.
+        SplitInvalid: too few sentences to fit maps on, or to judge them by.
         PairsApart: a job on pairs of models is among those on one.
         FamilyInvalid, VariantInvalid: models cannot be labelled so.
     """
@@ -53,6 +55,7 @@ def check_request(request: IngestRequest) -> None:
         raise ThresholdInvalid(request.active_above)
     if request.examples < 1:
         raise ExamplesInvalid(request.examples)
+    SentenceSplit.of(request.fit, request.validate)
     if request.family is not None:
         family_of(request.family)
     if request.variant is not None:

@@ -1,7 +1,7 @@
 """What measuring a model would take, without measuring it: order of sweep, memory, disk, operations, hours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from catalog.progress import Progress, Silent
@@ -41,6 +41,7 @@ class ModelPlan:
         staging: where unpublished rows would lie.
         free_bytes: free space there.
         left_out: jobs that such a model cannot be asked for.
+        extents: jobs that take a part of the text -> how much, in words.
     """
 
     model: str
@@ -58,6 +59,7 @@ class ModelPlan:
     staging: Path
     free_bytes: int
     left_out: tuple[str, ...] = ()
+    extents: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
         """The plan as a person reads it."""
@@ -67,7 +69,10 @@ class ModelPlan:
         lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
         if self.left_out:
             lines.append(f"{self.model}: {left_out(self.left_out)}")
-        return lines + [f"  {name:<14}{value}" for name, value in (*self._entries(), *self._files())]
+        return lines + [f"  {name:<14}{value}" for name, value in (*self._takes(), *self._entries(), *self._files())]
+
+    def _takes(self) -> list[tuple[str, str]]:
+        return [("sentences", f"{job}: {words}") for job, words in self.extents.items()]
 
     def _files(self) -> list[tuple[str, str]]:
         return [
@@ -139,7 +144,15 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> M
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
         left_out=prepared.left_out,
+        extents=_extents(prepared),
     )
+
+
+def _extents(prepared: Prepared) -> dict[str, str]:
+    corpus = prepared.corpus
+    if corpus is None:
+        return {}
+    return {job.name: words for job in prepared.agenda.filing if (words := job.extent(corpus))}
 
 
 def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:

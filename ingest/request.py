@@ -100,6 +100,8 @@ class IngestRequest:
         methods: shortcuts that the job shortcuts tries; none: all that there are for the model.
         keep: matrices that it keeps: those to the last state, or all.
         domains: domains of the text that it takes sentences from; none: prose where there is any, else all.
+        fit: sentences that it fits on; None: 9,000, or three of four where the text has fewer than 12,000.
+        validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
         clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.default_sizes` says.
         force: whether to replace what was measured with other parameters.
@@ -122,6 +124,8 @@ class IngestRequest:
     methods: tuple[str, ...] = ()
     keep: Keep = "last"
     domains: tuple[str, ...] = ()
+    fit: int | None = None
+    validate: int | None = None
     baselines: bool = True
     clusters: tuple[int, ...] = ()
     force: bool = False

@@ -8,19 +8,17 @@ import numpy as np
 from ingest.corpora import Corpus
 from ingest.model_errors import MaskMissing
 from ingest.sentences import Sentence, sentences
-from ingest.text_errors import DomainUnknown, SentencesTooFew
+from ingest.shortcut_split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
+from ingest.text_errors import DomainUnknown, SentencesTooFew, SplitTooLarge
 from ingest.tokenization import Tokenizer
 
-N_SENTENCES = 12_000
-"""Sentences taken where the text has so many: 9,000 to fit, 3,000 to validate."""
+N_SENTENCES = N_FIT + N_VALIDATION
+"""Sentences taken where the text has so many."""
 
-LEAST_SENTENCES = 8
-"""Fewer leave less than two to validate on, of which no spread is known."""
+LEAST_SENTENCES = USUAL.least
+"""Fewer leave less than two to validate on."""
 
 USUAL_DOMAIN = "prose"
-
-_ONE_IN = 4
-"""Of so many sentences one is to validate on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +50,13 @@ class SentenceSample:
         n_found: sentences that the text has in these domains.
         domains: the domains.
         rows: the sentences in the order of their numbers.
+        n_validation: how many are to validate on, the last ones.
     """
 
     n_found: int
     domains: tuple[str, ...]
     rows: Sequence[ChosenPosition]
+    n_validation: int
 
     @property
     def validation(self) -> Sequence[ChosenPosition]:
@@ -65,13 +65,8 @@ class SentenceSample:
 
     @property
     def n_fit(self) -> int:
-        """How many are to fit on: three of four."""
+        """How many are to fit on."""
         return len(self.rows) - self.n_validation
-
-    @property
-    def n_validation(self) -> int:
-        """How many are to validate on, the last ones."""
-        return len(self.rows) // _ONE_IN
 
 
 def draw(
@@ -82,9 +77,10 @@ def draw(
     seed: int,
     domains: Sequence[str] = (),
     n_sentences: int = N_SENTENCES,
+    split: SentenceSplit = USUAL,
     is_masked: bool = False,
 ) -> SentenceSample:
-    """At most `n_sentences` sentences of some domains in a random order, with a position each, uniform over its ids.
+    """Sentences of some domains in a random order, with a position each, uniform over its ids.
 
     Of a sentence that is longer than the context only what fits is there to choose from.
 
@@ -94,28 +90,32 @@ def draw(
         context_length: ids that the model reads at most.
         seed: of the order and of the positions.
         domains: whose sentences; none: prose where the corpus has it, else all.
-        n_sentences: how many at most.
+        n_sentences: how many at most, where the split does not say.
+        split: how many to fit on and to validate on.
         is_masked: whether the model fills in masked tokens.
 
     Raises:
         MaskMissing: it does, and its tokenizer has nothing to mask with.
         DomainUnknown: the corpus has no such domain.
-        SentencesTooFew: there are not enough sentences to fit and to validate.
+        SentencesTooFew, SplitTooLarge: there are not enough sentences to fit and to validate.
     """
     if is_masked and tokenizer.mask_id is None:
         raise MaskMissing(tokenizer.name)
     chosen = _domains(corpus, domains)
     found = [one for one in sentences(corpus, tokenizer) if one.domain in chosen]
-    if len(found) < LEAST_SENTENCES:
-        raise SentencesTooFew(corpus.name, chosen, len(found), LEAST_SENTENCES)
+    if len(found) < split.least:
+        if split.is_usual:
+            raise SentencesTooFew(corpus.name, chosen, len(found), split.least)
+        raise SplitTooLarge(corpus.name, chosen, len(found), str(split), split.least)
+    n_fit, n_validation = split.sizes(len(found), n_sentences)
     # Another counter than any sentence's own numbers, and than those of the examples.
     order = np.random.Generator(np.random.Philox(key=seed, counter=[0, 2, 0, 0])).permutation(len(found))
     around = _Around.of(tokenizer, is_masked=is_masked)
     rows = [
         _position(found[place], number, around, context_length=context_length, seed=seed)
-        for number, place in enumerate(order[:n_sentences].tolist())
+        for number, place in enumerate(order[: n_fit + n_validation].tolist())
     ]
-    return SentenceSample(len(found), chosen, rows)
+    return SentenceSample(len(found), chosen, rows, n_validation)
 
 
 def _domains(corpus: Corpus, asked: Sequence[str]) -> tuple[str, ...]:

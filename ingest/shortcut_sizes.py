@@ -13,19 +13,26 @@ _LONG = 64
 
 
 def memory_bytes(
-    transformer: Transformer, *, n_sentences: int, sentences_at_once: int, batch_tokens: int, is_resident: bool
+    transformer: Transformer,
+    *,
+    n_fit: int,
+    n_validation: int,
+    sentences_at_once: int,
+    batch_tokens: int,
+    is_resident: bool,
 ) -> int:
     """What measuring adds to the process's memory.
 
     Args:
         transformer: the model.
-        n_sentences: sentences that are taken.
+        n_fit: sentences to fit on.
+        n_validation: sentences to validate on.
         sentences_at_once: those that are read through the head together.
         batch_tokens: padded ids a batch holds at most.
         is_resident: whether all blocks stay in memory.
     """
     shape = transformer.shape
-    n_fit, n_validation, width = n_sentences * 3 // 4, n_sentences // 4, shape.d_model
+    n_sentences, width = n_fit + n_validation, shape.d_model
     weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
     # A block over one batch, and the states it takes and leaves of all sentences.
     working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4

@@ -85,6 +85,26 @@ class SentencesTooFew(NeurothekError):
         )
 
 
+class SplitInvalid(NeurothekError):
+    """A number of sentences that says nothing."""
+
+    def __init__(self, option: str, asked: int, least: int) -> None:
+        super().__init__(
+            f"{option} {asked:,} was asked for, but the job shortcuts takes {least} sentences at least there;"
+            f" ask for {least} or more"
+        )
+
+
+class SplitTooLarge(NeurothekError):
+    """A corpus with fewer sentences than are to be fitted on and judged by."""
+
+    def __init__(self, corpus: str, domains: Sequence[str], found: int, split: str, least: int) -> None:
+        super().__init__(
+            f"{split} takes {least:,} sentences, but {', '.join(domains)} of the corpus {corpus} has {found:,};"
+            " ask for fewer, or choose another --domain or --corpus"
+        )
+
+
 class DomainUnknown(NeurothekError):
     """A domain that a corpus does not have."""
 

@@ -30,7 +30,7 @@ class Aside:
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+        self.connection = connection
         self._threads = ThreadPoolExecutor(_MOST_THREADS)
         self._asked: list[tuple[Future[Any], duckdb.DuckDBPyConnection]] = []
         self._hearing = ExitStack()
@@ -54,7 +54,7 @@ class Aside:
     def ask(self, question: Callable[[duckdb.DuckDBPyConnection], T]) -> "Future[T]":
         """Ask in a thread; those asked first begin first. The answer's `result()` raises what the question raises."""
         # A connection may not be used by two threads at once, and its cursors may: they are made here.
-        cursor = self._connection.cursor()
+        cursor = self.connection.cursor()
         asked = self._threads.submit(question, cursor)
         self._asked.append((asked, cursor))
         return asked

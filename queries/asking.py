@@ -42,6 +42,7 @@ def ask_people(
     parameters: Mapping[str, Any] | None = None,
     *,
     limits: Limits | None = None,
+    corpus: str | None = None,
     updates: bool = True,
 ) -> Answer:
     """Judge and run one query that a person typed.
@@ -51,18 +52,20 @@ def ask_people(
         query: one SELECT, DESCRIBE, SUMMARIZE, SHOW or plain EXPLAIN.
         parameters: values of its `$name`s.
         limits: what it may use.
+        corpus: the corpus that views tell of; None: each model's shown one.
         updates: whether views of an earlier release may be replaced first.
 
     Raises:
         EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation: it is refused.
         UnknownColumn, QueryFailed: DuckDB objects.
         OverLimit: it took more time or memory than allowed.
+        NoModels, UnknownCorpus: no model was measured on the corpus.
     """
     limits = limits or Limits()
     # Started first: it imports while the text is judged.
     with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process() as process:
         judge(warehouse, query, updates=updates)
-        request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch}
+        request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch, "corpus": corpus}
         try:
             text = json.dumps({**request, "parameters": dict(parameters or {})})
         except TypeError as error:

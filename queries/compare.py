@@ -1,22 +1,24 @@
 """Models side by side: headline numbers, and how they change with depth."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import duckdb
 import polars as pl
 
 from catalog.table import BIG, DOUBLE, SMALL, TEXT
 from queries.comparability import Way, why_not_comparable
-from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora
+from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
 from queries.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
 from queries.models import choose_models
 from queries.notebook import html_page, text_page
+from queries.on_corpus import on_corpus
 from queries.saturation import SATURATION_COLUMNS, saturation, saturation_sections
 from queries.sections import Section
 from queries.statement import ask, conform
 from queries.typology import Typology, halves, typology
+from queries.unmeasured import Unmeasured, unmeasured
 
 Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
 
@@ -45,11 +47,12 @@ class Comparison:
     Attributes:
         models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
         layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
-        typology: the kinds of neurons, of the models that are compared on their shown corpora.
+        typology: the kinds of neurons, of each model on its corpus.
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
         early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
         exit_tradeoff: what shortcuts say against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
-        elsewhere: the other models, which were compared on another corpus than their shown one.
+        corpus: the corpus that was asked for; None: each model's shown one.
+        unmeasured: what was not measured on that corpus, and how to measure it.
         common_corpus: a corpus that makes more of the models comparable; None if there is none.
     """
 
@@ -59,7 +62,8 @@ class Comparison:
     saturation: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(SATURATION_COLUMNS)))
     early_exits: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(EARLY_EXIT_COLUMNS)))
     exit_tradeoff: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(TRADEOFF_COLUMNS)))
-    elsewhere: tuple[str, ...] = ()
+    corpus: str | None = None
+    unmeasured: tuple[Unmeasured, ...] = ()
     common_corpus: str | None = None
 
     def why_not(self) -> dict[str, str]:
@@ -76,11 +80,7 @@ class Comparison:
                 notes.append(f"{row['model']} is not comparable: {row['why_not']}")
             if row["variant"] is not None:
                 notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
-        if self.elsewhere:
-            names = ", ".join(self.elsewhere)
-            notes.append(
-                f"the kinds of neurons of {names} are told on the shown corpus only: `neurothek pin` chooses it"
-            )
+        notes += [str(one) for one in self.unmeasured]
         if self.common_corpus is not None:
             notes.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
         return notes
@@ -140,12 +140,15 @@ class Comparison:
         head = Section("models", self.table(), "\n".join(self.notes))
         # A masked model has no activity, and yet shortcuts to leave it by.
         activity = [] if self.layers.is_empty() else self._of_activity()
-        return [
+        told = [
             head,
             *activity,
             *saturation_sections(self.saturation),
             *exit_sections(self.early_exits, self.exit_tradeoff),
         ]
+        if self.corpus is None:
+            return told
+        return [replace(section, title=f"{section.title}, on {self.corpus}") for section in told]
 
     def _of_activity(self) -> list[Section]:
         return [
@@ -157,7 +160,7 @@ class Comparison:
             *self.typology.sections(),
         ]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, pl.DataFrame]:
         """The comparison for programs."""
         exits = {"early_exits": self.early_exits, "exit_tradeoff": self.exit_tradeoff}
         told = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
@@ -188,28 +191,31 @@ def compare(
         NoModels, UnknownModel, UnknownCorpus: there is nothing to compare.
     """
     names = [model.name for model in choose_models(connection, models)]
-    chosen = choose_corpora(connection, names, corpus)
-    pairs = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
-    scaling = ask(connection, "scaling", {"models": names})
-    if corpus is None:
-        layers = ask(connection, "shown_layer_activity", {"models": names})
-    else:
-        layers = ask(connection, "layer_activity", pairs)
-        scaling = _on_corpus(scaling, layers, chosen)
+    with on_corpus(connection, names, corpus) as shown:
+        return _side_by_side(shown, names, corpus)
+
+
+def together(comparisons: Sequence[Comparison]) -> tuple[list[Section], dict[str, pl.DataFrame]]:
+    """Comparisons on one corpus or several, one after the other: their sections, and their rows by name."""
+    sections = [section for comparison in comparisons for section in comparison.sections()]
+    parts = [comparison.data() for comparison in comparisons]
+    return sections, {name: pl.concat(part[name] for part in parts) for name in parts[0]}
+
+
+def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
+    chosen = shown_corpora(connection, names)
     why_not = why_not_comparable(_ways(connection, chosen.values()))
     n_comparable = list(why_not.values()).count(None)
-    common = None if corpus is not None else _common_corpus(connection, names, n_comparable)
-    shown = choose_corpora(connection, names)
-    on_shown = [name for name, one in chosen.items() if one.corpus_id == shown[name].corpus_id]
     return Comparison(
-        models=_judged(scaling, why_not),
-        layers=conform(layers, LAYER_COLUMNS),
-        typology=typology(connection, on_shown),
-        saturation=saturation(connection, on_shown),
-        early_exits=early_exits(connection, on_shown),
-        exit_tradeoff=exit_tradeoff(connection, on_shown),
-        elsewhere=tuple(name for name in chosen if name not in on_shown),
-        common_corpus=common,
+        models=_judged(ask(connection, "scaling", {"models": names}), why_not),
+        layers=conform(ask(connection, "shown_layer_activity", {"models": names}), LAYER_COLUMNS),
+        typology=typology(connection, names),
+        saturation=saturation(connection, names),
+        early_exits=early_exits(connection, names),
+        exit_tradeoff=exit_tradeoff(connection, names),
+        corpus=corpus,
+        unmeasured=() if corpus is None else tuple(unmeasured(connection, names, corpus)),
+        common_corpus=None if corpus is not None else _common_corpus(connection, names, n_comparable),
     )
 
 
@@ -236,35 +242,6 @@ def _judged(scaling: pl.DataFrame, why_not: Mapping[str, str | None]) -> pl.Data
     return scaling.with_columns(
         pl.Series("comparable", [reason is None for reason in reasons], dtype=pl.Boolean),
         pl.Series("why_not", reasons, dtype=pl.String),
-    )
-
-
-def _on_corpus(scaling: pl.DataFrame, layers: pl.DataFrame, chosen: Mapping[str, MeasuredCorpus]) -> pl.DataFrame:
-    """Replace what hangs on the shown corpus; a median over the layers' medians would be none, so it is left empty."""
-    n_alive = pl.col("n_neurons") - pl.col("n_never_active")
-    in_first_half = pl.col("depth") <= 0.5
-    n_dead = pl.when(pl.col("n_dead").is_not_null().any()).then(pl.col("n_dead").sum())
-    first_half = pl.col("n_dead").filter(in_first_half).sum() / pl.col("n_neurons").filter(in_first_half).sum()
-    sums = layers.group_by("model").agg(
-        pl.col("n_tokens_seen").max(),
-        n_dead.alias("n_dead"),
-        (n_dead / pl.col("n_neurons").sum()).alias("dead_share"),
-        pl.when(pl.col("n_dead").is_not_null().any()).then(first_half).alias("first_half_dead_share"),
-        (pl.col("n_never_active").sum() / pl.col("n_neurons").sum()).alias("never_active_share"),
-        n_alive.sum().alias("n_alive"),
-        ((pl.col("mean_frequency") * n_alive).sum() / n_alive.sum()).alias("mean_frequency"),
-    )
-    replaced = [name for name in sums.columns if name != "model"]
-    unknown = ("frequency_sd", "median_frequency", "median_top_token_log_frequency")
-    corpora = {name: one.corpus for name, one in chosen.items()}
-    return (
-        scaling.drop(replaced)
-        .join(sums, on="model", how="left", maintain_order="left")
-        .with_columns(
-            pl.col("model").replace_strict(corpora, default=None, return_dtype=pl.String).alias("corpus"),
-            *(pl.lit(None, dtype=pl.Float64).alias(name) for name in unknown),
-        )
-        .select(scaling.columns)
     )
 
 

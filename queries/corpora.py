@@ -1,5 +1,6 @@
 """Which corpus of a model a question is about: the one asked for by name, else the shown one."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,12 @@ class MeasuredCorpus:
     activation_rule: str | None
 
 
+def folder_name(corpus: str) -> str:
+    """A corpus's name as that of a folder: a file from elsewhere may hold one that leads out of it."""
+    plain = re.sub(r"[^A-Za-z0-9._@+-]", "_", corpus)
+    return re.sub(r"^[.-]", "_", plain) or "_"
+
+
 def measured_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[MeasuredCorpus]:
     """All corpora that the models were measured on, each model's shown one first, then those that would be shown."""
     rows = [MeasuredCorpus(**row) for row in ask_records(connection, "measured_corpora", {"models": list(models)})]
@@ -31,6 +38,11 @@ def measured_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str
 def _order(one: MeasuredCorpus) -> tuple[str, bool, bool, int, int]:
     """As a model's shown corpus is chosen: those with activity first, which alone have a rule for it."""
     return (one.model, not one.is_shown, one.activation_rule is None, -one.n_tokens, -one.corpus_id)
+
+
+def shown_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> dict[str, MeasuredCorpus]:
+    """For each model the corpus that views show; those that show none are left out."""
+    return {row.model: row for row in measured_corpora(connection, models) if row.is_shown}
 
 
 def choose_corpora(

@@ -8,15 +8,17 @@ import duckdb
 import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
-from queries.addresses import find_neuron
+from queries.addresses import NeuronAddress, find_neuron
 from queries.neuron_rows import NeuronRows, neuron_rows
 from queries.neuron_tokens import Row, spelled, with_texts
 from queries.notebook import html_page, text_page
+from queries.on_corpus import on_corpus
 from queries.profiles import LEVELS, frequencies, sparkline
 from queries.relatives import Relatives, neuron_relatives
 from queries.sections import Section
 from queries.statement import ask_records, framed
 from queries.triggers import Triggers, neuron_triggers
+from queries.unmeasured import OF_NEURON, Unmeasured, unmeasured
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
@@ -80,21 +82,21 @@ class NeuronPage:
 
     Attributes:
         address: its address.
-        facts: its row of the view `neurons`, which is about the model's shown corpus.
+        facts: its row of the view `neurons` on the page's corpus.
         tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
-        is_shown: whether that is the model's shown one, which `facts` are about; others may have its name.
+        is_shown: whether that is the model's shown one; others may have its name.
         activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
             those at every position, null where the position tells next to nothing.
         triggers: which n-grams it answers, and whether it is a detector of them.
-        pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`; about
-            the model's shown corpus, like `facts`.
+        pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`.
         relatives: who is like it: its cluster, its nearest neighbours, and its counterparts in other models.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that somebody finds none.
+        unmeasured: what was not measured of its model on the corpus that was asked for.
         limit: how many tokens of a side the page shows; `tokens` has all.
         show_all: whether it shows neurons of other models that are no more like it than random vectors are, too.
     """
@@ -112,6 +114,7 @@ class NeuronPage:
     pushed: pl.DataFrame
     relatives: Relatives
     annotations: pl.DataFrame
+    unmeasured: tuple[Unmeasured, ...] = ()
     limit: int = 10
     show_all: bool = False
 
@@ -129,7 +132,8 @@ class NeuronPage:
             self._kind(),
             self.triggers.sentence(),
         )
-        return " ".join(sentence for sentence in (*said, self._building(), self.relatives.sentence()) if sentence)
+        lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
+        return " ".join(part for part in (*said, self._building(), self.relatives.sentence(), lacking) if part)
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -156,7 +160,7 @@ class NeuronPage:
 
     def _kind(self) -> str:
         kind, strength = self.facts["position_kind"], self.facts["position_strength"]
-        if not self.is_shown or kind in (None, "not positional"):
+        if kind in (None, "not positional"):
             return ""
         if kind == "too few sequences":
             n = self.facts["n_position_sequences"]
@@ -165,7 +169,7 @@ class NeuronPage:
 
     def _building(self) -> str:
         dominant, saturating = self.facts["times_dominant"], self.facts["times_saturating"]
-        if not self.is_shown or dominant is None:
+        if dominant is None:
             return ""
         if not dominant:
             return "Never among the ten dominant neurons of its layer at the ends of examples."
@@ -201,7 +205,7 @@ class NeuronPage:
         return [Section("concepts that people name in what it promotes", shown)]
 
     def _pushes(self) -> list[Section]:
-        if self.pushed.is_empty() or not self.is_shown:
+        if self.pushed.is_empty():
             return []
         shown = self.pushed.select(pl.exclude("token_id")).head(self.limit)
         remark = (
@@ -266,7 +270,19 @@ def neuron_page(
         BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
     """
     neuron = find_neuron(connection, address)
-    rows = neuron_rows(connection, neuron, corpus)
+    with on_corpus(connection, [neuron.model], corpus) as shown:
+        return _page(connection, shown, neuron, corpus=corpus, limit=limit)
+
+
+def _page(
+    connection: duckdb.DuckDBPyConnection,
+    shown: duckdb.DuckDBPyConnection,
+    neuron: NeuronAddress,
+    *,
+    corpus: str | None,
+    limit: int,
+) -> NeuronPage:
+    rows = neuron_rows(connection, neuron, corpus, shown)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     has = {row["name"] for row in rows.of["has"]}
     return NeuronPage(
@@ -279,10 +295,11 @@ def neuron_page(
         domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
         contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
         positions=framed(_positions(rows), POSITION_COLUMNS),
-        triggers=neuron_triggers(connection, neuron, rows, has),
-        pushed=_pushed(connection, named, rows.facts),
+        triggers=neuron_triggers(shown, neuron, rows, has),
+        pushed=_pushed(shown, named, rows.facts),
         relatives=neuron_relatives(connection, named, rows.facts, has),
         annotations=_annotations(connection, named, has),
+        unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
         limit=limit,
         show_all=show_all,
     )

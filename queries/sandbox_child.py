@@ -16,6 +16,7 @@ from catalog.damage import damage_told
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries.errors import QueryFailed
+from queries.on_corpus import on_corpus
 from queries.sandbox import run_query
 
 _DUCKDB_SHARE = 0.75
@@ -49,8 +50,8 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
         frame = None
         try:
-            with damage_told(warehouse.path):
-                header, frame = _answer(connection, request)
+            with damage_told(warehouse.path), on_corpus(connection, (), request["corpus"]) as shown:
+                header, frame = _answer(shown, request)
         except NeurothekError as error:
             header = _header_of(error)
         except MemoryError:

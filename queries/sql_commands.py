@@ -30,8 +30,8 @@ class Door(Protocol):
     def reader(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Lease a reader."""
 
-    def ask(self, query: str, *, limits: Limits | None = None) -> Answer:
-        """Answer one query within limits."""
+    def ask(self, query: str, *, limits: Limits | None = None, corpus: str | None = None) -> Answer:
+        """Answer one query within limits, of views that tell of a corpus."""
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -52,30 +52,41 @@ class QueryCommand(click.Command):
 @click.command(cls=QueryCommand)
 @click.argument("query", required=False)
 @click.option("--explain", is_flag=True, help="Show the views and tables it reads, and what its columns are made of.")
+@click.option("--corpus", metavar="NAME", help="Ask the views on this corpus.  [default: each model's shown corpus]")
 @click.option("--seconds", type=float, help="How long it may run.  [default: 30]")
 @click.option("--memory", "memory_bytes", type=Size(), help="Memory it may take.  [default: 1.5GB]")
 @click.option("--rows", type=int, help="How many rows to bring.  [default: 10000]")
 @format_option
 @common_options
 @click.pass_context
-def sql(ctx: click.Context, /, query: str | None, explain: bool, output_format: Format, **bounds: Any) -> None:
+def sql(
+    ctx: click.Context,
+    /,
+    query: str | None,
+    explain: bool,
+    corpus: str | None,
+    output_format: Format,
+    **bounds: Any,
+) -> None:
     """Ask one SQL QUERY, or - for stdin, of the views (see `neurothek views`) and of the tables of the schema store.
 
     Without a QUERY it is a prompt: a query ends with a semicolon, Tab completes names, Ctrl-D leaves. A query only
     asks: it runs in a process of its own, which can reach nothing but the warehouse and is stopped at its limits.
+
+    With --corpus every view tells of that corpus, as though it were pinned; tables of the store hold all of them.
     """
     from queries.limits import Limits
 
     limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
     if query is None and _is_at_a_terminal():
-        _prompt(ctx.obj, output_format, limits)
+        _prompt(ctx.obj, output_format, limits, corpus)
         return
     text = _piped() if query in (None, "-") else str(query)
     if explain:
         found = ctx.obj.explain(text)
         show_tables(found.sections(), output_format, found.data())
     else:
-        _answer(ctx.obj, text, output_format, limits)
+        _answer(ctx.obj, text, output_format, limits, corpus)
 
 
 def _piped() -> str:
@@ -94,14 +105,14 @@ def _is_at_a_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _answer(door: Door, query: str, output_format: Format, limits: Limits) -> None:
-    answer = door.ask(query, limits=limits)
+def _answer(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> None:
+    answer = door.ask(query, limits=limits, corpus=corpus)
     show_frame(answer.frame, output_format)
     if answer.is_truncated:
         note(f"truncated: these are the first {answer.frame.height:,} rows; --rows brings more")
 
 
-def _prompt(door: Door, output_format: Format, limits: Limits) -> None:
+def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
     from catalog.errors import NeurothekError
     from queries.prompt import converse, history_file
     from queries.sandbox import known_relations
@@ -111,7 +122,7 @@ def _prompt(door: Door, output_format: Format, limits: Limits) -> None:
 
     def answer(query: str) -> None:
         try:
-            _answer(door, query, output_format, limits)
+            _answer(door, query, output_format, limits, corpus)
         except NeurothekError as error:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:

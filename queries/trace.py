@@ -49,6 +49,7 @@ NEURON_COLUMNS: Mapping[str, pl.DataType] = {
     "frequency": DOUBLE,
     "kind": TEXT,
     "n_tokens_seen": BIG,
+    "corpus": TEXT,
 }
 STATE_COLUMNS: Mapping[str, pl.DataType] = {
     "state": SMALL,
@@ -199,7 +200,9 @@ class TracePage:
 
     def _neurons_remark(self) -> str:
         remark = f"score_final: what the neuron adds to the raw score of {visible(self.final)}"
-        return remark if self.token is None else f"{remark}; score_token: to that of {visible(self.token)}"
+        remark += "" if self.token is None else f"; score_token: to that of {visible(self.token)}"
+        corpora = self.neurons.get_column("corpus").drop_nulls().unique().to_list()
+        return f"{remark}; frequency, kind: on {corpora[0]}" if corpora else remark
 
     def data(self) -> dict[str, Any]:
         """The trace for programs: `layers`, `neurons`, `states` where there are any, and `trace` with the rest."""
@@ -305,7 +308,7 @@ def _neurons(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced
     }
     for row in rows:
         fact = known[row["layer"], row["neuron"]]
-        row |= {name: fact[name] for name in ("address", "top_tokens", "frequency", "n_tokens_seen")}
+        row |= {name: fact[name] for name in ("address", "top_tokens", "frequency", "n_tokens_seen", "corpus")}
         row["kind"] = _kind(fact)
     return framed(rows, NEURON_COLUMNS)
 

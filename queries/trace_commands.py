@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="What states are read through: nothing, or the matrices kept by --job shortcuts too.",
 )
-@click.option("--corpus", help="Corpus whose matrices --lens mat takes.  [default: the model's shown corpus]")
+@click.option(
+    "--corpus",
+    help="Corpus of the matrices of --lens mat, and of what is said of neurons.  [default: the model's shown corpus]",
+)
 @click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were]")
 @click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
 @format_option

@@ -110,10 +110,10 @@ def neuron_triggers(
 ) -> Triggers:
     """What a neuron answers on the corpus of its page.
 
-    Labels are those of the views, which are about the model's shown corpus: on another the status is 'not judged'.
+    Labels are those of the views.
 
     Args:
-        connection: a reader.
+        connection: a connection on which views tell of that corpus.
         neuron: which one.
         rows: its rows on that corpus.
         has: tables that hold any of the neuron, as the statement `neuron_has` says.
@@ -141,7 +141,7 @@ def neuron_triggers(
 
 
 def _lengths(rows: NeuronRows, detected: Mapping[int, Row]) -> list[Row]:
-    """A row for each length of n-grams; what the corpus allows is None unless it is the model's shown one."""
+    """A row for each length of n-grams; what the corpus allows is None where it is not known."""
     allowed = {row["n"]: row for row in rows.of["lengths"]}
     unknown = dict.fromkeys(("corpus_coverage", "can_be_labelled", "frequent_share", "min_occurrences"))
     none = {"n_detected": 0, "is_strict": None}
@@ -161,7 +161,7 @@ def _status(row: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> tuple[
     what = _NAMES[row["n"]]
     most = of["most_tokens"] if row["n"] == 1 else of["most_ngrams"]
     if row["can_be_labelled"] is None:
-        return "not judged", "labels are about the shown corpus"
+        return "not judged", "how often n-grams come in the corpus is not known"
     if not row["can_be_labelled"]:
         least = thresholds("corpus_ngrams")["least_frequent_share"]
         held = f"hold {100 * row['frequent_share']:.0f}% of the positions, under {100 * least:.0f}%"

@@ -17,6 +17,7 @@ from queries.narrowing import narrowed
 _SECTION = re.compile(r"^(key|kept|columns):\s*(.*)$")
 _COLUMN = re.compile(r"^  (\w+): (.+)$")
 _MENTION = re.compile(r"\b(?:from|join)\s+([a-z_]+)\b(?!\.)")
+_READ = re.compile(r"\b(?:from|join)\s+((?:store\.)?[a-z_]+)\b")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,21 @@ def all_views() -> Mapping[str, View]:
     # Sorted first, so that the order does not hang on the order of files in a folder.
     order = graphlib.TopologicalSorter(dict(sorted(reads.items()))).static_order()
     return {name: views[name] for name in order}
+
+
+@cache
+def views_that_read(*relations: str) -> tuple[View, ...]:
+    """The views that read one of the relations, or a view that does, in the order of their dependencies.
+
+    Args:
+        relations: names of views, and of tables as `store.NAME`.
+    """
+    reached, found = set(relations), []
+    for name, one in all_views().items():
+        if name not in relations and reached & set(_READ.findall(one.query)):
+            reached.add(name)
+            found.append(one)
+    return tuple(found)
 
 
 def view(name: str) -> View:

@@ -15,16 +15,13 @@ select
     found.mutual_information_corrected,
     found.n_sequences,
     profiles.first_position,
-    corpora.sequence_length - 1 as last_position,
+    text.sequence_length - 1 as last_position,
     profiles.counts_64,
 from found
-inner join models on models.model = found.model
-inner join store.models as named on named.name = found.model
-inner join store.corpora as corpora
-    on corpora.name = found.corpus and corpora.tokenizer_id = named.tokenizer_id
+inner join measured_corpora as text on text.model = found.model and text.is_shown
 inner join store.positions as profiles
-    on profiles.model_id = named.model_id
-    and profiles.corpus_id = corpora.corpus_id
+    on profiles.model_id = text.model_id
+    and profiles.corpus_id = text.corpus_id
     and profiles.layer = found.layer
     and profiles.neuron = found.neuron
     and profiles.domain = 'all'

@@ -11,6 +11,7 @@ with found as (
         domain_agreement,
         n_sequences,
         frequency,
+        corpus,
     from positional_neurons
     where model = $model and position_kind <> 'too few sequences'
     order by mutual_information_corrected desc, address
@@ -27,6 +28,7 @@ select
     found.n_sequences,
     found.frequency,
     neurons.top_tokens,
+    found.corpus,
 from found
 inner join neurons
     on neurons.model = found.model

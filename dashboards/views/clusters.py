@@ -8,7 +8,7 @@ from catalog.cells import MISSING
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.columns import columns
-from dashboards.figures import Data, Draw, data_of, show_figure, show_source
+from dashboards.figures import Draw, data_of, show_figure, show_source
 from dashboards.page import answer, asked, asked_among, heading, missing, pick_model, remember
 from dashboards.text import plain
 
@@ -44,7 +44,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             number = charts.Number(name, is_log=name == "size")
             bins = charts.binned(data.frame.get_column(name), is_log=number.is_log)
             if not bins.is_empty():
-                shown = Data(f"clusters_by_{name}", data.sql, data.frame)
+                shown = data.showing(f"clusters_by_{name}")
                 show_figure(title, _histogram(bins, number), caption, shown)
     _list(connection, model, data.frame)
 

@@ -9,6 +9,7 @@ from dashboards import tables
 from dashboards.colours import model_colours
 from dashboards.kept import kept
 from dashboards.page import answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
+from dashboards.reading import Reading
 from dashboards.text import legend_html, plain
 from queries.compare import Comparison, compare
 from queries.models import choose_models
@@ -40,7 +41,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     comparison = kept(connection, _compare, tuple(names), corpus)
     _headlines(comparison)
     if comparison.layers.is_empty():
-        _say_unmeasured(connection, names)
+        _say_unmeasured(connection, names, corpus)
         return
     colours = model_colours(everything, theme=theme())
     st.html(legend_html({name: colours[name] for name in names}))
@@ -48,10 +49,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     from dashboards import comparison_figures, exit_figures, shortcut_figures  # noqa: PLC0415
 
     look = comparison_figures.look_of(everything, comparison)
-    comparison_figures.draw(comparison_figures.Sizes(connection, comparison, names, corpus, look))
-    st.subheader("What states say already", anchor=False)
-    shortcut_figures.compared(connection, names, look)
-    exit_figures.compared(connection, names, look)
+    with Reading(connection, names, corpus) as reader:
+        comparison_figures.draw(comparison_figures.Sizes(reader, comparison, names, look))
+        st.subheader("What states say already", anchor=False)
+        shortcut_figures.compared(reader, names, look)
+        exit_figures.compared(reader, names, look)
 
 
 def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
@@ -76,8 +78,9 @@ def _headlines(comparison: Comparison) -> None:
         st.caption(plain("; ".join(notes) + "."))
 
 
-def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
-    missing(connection, "No text was run through these models yet, so nothing is known of how often they fire.", names)
+def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> None:
+    what = "No text was run through these models yet, so nothing is known of how often they fire."
+    missing(connection, what, names, corpus=corpus)
 
 
 # The first thing that a person sees of the dashboard does not wait for the warehouse.

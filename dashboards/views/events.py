@@ -10,7 +10,8 @@ from dashboards import charts, page_charts, tables
 from dashboards.colours import model_colours
 from dashboards.figures import Data, data_of, show_figure, show_source
 from dashboards.looks import Look
-from dashboards.page import Theme, answer, asked, heading, missing, pick_models, remember, theme
+from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, pick_models, remember, theme
+from dashboards.reading import Reading
 from dashboards.text import legend_html, plain
 from queries.models import choose_models
 
@@ -36,9 +37,15 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     heading("Events")
     everything = [model.name for model in choose_models(connection)]
     names = pick_models(connection)
-    saturation = data_of(connection, "saturation_by_layer", {"models": names})
+    with Reading(connection, names, pick_corpus(connection, names, width=300)) as reader:
+        _show(reader, everything, names)
+
+
+def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> None:
+    saturation = data_of(reader, "saturation_by_layer", {"models": list(names)})
     if saturation.frame.is_empty():
-        missing(connection, "No predictions of these models were followed yet.", names, jobs=("events",))
+        what = "No predictions of these models were followed yet."
+        missing(reader.shown, what, names, jobs=("events",), corpus=reader.corpus)
         return
 
     def look(theme: Theme) -> Look:
@@ -57,30 +64,31 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             saturation,
         )
     with right:
-        dominant = data_of(connection, "dominant_share", {"models": names})
+        dominant = data_of(reader, "dominant_share", {"models": list(names)})
         show_figure(
             "Share of the ten largest neurons",
             lambda theme: charts.by_depth(dominant.frame, "dominant_share", look(theme)),
             DOMINANT.format(seen=seen),
             dominant,
         )
-    _candidates(connection, measured)
-    _scores(connection, measured)
-    _pushers(connection, measured)
+    _candidates(reader, measured)
+    _scores(reader, measured)
+    _pushers(reader, measured)
 
 
 def examples_seen(saturation: Data) -> str:
-    """On how many examples the figures stand, in a sentence."""
+    """On how many examples of which text the figures stand, in a sentence."""
     numbers: Mapping[str, int] = dict(saturation.frame.select("model", "n_examples").iter_rows())
+    corpora = ", ".join(saturation.frame.get_column("corpus").unique(maintain_order=True))
     if len(set(numbers.values())) == 1:
-        return f"On {next(iter(numbers.values())):,} examples of each model."
-    return f"Examples: {', '.join(f'{model} {number:,}' for model, number in numbers.items())}."
+        return f"On {next(iter(numbers.values())):,} examples of {corpora} for each model."
+    return f"Examples of {corpora}: {', '.join(f'{model} {number:,}' for model, number in numbers.items())}."
 
 
-def _candidates(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
+def _candidates(reader: Reading, measured: Sequence[str]) -> None:
     st.subheader("What ten neurons do to the candidate", anchor=False)
     model = st.selectbox("Model", measured, index=len(measured) - 1, key="candidates_of")
-    data = data_of(connection, "top_candidate_scores", {"model": model})
+    data = data_of(reader, "top_candidate_scores", {"model": model})
     show_figure(
         f"Scores for the token at the top, {model}",
         lambda _: page_charts.candidate_scores(data.frame),
@@ -90,23 +98,23 @@ def _candidates(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) 
     )
 
 
-def _scores(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
+def _scores(reader: Reading, measured: Sequence[str]) -> None:
     st.subheader("Saturation and elimination", anchor=False)
-    data = data_of(connection, "event_scores", {"models": list(measured)})
+    data = data_of(reader, "event_scores", {"models": list(measured)})
     named = pl.col("kind").replace({"random_active": "random, active"})
     tables.show_table(data.frame.drop("corpus").with_columns(named), key="event_scores")
     st.caption(EVENTS)
     show_source(data)
 
 
-def _pushers(connection: duckdb.DuckDBPyConnection, measured: Sequence[str]) -> None:
+def _pushers(reader: Reading, measured: Sequence[str]) -> None:
     st.subheader("Who pushes a word to the top", anchor=False)
     word = st.text_input("Word", asked("word") or "", key="word", placeholder="the", width=300).strip().casefold()
     remember(word=word or None)
     if not word:
         st.caption("Neurons that were dominant where their FFN brought the word to the top to stay.")
         return
-    data = data_of(connection, "pushers", {"models": list(measured), "word": word})
+    data = data_of(reader, "pushers", {"models": list(measured), "word": word})
     if data.frame.is_empty():
         st.info(plain(f"No FFN brought {word!r} to the top to stay in these examples."))
         return

@@ -7,8 +7,9 @@ from catalog.cells import MISSING
 from dashboards import tables
 from dashboards.columns import columns
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
-from dashboards.figures import data_on, show_source
+from dashboards.figures import data_of, data_on, show_source
 from dashboards.page import answer, corpora_of, heading, missing, pick_corpus, pick_model
+from dashboards.reading import Reading
 from dashboards.text import plain
 from queries import listing
 from queries.models import KnownModel, choose_models
@@ -64,9 +65,10 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None
 
 
 def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None) -> None:
-    data = data_on(connection, "model_layers", {"model": name}, corpus)
+    with Reading(connection, [name], corpus) as reader:
+        data = data_of(reader, "model_layers", {"model": name})
     if data.frame.is_empty():
-        missing(connection, "No text was run through this model yet.", [name])
+        missing(connection, "No text was run through this model yet.", [name], corpus=corpus)
         return
     st.subheader("Layers", anchor=False)
     shown = tables.shown(data.frame.drop("depth", "corpus"), keep=("layer",))
@@ -81,8 +83,7 @@ def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None
     )
     seen = data.frame.get_column("n_tokens_seen")[0]
     told = f"Dead: never active on the {seen:,} tokens seen of {data.frame.get_column('corpus')[0]}."
-    aside = "" if corpus is None else " Detectors, positions and saturation are told of the shown corpus only."
-    st.caption(plain(f"{told}{aside} Click a row to open its layer."))
+    st.caption(plain(f"{told} Click a row to open its layer."))
     show_source(data)
     place = tables.chosen_row(event.selection)
     if place is not None and place < data.frame.height:

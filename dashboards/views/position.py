@@ -9,7 +9,8 @@ from dashboards.colours import ACCENT, KINDS
 from dashboards.comparison_figures import sequences
 from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.kept import kept
-from dashboards.page import answer, heading, missing, pick_model
+from dashboards.page import answer, heading, missing, pick_corpus, pick_model
+from dashboards.reading import Reading
 from dashboards.text import plain
 from queries.profiles import frequencies
 from queries.statement import statement
@@ -36,13 +37,18 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Positions")
     model = pick_model(connection).name
-    data = data_of(connection, "positional_of_model", {"model": model, "n": MOST_LISTED})
+    with Reading(connection, [model], pick_corpus(connection, [model], width=300)) as reader:
+        _show(reader, model)
+
+
+def _show(reader: Reading, model: str) -> None:
+    data = data_of(reader, "positional_of_model", {"model": model, "n": MOST_LISTED})
     if data.frame.is_empty():
-        _say_why(connection, model)
+        _say_why(reader, model)
         return
-    on = f"on {sequences(data.frame)} full-length sequences"
+    on = plain(f"on {sequences(data.frame)} full-length sequences of {data.frame.get_column('corpus')[0]}")
     least = thresholds("neurons")["positional_information"]
-    kinds = data_of(connection, "kinds_by_layer", {"model": model})
+    kinds = data_of(reader, "kinds_by_layer", {"model": model})
     n_found = int(kinds.frame.get_column("n_neurons").sum())
     st.markdown(f"{n_found:,} positional neurons: firing tells more than {least:g} nats of the position, {on}.")
     left, right = st.columns(2, gap="medium")
@@ -55,18 +61,19 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             own_legend=True,
         )
     with right:
-        _profiles(connection, model, data.frame.head(MOST_PROFILES), on)
-    _teams(connection, model)
+        _profiles(reader, model, data.frame.head(MOST_PROFILES), on)
+    _teams(reader, model)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} that tell most"
     st.subheader(listed, anchor=False)
     tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
 
 
-def _say_why(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+def _say_why(reader: Reading, model: str) -> None:
     """Say why no positional neuron is known."""
-    measured = data_of(connection, "positions_of_model", {"model": model}).frame.to_dicts()
+    measured = data_of(reader, "positions_of_model", {"model": model}).frame.to_dicts()
     if not measured:
-        missing(connection, "No position profiles were taken of this model yet.", [model], jobs=("positions",))
+        what = "No position profiles were taken of this model yet."
+        missing(reader.shown, what, [model], jobs=("positions",), corpus=reader.corpus)
         return
     (row,) = measured
     if row["why_not"] is None:
@@ -76,9 +83,9 @@ def _say_why(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         st.info(plain(f"Which neurons of {model} are positional cannot be told on {row['corpus']} ({row['why_not']})."))
 
 
-def _profiles(connection: duckdb.DuckDBPyConnection, model: str, shown: pl.DataFrame, on: str) -> None:
+def _profiles(reader: Reading, model: str, shown: pl.DataFrame, on: str) -> None:
     places = {"layers": shown.get_column("layer").to_list(), "neurons": shown.get_column("neuron").to_list()}
-    data = data_of(connection, "position_profiles", {"model": model, **places})
+    data = data_of(reader, "position_profiles", {"model": model, **places})
     cells = profile_cells(data.frame)
     show_figure(
         "Profiles",
@@ -104,8 +111,8 @@ def profile_cells(profiles: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=names, orient="row")
 
 
-def _teams(connection: duckdb.DuckDBPyConnection, model: str) -> None:
-    teams = data_of(connection, "teams", {"model": model})
+def _teams(reader: Reading, model: str) -> None:
+    teams = data_of(reader, "teams", {"model": model})
     if teams.frame.is_empty():
         return
     st.subheader("Teams", anchor=False)
@@ -114,18 +121,19 @@ def _teams(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         tables.show_table(teams.frame.drop("corpus"), key="teams")
         st.caption("Strong positional neurons of a layer and the positions they cover. Figure 9 of Voita et al. 2023.")
     with right:
-        known = kept(connection, positional_neurons, [model]).filter(
+        known = kept(reader, positional_neurons, [model]).filter(
             pl.col("counts").is_not_null() & (pl.col("position_strength") == "strong")
         )
         layers = known.get_column("layer").unique().sort().to_list()
         if layers:
             layer = st.selectbox("Layer", layers, key="team_layer")
             team = known.filter(pl.col("layer") == layer)
+            sql = filled(statement("typology_positional").strip(), {"models": [model]})
             show_figure(
                 f"Positions that the neurons of layer {layer} cover",
                 lambda theme: paper_charts.ranges(team, KINDS[theme]).properties(width="container"),
                 RANGES,
-                Data("team_ranges", filled(statement("typology_positional").strip(), {"models": [model]}), team),
+                Data("team_ranges", sql, team, reader.corpus),
                 own_legend=True,
             )
 

@@ -13,7 +13,7 @@ from dashboards.answer_charts import Fit, answer_chart, fitting
 from dashboards.charts import spoken
 from dashboards.colours import ACCENT, model_colours
 from dashboards.figures import Data, download_data, show_figure
-from dashboards.page import asked, heading, remember, said
+from dashboards.page import asked, heading, pick_corpus, remember, said
 from dashboards.text import columns_html, plain
 from queries.answering import start_ahead
 from queries.asking import ask_people
@@ -36,10 +36,11 @@ def show() -> None:
         _relations()
     with editor:
         _examples(models)
+        corpus = _corpus(models)
         query = _editor()
         if query.strip():
             with said():
-                _answer(query, models)
+                _answer(query, models, corpus)
 
 
 def _models() -> dict[str, bool]:
@@ -49,6 +50,14 @@ def _models() -> dict[str, bool]:
             return {model.name: model.variant is None for model in choose_models(connection)}
     except (WarehouseMissing, NoModels):
         return {}
+
+
+def _corpus(models: dict[str, bool]) -> str | None:
+    """The corpus that views tell of, where there are several."""
+    if not models:
+        return None
+    with neurothek.open().warehouse.reader() as connection:
+        return pick_corpus(connection, list(models), width=300)
 
 
 def _examples(models: dict[str, bool]) -> None:
@@ -98,15 +107,16 @@ def _ask_for(name: str) -> None:
     st.session_state["query"] = f"from {name}\nlimit 100"
 
 
-def _answer(query: str, models: dict[str, bool]) -> None:
+def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     start = time.perf_counter()
     # A page never writes, and holds no lease while the query runs: a publisher need not wait for it.
-    found = ask_people(neurothek.open().warehouse, query, updates=False)
+    found = ask_people(neurothek.open().warehouse, query, corpus=corpus, updates=False)
     seconds = time.perf_counter() - start
     frame = found.frame
+    on = {} if corpus is None else {"corpus": corpus}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
-        st.page_link("views/sql.py", label="Link to this query", query_params={"query": query})
+        st.page_link("views/sql.py", label="Link to this query", query_params={"query": query, **on})
     st.dataframe(
         tables.shown(frame, keep=tuple(frame.columns)),
         column_config=tables.plain_numbers(frame),
@@ -118,7 +128,7 @@ def _answer(query: str, models: dict[str, bool]) -> None:
     if fit is None:
         download_data("answer", frame)
     else:
-        _draw(Data("answer", query, frame), fit, list(models))
+        _draw(Data("answer", query, frame, corpus), fit, list(models))
 
 
 def _draw(data: Data, fit: Fit, models: list[str]) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 import neurothek
 from dashboards import tables
 from dashboards.figures import download_data
-from dashboards.page import asked, asked_number, heading, pick_model, remember, said
+from dashboards.page import asked, asked_number, heading, pick_corpus, pick_model, remember, said
 from dashboards.text import plain, table_html
 from queries.trace import Lens, TracePage
 
@@ -30,6 +30,7 @@ def show() -> None:
         # The lease ends before the model runs, which takes longer than a publisher should wait.
         with neurothek.open().warehouse.reader() as connection:
             model = pick_model(connection).name
+            corpus = pick_corpus(connection, [model], width=300)
         prompt, position = _prompt()
         lens = _lens()
         if not prompt:
@@ -39,7 +40,7 @@ def show() -> None:
             )
             return
         with st.spinner(f"running {model}"):
-            page = neurothek.open().trace(model, prompt, position=position, lens=lens)
+            page = neurothek.open().trace(model, prompt, position=position, lens=lens, corpus=corpus)
         _layers(page)
         _states(page)
         _neurons(page)

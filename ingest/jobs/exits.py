@@ -153,6 +153,9 @@ class ExitsJob:
     def maps(self) -> None:
         """Nothing stays of them."""
 
+    def extent(self, corpus: Corpus) -> None:
+        """It takes what the other jobs took."""
+
     def announcement(self) -> None:
         """There is nothing to know before."""
 

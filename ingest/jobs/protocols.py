@@ -115,6 +115,9 @@ class FilingJob(PassJob, Protocol):
     def maps(self) -> Path | None:
         """Folder of the matrices that stay; None where there are none."""
 
+    def extent(self, corpus: Corpus) -> str | None:
+        """How much of the text it takes, in words, where that is something of its own."""
+
     def announcement(self) -> str | None:
         """What a person should know before it begins, if anything."""
 

@@ -19,6 +19,7 @@ from ingest.names import JOBS as NAMES
 from ingest.names import OF_MASKED
 from ingest.names import PAIR_JOBS as PAIR_NAMES
 from ingest.request import IngestRequest
+from ingest.shortcut_split import SentenceSplit
 from ingest.tokenization import Tokenizer
 
 __all__ = ["NAMES", "OF_MASKED", "PAIR_NAMES", "pass_jobs", "text_jobs", "weights_jobs"]
@@ -54,11 +55,19 @@ def pass_jobs(transformer: Transformer, tokenizer: Tokenizer, request: IngestReq
 
     Raises:
         MethodUnknown: there is no such shortcut, or not for this model.
+        SplitInvalid: it shall be fitted on too few sentences, or judged by too few.
     """
     jobs: tuple[PassJob, ...] = (
         ControlsJob(transformer, tokenizer),
         EventsJob(transformer, tokenizer, n_examples=request.examples),
-        ShortcutsJob.of(transformer, tokenizer, methods=request.methods, keep=request.keep, domains=request.domains),
+        ShortcutsJob.of(
+            transformer,
+            tokenizer,
+            methods=request.methods,
+            keep=request.keep,
+            domains=request.domains,
+            split=SentenceSplit.of(request.fit, request.validate),
+        ),
         ExitsJob(transformer, baselines=request.baselines, n_examples=request.examples),
     )
     return {job.name: job for job in jobs}

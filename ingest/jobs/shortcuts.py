@@ -36,6 +36,7 @@ from ingest.sentence_sample import N_SENTENCES, SentenceSample, draw
 from ingest.sentence_states import SentenceStates
 from ingest.sentences import splitter
 from ingest.shortcut_fits import Shortcuts
+from ingest.shortcut_split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from ingest.state_files import written
 from ingest.sub_module_maps import METHOD_PARTS, SubModuleMaps
 from ingest.substitutes import Judge, listed
@@ -66,7 +67,8 @@ class ShortcutsJob:
         methods: which shortcuts are tried.
         keep: which matrices are kept: those to the last state, or all.
         domains: domains of the corpus whose sentences are taken; none: the usual one.
-        n_sentences: sentences taken, if the corpus has so many.
+        n_sentences: sentences taken, if the corpus has so many and the split does not say.
+        split: how many are to fit on and to validate on.
         seed: of their order and positions.
         folder: where states and matrices lie until the run is published.
     """
@@ -77,6 +79,7 @@ class ShortcutsJob:
     keep: Keep = "last"
     domains: tuple[str, ...] = ()
     n_sentences: int = N_SENTENCES
+    split: SentenceSplit = USUAL
     seed: int = 0
     folder: Path | None = None
     name: str = "shortcuts"
@@ -104,6 +107,7 @@ class ShortcutsJob:
         methods: Sequence[str] = (),
         keep: Keep = "last",
         domains: Sequence[str] = (),
+        split: SentenceSplit = USUAL,
     ) -> "ShortcutsJob":
         """The job for a model, with all methods unless some are asked for.
 
@@ -115,7 +119,9 @@ class ShortcutsJob:
         if unknown:
             raise MethodUnknown(unknown[0], transformer.shape.architecture, possible)
         chosen = tuple(method for method in possible if method in (methods or possible))
-        return cls(transformer, tokenizer, methods=chosen, keep=keep, domains=tuple(dict.fromkeys(domains)))
+        return cls(
+            transformer, tokenizer, methods=chosen, keep=keep, domains=tuple(dict.fromkeys(domains)), split=split
+        )
 
     def parameters(self) -> dict[str, Any]:
         """How sentences are drawn, and what is fitted and kept."""
@@ -127,6 +133,7 @@ class ShortcutsJob:
             "seed": self.seed,
             "sentences": splitter(),
             "least_singular": LEAST_SINGULAR,
+            **self.split.parameters(),
         }
 
     def within(self, folder: Path) -> "ShortcutsJob":
@@ -137,7 +144,7 @@ class ShortcutsJob:
         """Names of the shards -> names of the tables that each fills.
 
         Raises:
-            DomainUnknown, SentencesTooFew: the corpus has not what is asked for.
+            DomainUnknown, SentencesTooFew, SplitTooLarge: the corpus has not what is asked for.
         """
         sample, n_layers = self._sample(corpus), self.transformer.shape.n_layers
         starts = range(0, sample.n_validation, SENTENCES_AT_ONCE)
@@ -236,9 +243,11 @@ class ShortcutsJob:
 
     def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
+        n_fit, n_validation = self.split.sizes(self._most, self._most)
         return shortcut_sizes.memory_bytes(
             transformer,
-            n_sentences=self.n_sentences,
+            n_fit=n_fit,
+            n_validation=n_validation,
             sentences_at_once=SENTENCES_AT_ONCE,
             batch_tokens=batch_tokens,
             is_resident=is_resident,
@@ -267,10 +276,10 @@ class ShortcutsJob:
         """Where there were few sentences, and where these did not determine the maps."""
         sample, width = self._sample(corpus), self.transformer.shape.d_model
         found = []
-        if len(sample.rows) < self.n_sentences:
+        if len(sample.rows) < self._most:
             found.append(
                 f"shortcuts were fitted on {sample.n_fit:,} sentences of {', '.join(sample.domains)} and judged by"
-                f" {sample.n_validation:,}, all that {corpus.name} has there; {self.n_sentences:,} are usual"
+                f" {sample.n_validation:,}, all that {corpus.name} has there; {self._most:,} are usual"
             )
         fits = read_back(SHORTCUTS.name).filter(pl.col("rank") < width).select("source_state", "rank", "condition")
         short = fits.unique().sort("rank", "source_state").collect().to_dicts()
@@ -283,6 +292,21 @@ class ShortcutsJob:
                 f" {worst['source_state']}: {worst['rank']:,}, with condition {condition}"
             )
         return found
+
+    def extent(self, corpus: Corpus) -> str:
+        """How many sentences it would take, in words."""
+        sample = self._sample(corpus)
+        return (
+            f"{sample.n_fit:,} sentences to fit on and {sample.n_validation:,} to validate on, of {sample.n_found:,} in"
+            f" {', '.join(sample.domains)}"
+        )
+
+    @property
+    def _most(self) -> int:
+        """Sentences that it takes where the text has enough."""
+        if self.split.is_usual:
+            return self.n_sentences
+        return (self.split.n_fit or N_FIT) + (self.split.n_validation or N_VALIDATION)
 
     @property
     def _n_kept(self) -> int:
@@ -300,6 +324,7 @@ class ShortcutsJob:
                 seed=self.seed,
                 domains=self.domains,
                 n_sentences=self.n_sentences,
+                split=self.split,
                 is_masked=self.transformer.shape.is_masked,
             )
         return self._samples[corpus]

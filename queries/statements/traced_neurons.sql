@@ -14,6 +14,7 @@ select
     neurons.position_kind,
     neurons.position_strength,
     neurons.n_tokens_seen,
+    neurons.corpus,
 from asked
 inner join neurons on neurons.layer = asked.layer and neurons.neuron = asked.neuron
 where neurons.model = $model

@@ -12,16 +12,12 @@ select
     positions.counts,
     positional_neurons.corpus,
 from positional_neurons
-inner join store.models as models on models.name = positional_neurons.model
-inner join store.neuron_facts as facts
-    on facts.model_id = models.model_id
-    and facts.layer = positional_neurons.layer
-    and facts.neuron = positional_neurons.neuron
+inner join measured_corpora as shown on shown.model = positional_neurons.model and shown.is_shown
 left join store.positions as positions
-    on positions.model_id = facts.model_id
-    and positions.corpus_id = facts.corpus_id
-    and positions.layer = facts.layer
-    and positions.neuron = facts.neuron
+    on positions.model_id = shown.model_id
+    and positions.corpus_id = shown.corpus_id
+    and positions.layer = positional_neurons.layer
+    and positions.neuron = positional_neurons.neuron
     and positions.domain = 'all'
     and positional_neurons.position_kind in ('oscillatory', 'both extremes')
 where

@@ -52,7 +52,7 @@ def test_bins_stand_at_their_middle(full_path: Path) -> None:
         ("tiny-1m/L0N0", None, "positional: oscillatory, strong; mutual information 0.69"),
         ("tiny-1m/L0N3", None, "not positional; mutual information 0.000 nats"),
         ("gelu-1m/L0N0", None, "too few sequences; mutual information"),
-        ("tiny-1m/L0N0", "long", "kind judged on builtin only; mutual information"),
+        ("tiny-1m/L0N0", "long", "positional: oscillatory, strong; mutual information"),
     ],
 )
 def test_the_subtitle_says_kind_information_and_sequences(

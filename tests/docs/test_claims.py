@@ -27,7 +27,14 @@ PER_LAYER = 400
 class Family(Neurothek):
     """A warehouse that knows only a made-up family."""
 
-    def sql(self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: object = None) -> pl.DataFrame:
+    def sql(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limits: object = None,
+        corpus: str | None = None,
+    ) -> pl.DataFrame:
         is_true = self.path.name == "true"
         if "from suppression" in query:
             rows: list[dict[str, Any]] = [

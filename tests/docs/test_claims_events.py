@@ -16,7 +16,14 @@ MODELS = ("mini-opt-a", "mini-opt-b")
 class Made(Neurothek):
     """A warehouse that knows only made-up events; its name says what is true there."""
 
-    def sql(self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: object = None) -> pl.DataFrame:
+    def sql(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limits: object = None,
+        corpus: str | None = None,
+    ) -> pl.DataFrame:
         kind = self.path.name
         n = 2 if kind == "few" else 60
         if "from saturation_by_layer" in query:

@@ -18,7 +18,14 @@ BEST_FIRST = ("mat_attn", "mat_ffn", "mat_ln1_ln2", "mat", "id")
 class Made(Neurothek):
     """A warehouse that knows only made-up shortcuts; its name says what is true there."""
 
-    def sql(self, query: str, parameters: Mapping[str, Any] | None = None, *, limits: object = None) -> pl.DataFrame:
+    def sql(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        limits: object = None,
+        corpus: str | None = None,
+    ) -> pl.DataFrame:
         kind = self.path.name
         if "from store.shortcut_readings" in query:
             return pl.DataFrame([row for model, n_states in MODELS.items() for row in readings(model, n_states, kind)])

@@ -17,8 +17,9 @@ from queries.neuron import (
     TOKEN_COLUMNS,
     neuron_page,
 )
+from queries.on_corpus import on_corpus
 from queries.profiles import frequencies, sparkline
-from tests.support.warehouse import address, hand_made, neurons_of
+from tests.support.warehouse import POSITION_SEQUENCES, address, hand_made, neurons_of
 
 MADE = hand_made()
 TEXTS = ("builtin", "long")
@@ -109,9 +110,11 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
         shown = neuron_page(connection, "tiny-1m/L0N0", corpus="builtin")
     assert (shown.is_shown, other.is_shown, other.corpus) == (True, False, "builtin")
     assert shown.summary == named["builtin"].summary
-    assert other.summary == named["long"].summary.replace("of long", "of builtin")
-    assert "Positional: oscillatory" in shown.summary
-    assert "Positional" not in other.summary
+    alike, lacking = named["long"].summary.split(" Not measured on long: ")
+    assert other.summary.startswith(f"{alike.replace('of long', 'of builtin')} Not measured on builtin@{n_tokens}: ")
+    assert lacking.startswith("ngrams, events of tiny-1m; measure with `neurothek ingest")
+    for page, corpus_id in ((shown, 0), (other, 1)):
+        assert page.facts["n_position_sequences"] == sum(POSITION_SEQUENCES[corpus_id].values())
 
 
 @pytest.mark.parametrize(
@@ -183,18 +186,22 @@ def test_profile_numbers() -> None:
 @pytest.mark.parametrize("corpus", [None, "long"])
 def test_the_page_says_what_the_views_say(full: duckdb.DuckDBPyConnection, corpus: str | None) -> None:
     """The page reads tables at the neuron's place; the views, which are quick for no single neuron, are the oracle."""
-    for neuron in neurons_of(0):
-        page = neuron_page(full, address(neuron), corpus=corpus)
-        here = f"address = '{address(neuron)}'"
-        on_corpus = f"{here} and corpus = '{page.corpus}'"
-        for frame, query in (
-            (page.tokens, f"select {', '.join(TOKEN_COLUMNS)} from neuron_tokens where {here} order by side, rank"),
-            (page.domains, f"select {', '.join(DOMAIN_COLUMNS)} from activity_by_domain where {on_corpus} order by 1"),
-            (
-                page.contexts,
-                f"select {', '.join(CONTEXT_COLUMNS)} from contexts_by_corpus where {on_corpus} order by 1",
-            ),
-        ):
-            assert frame.rows() == full.execute(query).fetchall()
-        (facts,) = full.execute(f"select * from neurons where {here}").fetchall()
-        assert tuple(page.facts.values()) == facts
+    with on_corpus(full, ["tiny-1m"], corpus) as shown:
+        for neuron in neurons_of(0):
+            page = neuron_page(full, address(neuron), corpus=corpus)
+            here = f"address = '{address(neuron)}'"
+            there = f"{here} and corpus = '{page.corpus}'"
+            for frame, query in (
+                (page.tokens, f"select {', '.join(TOKEN_COLUMNS)} from neuron_tokens where {here} order by side, rank"),
+                (
+                    page.domains,
+                    f"select {', '.join(DOMAIN_COLUMNS)} from activity_by_domain where {there} order by 1",
+                ),
+                (
+                    page.contexts,
+                    f"select {', '.join(CONTEXT_COLUMNS)} from contexts_by_corpus where {there} order by 1",
+                ),
+            ):
+                assert frame.rows() == shown.execute(query).fetchall()
+            (facts,) = shown.execute(f"select * from neurons where {here}").fetchall()
+            assert tuple(page.facts.values()) == facts

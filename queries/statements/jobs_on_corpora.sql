@@ -1,0 +1,10 @@
+-- Which jobs some models were measured by on which corpora.
+select distinct
+    models.name as model,
+    models.source,
+    models.revision,
+    runs.job,
+    runs.corpus_id,
+from store.models as models
+left join store.runs as runs on runs.model_id = models.model_id and runs.corpus_id is not null
+where list_contains($models::varchar[], models.name)

@@ -1,0 +1,111 @@
+"""What was not measured on the corpus that a person asks for, and the command that measures it there."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from catalog.visible import named
+from queries.corpora import shown_corpora
+from queries.statement import ask_records
+
+OF_COMPARISON = ("activity", "ngrams", "positions", "events", "shortcuts", "exits")
+"""Jobs that read text and fill sections of a comparison, in their order."""
+
+OF_NEURON = ("activity", "contexts", "ngrams", "positions", "events")
+"""Jobs that read text and fill sections of a neuron's page."""
+
+_ACTIVITY = "activity"
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """Jobs that some models lack on a corpus.
+
+    Attributes:
+        corpus: the corpus, as it was asked for.
+        jobs: names of the jobs.
+        models: names of the models.
+        command: what to type to measure them.
+    """
+
+    corpus: str
+    jobs: tuple[str, ...]
+    models: tuple[str, ...]
+    command: str
+
+    def __str__(self) -> str:
+        """What is lacking, and what to do."""
+        return (
+            f"not measured on {named(self.corpus)}: {', '.join(self.jobs)} of {', '.join(map(named, self.models))};"
+            f" measure with `{self.command}`"
+        )
+
+
+def unmeasured(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str, jobs: Sequence[str] = OF_COMPARISON
+) -> list[Unmeasured]:
+    """Which of the jobs the models lack on the corpus; models that lack the same are told together.
+
+    A model that never ran a job that watches its neurons may be one that predicts no next token: of it only jobs are
+    told that it ran on another corpus.
+
+    Args:
+        connection: a lease on which views tell of the corpus, see `on_corpus`.
+        models: names, in order.
+        corpus: the corpus, as it was asked for.
+        jobs: names of jobs that read text.
+    """
+    shown = shown_corpora(connection, models)
+    ran: dict[str, set[tuple[str, int]]] = {model: set() for model in models}
+    places: dict[str, Mapping[str, Any]] = {}
+    for row in ask_records(connection, "jobs_on_corpora", {"models": list(models)}):
+        places[row["model"]] = row
+        if row["job"] is not None:
+            ran[row["model"]].add((row["job"], row["corpus_id"]))
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for model in models:
+        anywhere = {job for job, _ in ran[model]}
+        here = {job for job, corpus_id in ran[model] if model in shown and corpus_id == shown[model].corpus_id}
+        possible = jobs if _ACTIVITY in anywhere else [job for job in jobs if job in anywhere]
+        absent = tuple(job for job in possible if job not in here)
+        if absent:
+            lacking.setdefault(absent, []).append(model)
+    ids = sorted({one.corpus_id for one in shown.values()})
+    recipes = {row["corpus_id"]: row for row in ask_records(connection, "corpus_recipes", {"corpus_ids": ids})}
+    found = []
+    for absent, names in lacking.items():
+        own = next((shown[name].corpus_id for name in names if name in shown), ids[-1])
+        command = ingest_words([places[name] for name in names], absent, recipes[own])
+        found.append(Unmeasured(corpus, absent, tuple(names), command))
+    return found
+
+
+def ingest_words(places: Sequence[Mapping[str, Any]], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:
+    """What to type to run jobs on models and a corpus of the warehouse.
+
+    Args:
+        places: model, source and revision of each model.
+        jobs: names of the jobs.
+        corpus: name, sequence_length and recipe of the corpus.
+    """
+    words = ["neurothek", "ingest"]
+    for place in places:
+        is_plain = Path(place["source"]).name == place["model"]
+        words.append(place["source"] if is_plain else f"{place['model']}={place['source']}")
+    revisions = {place["revision"] for place in places} - {None}
+    words += ["--revision", revisions.pop()] if len(revisions) == 1 else []
+    words += [word for job in jobs for word in ("--job", job)]
+    return shlex.join([*words, "--corpus", corpus["name"], *_of_text(corpus)])
+
+
+def _of_text(corpus: Mapping[str, Any]) -> list[str]:
+    """What else says which text it is: builtin is whatever is asked for, other names stand for what was read."""
+    said = json.loads(corpus["recipe"])
+    known = said.get("tokens_per_domain")
+    limit = ["--tokens", str(known)] if corpus["name"] == "builtin" and known is not None else []
+    return [*limit, "--sequence-length", str(corpus["sequence_length"])]
