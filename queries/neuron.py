@@ -1,7 +1,7 @@
 """One neuron's page: what it promotes and suppresses, how often it fires, and on what."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -271,16 +271,12 @@ def neuron_page(
     """
     neuron = find_neuron(connection, address)
     with on_corpus(connection, [neuron.model], corpus) as shown:
-        return _page(connection, shown, neuron, corpus=corpus, limit=limit)
+        page = _page(connection, shown, neuron, corpus)
+    return replace(page, limit=limit, show_all=show_all)
 
 
 def _page(
-    connection: duckdb.DuckDBPyConnection,
-    shown: duckdb.DuckDBPyConnection,
-    neuron: NeuronAddress,
-    *,
-    corpus: str | None,
-    limit: int,
+    connection: duckdb.DuckDBPyConnection, shown: duckdb.DuckDBPyConnection, neuron: NeuronAddress, corpus: str | None
 ) -> NeuronPage:
     rows = neuron_rows(connection, neuron, corpus, shown)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
@@ -300,8 +296,6 @@ def _page(
         relatives=neuron_relatives(connection, named, rows.facts, has),
         annotations=_annotations(connection, named, has),
         unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
-        limit=limit,
-        show_all=show_all,
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -75,14 +74,11 @@ def frames(page: AppTest) -> list[pd.DataFrame]:
     return [*tables, *drawn]
 
 
-def _rows(arrow: bytes) -> Any:
+def _rows(arrow: bytes) -> dict[str, list[object]]:
     import pyarrow as pa  # noqa: PLC0415 (only here are Arrow's bytes read)
 
-    return pa.ipc.open_stream(arrow).read_all().to_pydict()
-
-
-def sources(page: AppTest) -> list[str]:
-    return [code.value for code in page.code if code.language == "sql"]
+    found: dict[str, list[object]] = pa.ipc.open_stream(arrow).read_all().to_pydict()
+    return found
 
 
 @pytest.mark.parametrize("name", PAGES)
