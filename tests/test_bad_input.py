@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from catalog.warehouse import Warehouse
-from tests.support import ingests
+from tests.support import damage, ingests
 from tests.support.models import build, edit_config, edit_tensors, to_pickle
 from tests.support.tokenizers import make_tokenizer
 
@@ -289,6 +289,25 @@ def called_store(folder: Path) -> list[str]:
     return [*ingest(), "--warehouse", "store.duckdb"]
 
 
+def with_a_broken_block(folder: Path) -> list[str]:
+    """Measuring another model reads none of these rows."""
+    path = folder / "new.duckdb"
+    damage.create(path)
+    damage.flip(path, damage.a_block_of(path, "contexts"))
+    return ingest()
+
+
+def half_a_file(folder: Path) -> list[str]:
+    whole = (folder / "known.duckdb").read_bytes()
+    (folder / "new.duckdb").write_bytes(whole[: len(whole) // 2])
+    return ingest()
+
+
+def a_circle(folder: Path) -> list[str]:
+    (folder / "new.duckdb").symlink_to("new.duckdb")
+    return ingest()
+
+
 def a_question_of(prepare: Prepare) -> Prepare:
     """The same file, asked instead of written."""
 
@@ -378,6 +397,19 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "asked: no warehouse": (lambda _: ["models", "--warehouse", "new.duckdb"], "new.duckdb; build one with"),
     "asked: no database": (a_question_of(not_a_database), "it is not a DuckDB file"),
     "asked: another database": (a_question_of(something_else), "it is a DuckDB file of something else"),
+    "a broken block": (with_a_broken_block, "blocks, with rows of contexts, is not what was written, at byte"),
+    "half a file": (half_a_file, "new.duckdb is damaged: it breaks off after"),
+    "a link to itself": (a_circle, "it is a link that leads back to itself; name another file with --warehouse"),
+    "asked: half a file": (a_question_of(half_a_file), "new.duckdb is damaged: it breaks off after"),
+    "asked: a link to itself": (a_question_of(a_circle), "it is a link that leads back to itself"),
+    "merging half a file": (
+        lambda folder: ["merge", half_a_file(folder)[-1], "--warehouse", "known.duckdb"],
+        "new.duckdb is damaged: it breaks off after",
+    ),
+    "merging a link to itself": (
+        lambda folder: ["merge", a_circle(folder)[-1], "--warehouse", "known.duckdb"],
+        "it is a link that leads back to itself",
+    ),
     "asked: a newer schema": (a_question_of(from_the_future), "a newer neurothek wrote it"),
     "an unknown layer": (ask("search", "one", "--layer", "7"), "there is no layer 7"),
     "no layer": (ask("search", "one", "--layer", "deep"), "'deep' is no range of layers"),

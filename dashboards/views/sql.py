@@ -30,7 +30,12 @@ def show() -> None:
     heading("SQL")
     # It imports while the page is drawn.
     start_ahead()
-    models = _models()
+    with said():
+        _ask(_models())
+
+
+def _ask(models: dict[str, bool]) -> None:
+    """Below the title: the question with its answer, and beside them what there is to ask."""
     editor, beside = st.columns([3, 1], gap="medium")
     with beside:
         _relations()

@@ -1,7 +1,7 @@
 """A small warehouse as the product makes one, with room that is no longer used, and single bytes of files flipped."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +11,9 @@ from catalog.warehouse import BLOCK_BYTES, Warehouse
 from queries import views
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
+
+AT_ONCE = ("", "schema_versions", "installed_views", "kept_views", "models", "corpora", "runs", "tokenizers")
+"""What is read before anything is asked: DuckDB's own lists, and small tables of what there is."""
 
 HEADER_BYTES = 3 * 4096
 """DuckDB's own header and two of the database, of which the newer counts."""
@@ -59,14 +62,37 @@ def flipped(path: Path, place: int, *, bit: int = 0) -> Iterator[None]:
         flip(path, place, bit=bit)
 
 
-def a_block_of(path: Path, table: str) -> int:
-    """A place in a block that holds rows of a table of the store, and of no other one."""
-    held: dict[str, set[int]] = {}
+def blocks_of(path: Path) -> dict[str, set[int]]:
+    """Table of the store -> numbers of the blocks that hold rows of it; under no name those of DuckDB's own lists."""
     with duckdb.connect(str(path), read_only=True) as connection:
+        metadata = connection.execute("select block_id from pragma_metadata_info()").fetchall()
+        held = {"": {int(block) for (block,) in metadata}}
         tables = connection.execute("select table_name from duckdb_tables() where schema_name = 'store'").fetchall()
         for (name,) in tables:
             query = f"select block_id, additional_block_ids from pragma_storage_info('store.{name}')"
             blocks = [block for one, more in connection.execute(query).fetchall() for block in (one, *(more or ()))]
             held[name] = {int(block) for block in blocks if block is not None and block >= 0}
+    return held
+
+
+def a_block_of(path: Path, table: str) -> int:
+    """A place in a block that holds rows of a table of the store, and of no other one."""
+    held = blocks_of(path)
     own = held.pop(table).difference(*held.values())
     return HEADER_BYTES + max(own) * BLOCK_BYTES + 100
+
+
+def is_in_use(path: Path) -> Callable[[int], bool]:
+    """Tells of a place in the file whether a header or a block in use lies there."""
+    used = set[int]().union(*blocks_of(path).values())
+    return lambda place: place < HEADER_BYTES or (place - HEADER_BYTES) // BLOCK_BYTES in used
+
+
+def hollow(path: Path, target: Path) -> Path:
+    """A copy with a byte flipped in every block that holds measurements: it opens, and says which models it has."""
+    target.write_bytes(path.read_bytes())
+    held = blocks_of(path)
+    first = set[int]().union(*(held[name] for name in AT_ONCE))
+    for block in set[int]().union(*held.values()) - first:
+        flip(target, HEADER_BYTES + block * BLOCK_BYTES + 100)
+    return target

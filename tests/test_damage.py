@@ -1,0 +1,141 @@
+"""A warehouse in which a byte is another, or which breaks off: every command gives its whole answer, or says so."""
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import neurothek
+from queries import dialects
+from tests.support import damage
+
+COMMANDS: dict[str, list[str]] = {
+    "check": ["check"],
+    "search": ["search", "school", "--where", "value_norm > 0", "--limit", "50"],
+    "neuron": ["neuron", "tiny-2m/L1N3"],
+    "sql": ["sql", "from promotions order by all", "--format", "csv"],
+    "export": ["export", "EXPORT"],
+}
+MORE: dict[str, list[str]] = {
+    "models": ["models"],
+    "corpora": ["corpora"],
+    "runs": ["runs"],
+    "compare": ["compare"],
+    "triggered": ["search", "--triggered-by", "school"],
+    "alike": ["search", "--like", "tiny-1m/L0N1"],
+    "shown to a person": ["sql", "from neurons"],
+    "trace": ["trace", "tiny-1m", "school"],
+    "verify": ["verify", "tiny-1m"],
+    "pin": ["pin", "tiny-1m", "--corpus", "builtin"],
+    "rename": ["rename", "tiny-1m", "other"],
+    "remove": ["remove", "tiny-1m", "--yes"],
+    "compare models": ["ingest", "tiny-1m", "tiny-2m", "--job", "counterparts"],
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did: its exit code, what it printed or wrote, and what it complained of."""
+
+    status: int
+    answer: str
+    complaint: str
+
+
+def run(path: Path, arguments: Sequence[str]) -> Outcome:
+    """Run a command on a warehouse; a traceback is a failure."""
+    folder = path.with_name("exported")
+    typed = [str(folder) if word == "EXPORT" else word for word in arguments]
+    result = CliRunner().invoke(neurothek.main, [*typed, "--warehouse", str(path)], catch_exceptions=False)
+    answer = result.stdout
+    if "EXPORT" in arguments:
+        assert folder.exists() == (result.exit_code == 0)
+        if folder.exists():
+            # It has the fingerprint of every file.
+            answer += json.dumps(json.loads((folder / "manifest.json").read_text()), sort_keys=True)
+            for file in sorted(folder.rglob("*"), reverse=True):
+                file.rmdir() if file.is_dir() else file.unlink()
+            folder.rmdir()
+    return Outcome(result.exit_code, answer, result.stderr)
+
+
+def assert_told(path: Path, outcome: Outcome, *, found: str = "is damaged: ") -> None:
+    assert outcome.status == 2, outcome
+    (line,) = outcome.complaint.splitlines()
+    assert line.startswith(f"Error: {path} "), line
+    assert found in line
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("damage") / "w.duckdb"
+    damage.create(path)
+    return path
+
+
+@pytest.mark.parametrize("name", COMMANDS | MORE)
+def test_half_a_file_is_told_by_every_command(path: Path, tmp_path: Path, name: str) -> None:
+    half = tmp_path / "half.duckdb"
+    whole = path.read_bytes()
+    half.write_bytes(whole[: len(whole) // 2])
+    outcome = run(half, (COMMANDS | MORE)[name])
+    assert outcome.answer == ""
+    assert_told(half, outcome, found=f"is damaged: it breaks off after {len(whole) // 2:,} bytes; restore")
+    assert half.read_bytes() == whole[: len(whole) // 2]
+
+
+DEEP = ("check", "search", "neuron", "sql", "export", "compare", "triggered", "alike", "shown to a person")
+
+
+@pytest.fixture(scope="module")
+def hollow(path: Path) -> Path:
+    return damage.hollow(path, path.with_name("hollow.duckdb"))
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_a_byte_that_a_command_needs_is_told(hollow: Path, name: str) -> None:
+    assert run(hollow, ["views"]).status == 0
+    assert_told(hollow, run(hollow, (COMMANDS | MORE)[name]))
+
+
+def test_a_byte_that_a_command_does_not_need_is_no_reason_to_refuse_it(path: Path) -> None:
+    before = run(path, COMMANDS["search"])
+    assert before.status == 0
+    with damage.flipped(path, damage.a_block_of(path, "positions")):
+        assert run(path, COMMANDS["search"]) == before
+
+
+PARTS, FLIPS = 6, 50
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
+def test_any_byte_flipped_is_told_or_changes_no_answer(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "w.duckdb"
+    damage.create(path)
+    # The views in other dialects are made of this release alone, in longer than all else takes.
+    texts = dialects.exported_views([])
+    monkeypatch.setattr(dialects, "exported_views", lambda _: texts)
+    is_in_use = damage.is_in_use(path)
+    whole = {name: run(path, arguments) for name, arguments in COMMANDS.items()}
+    assert {name: outcome.status for name, outcome in whole.items()} == dict.fromkeys(COMMANDS, 0) | {"check": 1}
+    draw = random.Random(part)
+    told = 0
+    for _ in range(FLIPS):
+        place, bit = draw.randrange(path.stat().st_size), draw.randrange(8)
+        with damage.flipped(path, place, bit=bit):
+            for name, arguments in COMMANDS.items():
+                outcome = run(path, arguments)
+                must_tell = name == "check" and is_in_use(place)
+                if outcome != whole[name] or must_tell:
+                    # A file that does not begin as DuckDB's do is none.
+                    assert_told(path, outcome, found="it is not a DuckDB file" if 8 <= place < 12 else "is damaged: ")
+                    told += 1
+    # As many flips as there are blocks in use for each command, or about: most are met by some.
+    assert told > FLIPS
