@@ -67,12 +67,14 @@ def merge(ctx: click.Context, other: Path) -> None:
         note(f"{there}; `{again}` says so here, too")
     if merged.missing_maps:
         again = merged.missing_maps[0].again()
-        note(f"{len(merged.missing_maps):,} kept matrices are beside neither warehouse; `{again}` makes them anew")
+        n_lost = len(merged.missing_maps)
+        note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them anew")
 
 
 def _maps(manifest: Manifest) -> str:
     """How many matrices went with the rows, and how many could not."""
     if not manifest.maps and not manifest.missing_maps:
         return ""
-    lost = f" ({len(manifest.missing_maps):,} more were not beside the warehouse)" if manifest.missing_maps else ""
+    n_lost = len(manifest.missing_maps)
+    lost = f" ({n_lost:,} more were not beside the warehouse, or not as they were kept)" if n_lost else ""
     return f" and {len(manifest.maps):,} kept matrices{lost}"
