@@ -113,7 +113,7 @@ def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters
 
 
 def rename(warehouse: Warehouse, model: str, name: str) -> None:
-    """Give a model another name; addresses change with it.
+    """Give a model another name; its addresses change with it, and its tokenizer if that is called as the model is.
 
     Raises:
         ModelUnknown, NameInvalid, NameInUse: as they say.
@@ -125,6 +125,9 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
         model_id = _model_id(connection, model)
         _refuse_used_name(connection, name)
         connection.execute("update store.models set name = ? where model_id = ?", [name, model_id])
+        # A tokenizer is called as the model that brought it.
+        own = "tokenizer_id in (select tokenizer_id from store.models where model_id = ?)"
+        connection.execute(f"update store.tokenizers set name = ? where name = ? and {own}", [name, model, model_id])
         rebuild_facts(connection, model_id)
 
 

@@ -106,9 +106,16 @@ class Question:
         if given:
             raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
 
-    def shown(self, words: Sequence[str]) -> str:
-        """Words as they were written, on one line; of exact tokens the white space is marked, as it may be already."""
-        return ", ".join(visible(typed(word)) if self.exact else readable(typed(word)) for word in words)
+    def shown(self, words: Sequence[str], *, all_of: bool | None = None) -> str:
+        """Words as they were written, on one line; of exact tokens the white space is marked, as it may be already.
+
+        Args:
+            words: some of the question.
+            all_of: whether all of them are asked for, or any; None: as `match_all` says.
+        """
+        *others, last = [visible(typed(word)) if self.exact else readable(typed(word)) for word in words]
+        between = " and " if (self.match_all if all_of is None else all_of) else " or "
+        return f"{', '.join(others)}{between}{last}" if others else last
 
     def _check_concept(self) -> None:
         if self.concept:

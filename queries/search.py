@@ -83,7 +83,11 @@ class SearchResult:
         promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
         doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
         first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        also = f" and {suppress} {self.question.shown(self.question.suppresses)}" if self.question.suppresses else ""
+        also = (
+            f" and {suppress} {self.question.shown(self.question.suppresses, all_of=True)}"
+            if self.question.suppresses
+            else ""
+        )
         fire = f" and {fire_on} {self.question.shown(self.question.triggered_by)}" if self.question.triggered_by else ""
         return f"{first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
 

@@ -111,7 +111,9 @@ class TracePage:
     def summary(self) -> str:
         """What is predicted, and where that was settled."""
         traced = self.traced
-        place = f"{self.model} at position {traced.position} of {len(traced.tokens)}, after {self._shown_text()}:"
+        place = (
+            f"{self.model} at position {traced.position} of 0 to {len(traced.tokens) - 1}, after {self._shown_text()}:"
+        )
         says = f"it says {visible(self.final)} ({100 * traced.final_probability:.1f}%)"
         by = ", brought to the top by its FFN" if traced.saturation_by_ffn else ""
         settled = f"at the top from layer {traced.saturation_layer} on{by}"

@@ -68,6 +68,21 @@ def test_a_rename_changes_addresses_and_no_number(warehouse: Warehouse) -> None:
         rename(warehouse, "renamed", "x")
 
 
+def test_a_tokenizer_is_renamed_with_the_model_that_it_is_called_after_and_with_no_other(warehouse: Warehouse) -> None:
+    # The second has a tokenizer of its own, the third that of the second.
+    for name, weights in (("second", "w1"), ("third", "w2")):
+        record = made.model(name, weights=weights, tokenizer="t1")
+        made.publish_job(warehouse, "projections", made.weights_frames(4), record=record)
+    before = rows(warehouse, "select name from store.tokenizers order by tokenizer_id")
+    (first,), _ = before
+    rename(warehouse, "third", "renamed-3")
+    assert rows(warehouse, "select name from store.tokenizers order by tokenizer_id") == before
+    with warehouse.writer() as connection:
+        connection.execute("update store.tokenizers set name = 'second' where sha256 = 't1'")
+    rename(warehouse, "second", "renamed-2")
+    assert rows(warehouse, "select name from store.tokenizers order by tokenizer_id") == [(first,), ("renamed-2",)]
+
+
 def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: Warehouse) -> None:
     other = made.model("other", weights="w1", tokenizer="t1")
     made.publish_job(warehouse, "projections", made.weights_frames(4), record=other)

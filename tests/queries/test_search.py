@@ -396,6 +396,25 @@ def test_promoted_here_and_suppressed_there(full: duckdb.DuckDBPyConnection) -> 
     assert expected
     assert all(sides == ["promoted", "suppressed"] for sides in result.neurons["matched_sides"].to_list())
     assert "that promote coffee and suppress school" in result.title
+    both = Question(words=("coffee",), suppresses=("school", "tea"), models=("tiny-1m",))
+    assert " and suppresses school and tea" in search(full, both).title.replace("suppress ", "suppresses ")
+
+
+@pytest.mark.parametrize(
+    ("words", "match_all", "title"),
+    [
+        (("school",), False, "promote school"),
+        (("school", "coffee"), False, "promote school or coffee"),
+        (("school", "coffee"), True, "promote school and coffee"),
+        (("school", "coffee", "tea"), False, "promote school, coffee or tea"),
+        (("school, bus", "coffee"), True, "promote school, bus and coffee"),
+    ],
+)
+def test_any_is_said_with_or_and_all_with_and(
+    full: duckdb.DuckDBPyConnection, words: tuple[str, ...], match_all: bool, title: str
+) -> None:
+    found = search(full, Question(words=words, match_all=match_all)).title.replace("promotes", "promote")
+    assert found.endswith(title)
     with pytest.raises(errors.BadOption, match="side='suppressed'"):
         Question(words=("a",), suppresses=("b",), side="suppressed")
 

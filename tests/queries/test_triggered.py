@@ -120,7 +120,11 @@ def test_one_neuron_is_one(connection: duckdb.DuckDBPyConnection) -> None:
     words = (text_of(connection, 3), text_of(connection, 5))
     where = "address = 'planted/L0N0'"
     question = Question(words=(), triggered_by=words, models=("planted",), exact=True, where=where)
-    assert triggered(connection, question).title.startswith("1 neuron that fires on ")
+    title = triggered(connection, question).title
+    assert title.startswith("1 neuron that fires on ")
+    assert title.endswith(f"{question.shown(words[:1])} or {question.shown(words[1:])}")
+    every = triggered(connection, replace(question, match_all=True)).title
+    assert every.endswith(f"{question.shown(words[:1])} and {question.shown(words[1:])}")
 
 
 @pytest.mark.parametrize(
