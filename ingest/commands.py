@@ -106,7 +106,8 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     """Measure models and publish what was measured.
 
     MODEL is a local folder, a model that ships, such as mini-opt-2m, the name of a model of the warehouse, whose
-    weights are looked for where they were, or a hub id; NAME= gives a folder or a hub id another name. What is finished is not measured again, and what was interrupted is taken up where it stopped.
+    weights are looked for where they were, or a hub id; NAME= gives a folder or a hub id another name. What is
+    finished is not measured again, and what was interrupted is taken up where it stopped.
 
     REPO@REVISION is a revision of the hub, such as EleutherAI/pythia-70m@step1000, which becomes the variant "step
     1000" of its family. The branch main is a plain size, and so is the step that ended the training of Pythia. A model
