@@ -12,6 +12,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, OPTConfig, OPTForCausalLM
 from transformers.utils import logging
 
 from ingest.corpora import Corpus
+from ingest.cutting import Cuts
 from ingest.tokenization import Tokenizer
 
 D_MODEL, D_FFN, N_LAYERS, ROWS, TOKENS, CONTEXT_LENGTH = 768, 3072, 12, 50_272, 50_265, 2048
@@ -63,7 +64,7 @@ def tokenizer(size: int = TOKENS) -> Tokenizer:
         special_ids=frozenset({0, 1, 2, 3}),
         pieces=(),
         _backend=tokenizers.Tokenizer(tokenizers.models.BPE()),
-        _can_cut=False,
+        _cuts=Cuts(None, ()),
         _byte_level=True,
         _byte_fallback=False,
         _part_mark="",

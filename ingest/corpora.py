@@ -15,9 +15,11 @@ from catalog.progress import Progress, Silent
 from catalog.tables import SEQUENCES, TOKEN_COUNTS
 from ingest import builtin
 from ingest.builtin import Split
+from ingest.documents import Document
 from ingest.packing import cut, encoded, separator
-from ingest.sources import Source, corpus_name, documents, source_sha256
+from ingest.sources import Source, corpus_name, read, source_sha256
 from ingest.text_errors import DomainEmpty, SequenceLengthInvalid
+from ingest.text_memory import UNBOUNDED, TextMemory
 from ingest.tokenization import Tokenizer
 
 # Raised when cutting or packing changes what a sequence is.
@@ -205,13 +207,26 @@ def recipe(
 
 
 def prepare(
-    recipe: Recipe, tokenizer: Tokenizer, *, name: str | None = None, progress: Progress | None = None
+    recipe: Recipe,
+    tokenizer: Tokenizer,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    memory: TextMemory = UNBOUNDED,
 ) -> Corpus:
-    """Tokenize, pack and cut.
+    """Tokenize, pack and cut; nothing is tokenized beyond a domain's token limit.
+
+    Args:
+        recipe: what of.
+        tokenizer: what gives the ids.
+        name: what the corpus is called; None: as the recipe says.
+        progress: is told of each domain.
+        memory: how much text may be held at once, beside the ids.
 
     Raises:
         DomainEmpty: a domain gives not a single token.
-        SourceNotText, SourceEmpty, ColumnUnknown, ...: see `sources.documents`.
+        TextUncuttable: see `packing.encoded`.
+        SourceNotText, SourceEmpty, ColumnUnknown, ...: see `sources.read`.
     """
     watcher = progress if progress is not None else Silent()
     text_hash = hashlib.sha256()
@@ -220,13 +235,17 @@ def prepare(
     domain_of: list[int] = []
     watcher.start("preparing text", len(recipe.sources))
     for index, source in enumerate(recipe.sources):
-        texts = _read(source, recipe, text_hash)
+        texts = _hashed(source, recipe, text_hash, memory)
+        parts = encoded(texts, tokenizer, memory=memory, where=f"{source.domain}={source.location}")
         before = len(sequences)
-        for ids, starts_document in _domain_sequences(texts, tokenizer, recipe, is_whole=source.hub_dataset is None):
+        for ids, starts_document in _domain_sequences(parts, tokenizer, recipe):
             sequences.append(ids)
             starts.append(starts_document)
         if len(sequences) == before:
             raise DomainEmpty(source.domain)
+        if source.hub_dataset is None:
+            for _ in texts:  # the hash of the text covers what the limit leaves out
+                pass
         domain_of += [index] * (len(sequences) - before)
         watcher.advance(1, source.domain)
     watcher.finish()
@@ -255,38 +274,43 @@ def fingerprint(sequences: Iterable[tuple[str, np.ndarray]]) -> str:
     return digest.hexdigest()
 
 
-def _read(source: Source, recipe: Recipe, digest: "hashlib._Hash") -> Iterator[str]:
-    """The documents of a source, hashed; of a dataset of the hub the commit is hashed, and no more read than needed."""
-    texts = documents(source, split=recipe.split)
-    if source.hub_dataset is None:
-        return _hashing(texts, source.domain, digest)
-    digest.update(source.domain.encode() + b"\0" + source.hub_dataset.sha256.encode())
-    return texts
+def _hashed(source: Source, recipe: Recipe, digest: "hashlib._Hash", memory: TextMemory) -> Iterator[Iterator[str]]:
+    """The blocks of each document of a source, hashed; of a dataset of the hub the commit is hashed.
+
+    What is read of a document is hashed as it is read, and the rest before the next document comes.
+    """
+    texts = read(source, split=recipe.split, memory=memory)
+    if source.hub_dataset is not None:
+        digest.update(source.domain.encode() + b"\0" + source.hub_dataset.sha256.encode())
+        for document in texts:
+            yield iter(document.blocks)
+        return
+    for document in texts:
+        digest.update(source.domain.encode() + b"\0" + document.n_bytes.to_bytes(8, "little"))
+        blocks = _hashed_blocks(document, digest)
+        yield blocks
+        for _ in blocks:
+            pass
 
 
-def _hashing(texts: Iterable[str], domain: str, digest: "hashlib._Hash") -> Iterator[str]:
-    """Pass documents on and hash every one of them, whether it is tokenized or beyond the token limit."""
-    for text in texts:
-        raw = text.encode()
-        digest.update(domain.encode() + b"\0" + len(raw).to_bytes(8, "little") + raw)
-        yield text
+def _hashed_blocks(document: Document, digest: "hashlib._Hash") -> Iterator[str]:
+    for block in document.blocks:
+        digest.update(block.encode())
+        yield block
 
 
 def _domain_sequences(
-    texts: Iterator[str], tokenizer: Tokenizer, recipe: Recipe, *, is_whole: bool
+    parts: Iterator[tuple[np.ndarray, bool]], tokenizer: Tokenizer, recipe: Recipe
 ) -> Iterator[tuple[np.ndarray, bool]]:
     """Sequences of one domain, BOS included, with whether each starts a document, up to the token limit."""
     bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
     taken = 0
     length = recipe.sequence_length - len(bos)
-    for ids, starts_document in cut(encoded(texts, tokenizer), separator(tokenizer), length, packing=recipe.packing):
+    for ids, starts_document in cut(parts, separator(tokenizer), length, packing=recipe.packing):
         yield np.concatenate([np.array(bos, dtype=np.int32), ids]), starts_document
         taken += len(ids)
         if recipe.tokens_per_domain is not None and taken >= recipe.tokens_per_domain:
             break
-    if is_whole:
-        for _ in texts:  # the hash of the text covers what the limit leaves out
-            pass
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

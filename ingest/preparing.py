@@ -21,6 +21,7 @@ from ingest.prerequisites import after, needed_first
 from ingest.records import model_record
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import RunIdentity, refuse_other_model, to_measure
+from ingest.text_memory import TextMemory
 from ingest.texts import choose_corpus
 from ingest.tokenization import Tokenizer
 from ingest.weights import Checkpoint
@@ -184,6 +185,7 @@ def _corpus(work: Work) -> Corpus:
         work.tokenizer,
         context_length=work.transformer.shape.context_length,
         progress=work.progress,
+        memory=TextMemory(work.request.memory_bytes),
     )
 
 

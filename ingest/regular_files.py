@@ -1,16 +1,9 @@
-"""Refuses what lies in place of a file and would be waited for, or read, without end."""
+"""Refuses what lies in place of a model's file and would be waited for, or read, without end."""
 
-import stat
 from pathlib import Path
 
+from catalog.regular_files import why_no_file
 from ingest.model_errors import ModelFileUnfit
-
-KINDS = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 def require_plain(folder: Path) -> None:
@@ -23,11 +16,8 @@ def require_plain(folder: Path) -> None:
     """
     for path in sorted(folder.iterdir()):
         try:
-            mode = path.stat().st_mode
-        except FileNotFoundError:
-            continue
+            found = why_no_file(path)
         except OSError as error:
             raise ModelFileUnfit(path, f"cannot be read ({error.strerror})") from error
-        for is_kind, words in KINDS:
-            if is_kind(mode):
-                raise ModelFileUnfit(path, f"is {words}, and a model is read from files alone")
+        if found is not None:
+            raise ModelFileUnfit(path, f"is {found}, and a model is read from files alone")

@@ -1,34 +1,30 @@
 """Where text comes from: built-in domains, files, folders, columns of jsonl and Parquet files, datasets of the hub."""
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from catalog.regular_files import why_no_file
 from ingest import builtin
 from ingest.builtin import Split
+from ingest.documents import TABLES, Document, documents_of
 from ingest.hub_datasets import HubDataset
 from ingest.text_errors import (
-    ColumnUnknown,
     SourceEmpty,
     SourceMisnamed,
     SourceMissing,
     SourceNotText,
     SourceUnreadable,
 )
+from ingest.text_memory import UNBOUNDED, TextMemory
 
 BUILTIN = "builtin"
 DEFAULT_COLUMN = "text"
 POOLED = "all"
 """No domain's name: rows of the warehouse that pool the domains have it."""
-TABLES = (".jsonl", ".parquet")
-ROWS_AT_ONCE = 1_024
 NAME = re.compile(r"[A-Za-z0-9._@+-]+")
 
 
@@ -131,24 +127,29 @@ def _parse(spec: str) -> Iterator[Source]:
 
 
 def documents(source: Source, *, split: Split = "measure") -> Iterator[str]:
+    """The documents of a source in their fixed order, each held whole; see `read`."""
+    return ("".join(document.blocks) for document in read(source, split=split))
+
+
+def read(source: Source, *, split: Split = "measure", memory: TextMemory = UNBOUNDED) -> Iterator[Document]:
     """The documents of a source in their fixed order; `split` concerns built-in text alone.
 
     Raises:
-        SourceMissing, SourceUnreadable, SourceNotText, SourceEmpty, ColumnUnknown: see each.
+        SourceMissing, SourceEmpty: nothing lies there, or no document.
+        SourceUnreadable, SourceNotText, ColumnUnknown, ColumnMissing, ...: see `documents_of`.
         DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
     """
     if source.builtin_domain is not None:
-        yield from builtin.documents(source.builtin_domain, split)
+        yield from map(Document.of, builtin.documents(source.builtin_domain, split))
         return
     if source.hub_dataset is not None:
-        yield from source.hub_dataset.documents()
+        yield from map(Document.of, source.hub_dataset.documents())
         return
     is_empty = True
     for path in files(source):
-        for text in _documents_of(path, source.column):
-            if text:
-                is_empty = False
-                yield text
+        for document in documents_of(path, source.column, memory):
+            is_empty = False
+            yield document
     if is_empty:
         raise SourceEmpty(source.path)
 
@@ -180,88 +181,33 @@ def files(source: Source) -> list[Path]:
 
     Raises:
         SourceMissing: nothing lies there.
+        SourceNotText: a named pipe, a socket, a device or a circle of links lies there or in the folder.
+        SourceUnreadable: the system does not say what lies there.
         SourceEmpty: a folder without files.
     """
     path = source.path
+    _require_plain(path)
     if path.is_file():
         return [path]
-    if path.exists() and not path.is_dir():
-        raise SourceNotText(path, "it is neither a file nor a folder")
     if not path.is_dir():
         raise SourceMissing(source.domain, source.location)
     inside = sorted(
         found
         for found in path.rglob("*")
-        if found.is_file() and not any(part.startswith(".") for part in found.relative_to(path).parts)
+        if not any(part.startswith(".") for part in found.relative_to(path).parts) and not found.is_dir()
     )
-    if not inside:
+    for found in inside:
+        _require_plain(found)
+    there = [found for found in inside if found.is_file()]
+    if not there:
         raise SourceEmpty(path)
-    return inside
+    return there
 
 
-def _documents_of(path: Path, column: str) -> Iterator[str]:
+def _require_plain(path: Path) -> None:
     try:
-        match path.suffix:
-            case ".jsonl":
-                yield from _jsonl(path, column)
-            case ".parquet":
-                yield from _parquet(path, column)
-            case _:
-                yield _text(path)
-    except (OSError, pa.ArrowException) as error:
+        found = why_no_file(path)
+    except OSError as error:
         raise SourceUnreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise SourceNotText(path, f"a text of {column} is not UTF-8") from error
-
-
-def _text(path: Path) -> str:
-    raw = path.read_bytes()
-    if b"\0" in raw:
-        raise SourceNotText(path, "it is a binary file")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SourceNotText(path, f"byte {error.start} is not UTF-8") from error
-    # One text has one fingerprint, whichever system wrote its line ends.
-    return text.replace("\r\n", "\n")
-
-
-def _jsonl(path: Path, column: str) -> Iterator[str]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise SourceNotText(path, f"line {number} is not JSON") from error
-            if not isinstance(row, dict):
-                raise SourceNotText(path, f"line {number} is not a JSON object")
-            if not isinstance(row.get(column, 0), str | None):
-                raise ColumnUnknown(path, column, [name for name, value in row.items() if isinstance(value, str)])
-            if row[column] is not None:
-                yield _whole(row[column], path, number)
-
-
-def _whole(text: str, path: Path, line: int) -> str:
-    """The text, unless it holds half of a character, which JSON allows and UTF-8 does not."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise SourceNotText(path, f"line {line} holds half a character (a lone surrogate)") from error
-    return text
-
-
-def _parquet(path: Path, column: str) -> Iterator[str]:
-    with pq.ParquetFile(path) as file:
-        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
-        if column not in texts:
-            raise ColumnUnknown(path, column, texts)
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=[column]):
-            yield from (text for text in batch.column(0).to_pylist() if text is not None)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    if found is not None:
+        raise SourceNotText(path, f"it is neither a file nor a folder but {found}")

@@ -4,6 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.errors import NeurothekError
+from ingest.units import in_words
+
+COLUMNS_SHOWN = 20
+
+
+def _others(path: Path, columns: Sequence[str]) -> str:
+    """Which columns could be asked for instead, and how."""
+    if not columns:
+        return "there is no column of text: give another file"
+    more = f" and {len(columns) - COLUMNS_SHOWN} more" if len(columns) > COLUMNS_SHOWN else ""
+    return f"its columns of text are {', '.join(columns[:COLUMNS_SHOWN])}{more}: write {path}:COLUMN"
 
 
 class SourceMissing(NeurothekError):
@@ -17,8 +28,10 @@ class SourceUnreadable(NeurothekError):
     """A text source that cannot be opened or parsed."""
 
     def __init__(self, path: Path, reason: Exception) -> None:
-        said = " ".join(str(reason).split()) or type(reason).__name__
-        super().__init__(f"the text {path} cannot be read ({said[:200]}): check the file and its permissions")
+        said = reason.strerror if isinstance(reason, OSError) and reason.strerror else " ".join(str(reason).split())
+        super().__init__(
+            f"the text {path} cannot be read ({said[:200] or 'no reason given'}): check the file and its permissions"
+        )
 
 
 class SourceNotText(NeurothekError):
@@ -36,12 +49,50 @@ class SourceEmpty(NeurothekError):
 
 
 class ColumnUnknown(NeurothekError):
-    """A column that a jsonl or parquet file does not have, or that is no text."""
+    """A column that a Parquet file does not have."""
 
     def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
-        found = ", ".join(columns) or "none"
         super().__init__(
-            f"the column {column!r} of {path} was asked for, but its columns of text are {found}: write {path}:COLUMN"
+            f"the column {column!r} of {path} was asked for, but it has none of that name, and {_others(path, columns)}"
+        )
+
+
+class ColumnMissing(NeurothekError):
+    """A column that a line of jsonl does not have."""
+
+    def __init__(self, path: Path, column: str, line: int, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"the column {column!r} of {path} was asked for, but line {line} has none of that name, and"
+            f" {_others(path, columns)}, or mend that line"
+        )
+
+
+class ColumnNotText(NeurothekError):
+    """A column that holds something other than text."""
+
+    def __init__(self, path: Path, column: str, found: str, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"the column {column!r} of {path} was asked for as text, but holds {found}, and {_others(path, columns)}"
+        )
+
+
+class TextTooLong(NeurothekError):
+    """A line or row, held whole while it is read, that memory does not allow."""
+
+    def __init__(self, path: Path, place: str, longest: int, memory: int) -> None:
+        super().__init__(
+            f"{place} of {path} has more than {in_words(longest)}, the most that --memory {in_words(memory)} allows of"
+            " one line or row: allow more, or give the text as a file of its own"
+        )
+
+
+class TextUncuttable(NeurothekError):
+    """Text that has to be tokenized as one, and that memory does not allow."""
+
+    def __init__(self, where: str, tokenizer: str, longest: int, memory: int) -> None:
+        super().__init__(
+            f"the text {where} has more than {in_words(longest)} in a row that the tokenizer of {tokenizer} takes as"
+            f" one, the most that --memory {in_words(memory)} allows: allow more, or put blanks into the text"
         )
 
 

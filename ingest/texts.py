@@ -12,11 +12,18 @@ from ingest.errors import CorpusChanged
 from ingest.model_errors import SequenceTooLong
 from ingest.request import LONGEST_SEQUENCE, TextRequest
 from ingest.sources import BUILTIN, Source, parse_sources
+from ingest.text_memory import UNBOUNDED, TextMemory
 from ingest.tokenization import Tokenizer
 
 
 def choose_corpus(
-    warehouse: Warehouse, request: TextRequest, tokenizer: Tokenizer, *, context_length: int, progress: Progress
+    warehouse: Warehouse,
+    request: TextRequest,
+    tokenizer: Tokenizer,
+    *,
+    context_length: int,
+    progress: Progress,
+    memory: TextMemory = UNBOUNDED,
 ) -> Corpus:
     """The corpus in this tokenizer's ids; text that was tokenized before is not tokenized again.
 
@@ -37,7 +44,7 @@ def choose_corpus(
         found = _of_name(warehouse, name, request, tokenizer, context_length)
     if isinstance(found, Corpus):
         return found
-    return corpora.prepare(found, tokenizer, name=name or request.name, progress=progress)
+    return corpora.prepare(found, tokenizer, name=name or request.name, progress=progress, memory=memory)
 
 
 def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) -> Corpus:

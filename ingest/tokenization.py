@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,17 +15,17 @@ import tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from catalog.tables import TOKENS
+from ingest.cutting import Cuts, cuts_of
 from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
-# Encoding 256 thousand characters at once keeps both cores busy and the encodings' memory near 100 MB.
-CHARACTERS_AT_ONCE = 1 << 18
-# A long text is cut at the first end of a word after so many characters.
+# Encoding 256 kilobytes at once keeps both cores busy and the encodings' memory near 100 MB.
+BYTES_AT_ONCE = 1 << 18
+# A long text is cut at the first place after so many characters where that changes no id.
 CHARACTERS_A_CUT = 1 << 15
 # How SentencePiece writes the bytes of a character that it has no piece for.
 SINGLE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
-WORD_END = re.compile(r"[0-9A-Za-z](?= )")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Tokenizer:
     special_ids: frozenset[int]
     pieces: tuple[str, ...] = field(repr=False)
     _backend: tokenizers.Tokenizer = field(repr=False)
-    _can_cut: bool = field(repr=False)
+    _cuts: Cuts = field(repr=False)
     _byte_level: bool = field(repr=False)
     _byte_fallback: bool = field(repr=False)
     _part_mark: str = field(repr=False)
@@ -67,9 +67,26 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
         """One int32 array of ids a text, without BOS or any other addition."""
-        pieces = [list(self._cut(text)) for text in texts]
-        encoded = iter(self._encode_pieces([piece for cut in pieces for piece in cut]))
+        pieces = [[part for part, is_cut in self.parts([text]) if is_cut] for text in texts]
+        encoded = iter(self.encode_parts([piece for cut in pieces for piece in cut]))
         return [_joined([next(encoded) for _ in cut]) for cut in pieces]
+
+    def parts(self, blocks: Iterable[str], *, every: int | None = None) -> Iterator[tuple[str, bool]]:
+        """Parts of a text whose ids, one after another, are those of the whole; see `Cuts.parts`."""
+        return self._cuts.parts(blocks, every=every or CHARACTERS_A_CUT)
+
+    def encode_parts(self, parts: Sequence[str], *, bytes_at_once: int = BYTES_AT_ONCE) -> Iterator[np.ndarray]:
+        """int32 ids of each part, some of them at once; a part is not cut any further."""
+        sizes = [len(part.encode()) for part in parts]
+        start = 0
+        while start < len(parts):
+            end, size = start + 1, sizes[start]
+            while end < len(parts) and size + sizes[end] <= bytes_at_once:
+                size += sizes[end]
+                end += 1
+            for encoding in self._backend.encode_batch(parts[start:end], add_special_tokens=False):
+                yield np.asarray(encoding.ids, dtype=np.int32)
+            start = end
 
     def decode(self, ids: np.ndarray) -> str:
         """The text that ids stand for, without the special ones."""
@@ -92,32 +109,6 @@ class Tokenizer:
             "is_special": [token_id in self.special_ids for token_id in self.ids.tolist()],
         }
         return TOKENS.check(pl.DataFrame(columns, schema=dict(TOKENS.columns)))
-
-    def _encode_pieces(self, texts: list[str]) -> Iterator[np.ndarray]:
-        start = 0
-        while start < len(texts):
-            end, size = start, 0
-            while end < len(texts) and (end == start or size + len(texts[end]) <= CHARACTERS_AT_ONCE):
-                size += len(texts[end])
-                end += 1
-            for encoding in self._backend.encode_batch(texts[start:end], add_special_tokens=False):
-                yield np.asarray(encoding.ids, dtype=np.int32)
-            start = end
-
-    def _cut(self, text: str) -> Iterator[str]:
-        """Parts of `text` that encode as the whole does, so that a book takes no more memory than a chapter.
-
-        GPT-2's splitting never looks back and matches nothing across the place where a word ends and a space begins.
-        Other ways of splitting are not cut.
-        """
-        start = 0
-        while self._can_cut and len(text) - start > CHARACTERS_A_CUT:
-            found = WORD_END.search(text, start + CHARACTERS_A_CUT)
-            if found is None:
-                break
-            yield text[start : found.end()]
-            start = found.end()
-        yield text[start:]
 
     def _word(self, text: str) -> str:
         """What searches compare: without white space, the mark of a word's later parts, and capitals."""
@@ -191,6 +182,9 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     if is_special or len(vocabulary) < 2:
         raise TokenizerEmpty(name, is_special=is_special)
     backend = tokenizer.backend_tokenizer
+    # A file may say that texts are cut at some length, and filled up to one.
+    backend.no_truncation()
+    backend.no_padding()
     settings = json.loads(backend.to_str())
     opening, closing = _added(tokenizer)
     known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
@@ -209,7 +203,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         special_ids=special,
         pieces=tuple(piece for _, piece in vocabulary),
         _backend=backend,
-        _can_cut=_can_cut(settings),
+        _cuts=cuts_of(settings),
         _byte_level=_is_byte_level(settings.get("decoder")),
         _byte_fallback=bool(settings["model"].get("byte_fallback")),
         _part_mark=(settings["model"].get("continuing_subword_prefix") or "").casefold(),
@@ -226,14 +220,6 @@ def _added(tokenizer: PreTrainedTokenizerFast) -> tuple[list[int], list[int]]:
     return ids[: starts[0]], ids[starts[0] + len(plain) :]
 
 
-def _can_cut(settings: dict[str, Any]) -> bool:
-    split = settings.get("pre_tokenizer") or {}
-    plain_split = split.get("type") == "ByteLevel" and split.get("use_regex") and not split.get("add_prefix_space")
-    added = settings.get("added_tokens", [])
-    plain_added = all(not (token["lstrip"] or token["rstrip"] or " " in token["content"]) for token in added)
-    return bool(plain_split and plain_added and settings.get("normalizer") is None)
-
-
 def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
     if decoder is None:
         return False
@@ -246,7 +232,7 @@ def _sha256(vocabulary: list[tuple[int, str]], special: frozenset[int], bos: int
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
 
 def _decoded(piece: str) -> str:

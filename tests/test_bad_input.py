@@ -235,6 +235,11 @@ def empty_folder(folder: Path) -> list[str]:
     return ingest(corpus="text=empty")
 
 
+def a_long_word(folder: Path) -> list[str]:
+    (folder / "word.txt").write_text("x" * 1_000_000)
+    return [*ingest(corpus="text=word.txt"), "--memory", "100MB"]
+
+
 def dangling_link(folder: Path) -> list[str]:
     (folder / "link.txt").symlink_to(folder / "nowhere.txt")
     return ingest(corpus="text=link.txt")
@@ -364,10 +369,15 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "not UTF-8": (written("latin.txt", "caf\u00e9".encode("latin-1")), "byte 3 is not UTF-8"),
     "a dangling link": (dangling_link, "nothing lies at link.txt"),
     "broken jsonl": (written("rows.jsonl", b'{"text": "a"}\n{"text"\n'), "line 2 is not JSON"),
-    "jsonl without the column": (written("rows.jsonl", b'{"body": "a"}\n', column=":txt"), "its columns of text are"),
+    "jsonl without the column": (
+        written("rows.jsonl", b'{"txt": "a"}\n{"body": "a"}\n', column=":txt"),
+        "line 2 has none of that name, and its columns of text are body: write",
+    ),
+    "jsonl with a list": (written("rows.jsonl", b'{"text": ["a"]}\n'), "holds a list in line 1"),
+    "one word longer than memory": (a_long_word, "in a row that the tokenizer of tiny takes as one"),
     "broken parquet": (written("rows.parquet", b"PAR1 but not really"), "cannot be read"),
     "deep jsonl": (written("rows.jsonl", b"[" * 200_000), "line 1 is not JSON"),
-    "a pipe": (a_pipe, "it is neither a file nor a folder"),
+    "a pipe": (a_pipe, "it is neither a file nor a folder but a named pipe"),
     "parquet of bytes": (parquet_of_bytes, "is not UTF-8"),
     "a column of numbers": (column_of_numbers, "its columns of text are body"),
     "a domain without a token": (domain_without_token, "the domain 'blank' holds text but not a single token"),

@@ -5,9 +5,11 @@ import itertools
 import json
 import struct
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,11 +17,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest import corpora, packing
+from ingest import corpora, text_memory
 from ingest.corpora import Corpus, prepare, recipe
 from ingest.packing import cut
 from ingest.sources import Source, parse_sources
-from ingest.text_errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty
+from ingest.text_errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty, TextUncuttable
+from ingest.text_memory import TextMemory
 from ingest.tokenization import Tokenizer, wrap
 from tests.support.models import Kind
 from tests.support.tokenizers import make_tokenizer
@@ -27,6 +30,7 @@ from tests.support.tokenizers import make_tokenizer
 DOCUMENTS = st.lists(
     st.text(alphabet=st.sampled_from("abcdest .,\n1"), min_size=1, max_size=120), min_size=1, max_size=12
 )
+KINDS: tuple[Kind, ...] = ("opt", "gpt2", "neox", "llama", "bert")
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -94,13 +98,28 @@ def test_sequences_are_those_of_the_definitions(
     assert corpus.has_bos == (kind == "opt")
 
 
+def parts_of(documents: Sequence[np.ndarray], chosen: Random) -> Iterator[tuple[np.ndarray, bool]]:
+    """Documents in parts of any lengths, none of them or of the documents included."""
+    nothing = np.empty(0, dtype=np.int32)
+    for document in documents:
+        places = sorted(chosen.randrange(len(document) + 1) for _ in range(chosen.randrange(4)))
+        for number, part in enumerate(np.split(document, places)):
+            yield part, number == 0
+        yield from [(nothing, True)] * chosen.randrange(2)
+
+
 @EXAMPLES
-@given(lengths=st.lists(st.integers(1, 30), max_size=20), length=st.integers(1, 12), packed=st.booleans())
-def test_cutting_keeps_every_id_in_order(lengths: list[int], length: int, packed: bool) -> None:
+@given(
+    lengths=st.lists(st.integers(1, 30), max_size=20),
+    length=st.integers(1, 12),
+    packed=st.booleans(),
+    chosen=st.randoms(use_true_random=False),
+)
+def test_cutting_keeps_every_id_in_order(lengths: list[int], length: int, packed: bool, chosen: Random) -> None:
     ids = np.arange(sum(lengths), dtype=np.int32)
     documents = np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
     separator = np.array([-1], dtype=np.int32)
-    pieces = list(cut(documents, separator, length, packing=packed))
+    pieces = list(cut(parts_of(documents, chosen), separator, length, packing=packed))
     joined = np.concatenate([piece for piece, _ in pieces]) if pieces else ids
     assert joined[joined >= 0].tolist() == ids.tolist()
     assert all(1 <= len(piece) <= length for piece, _ in pieces)
@@ -158,11 +177,23 @@ def test_a_domain_ends_with_the_sequence_that_reaches_the_limit(tmp_path: Path, 
         assert [limited.sequence(i).tolist() for i in numbers] == taken
 
 
-def test_encoding_in_parts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = corpus_of(tmp_path)
-    monkeypatch.setattr(packing, "CHARACTERS_AT_ONCE", 7)
-    monkeypatch.setattr("ingest.tokenization.CHARACTERS_AT_ONCE", 7)
-    assert corpus_of(tmp_path).sha256 == whole.sha256
+@pytest.mark.parametrize("kind", KINDS)
+def test_encoding_in_parts_changes_nothing(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = corpus_of(tmp_path, kind=kind)
+    parts: list[str] = []
+    monkeypatch.setattr(text_memory, "MOST_AT_ONCE", 24)
+    monkeypatch.setattr(text_memory, "LEAST_AT_ONCE", 24)
+    original = Tokenizer.encode_parts
+
+    def noted(self: Tokenizer, texts: Sequence[str], **options: Any) -> Iterator[np.ndarray]:
+        parts.extend(texts)
+        return original(self, texts, **options)
+
+    monkeypatch.setattr(Tokenizer, "encode_parts", noted)
+    assert corpus_of(tmp_path, kind=kind).sha256 == whole.sha256
+    # "def total ( values ) : " twelve times, and so on: more parts than the eight documents.
+    assert len(parts) > 30
+    assert max(map(len, parts)) < 24
 
 
 def test_chunks_cover_the_sequences_in_order_and_are_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,6 +261,38 @@ def test_the_recipe_is_known_before_anything_is_tokenized_and_says_what_made_the
     assert prepare(made, tokenizer_of("opt")).recipe == made.json()
 
 
+def test_a_domain_is_tokenized_up_to_its_limit_and_hashed_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("the school is near the river . " * 60_000)  # 1.9 MB
+    seen: list[int] = []
+    original = Tokenizer.encode_parts
+
+    def noted(self: Tokenizer, texts: Sequence[str], **options: Any) -> Iterator[np.ndarray]:
+        seen.extend(map(len, texts))
+        return original(self, texts, **options)
+
+    monkeypatch.setattr(Tokenizer, "encode_parts", noted)
+    made = recipe([Source("x", str(path))], sequence_length=16, tokens_per_domain=100)
+    corpus = prepare(made, tokenizer_of("opt"), memory=TextMemory(2_000_000))
+    raw = path.read_bytes()
+    assert corpus.text_sha256 == hashlib.sha256(b"x\0" + len(raw).to_bytes(8, "little") + raw).hexdigest()
+    assert 100 <= corpus.n_counted < 116
+    assert sum(seen) < 20_000
+
+
+def test_a_text_without_a_place_to_cut_is_refused_where_memory_is_little(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("x" * 100_000)
+    made = recipe([Source("x", str(path))], sequence_length=16)
+    with pytest.raises(
+        TextUncuttable, match=r"long\.txt has more than 0\.08 MB in a row that the tokenizer of opt takes"
+    ):
+        prepare(made, tokenizer_of("opt"), memory=TextMemory(20_000_000))
+    assert prepare(made, tokenizer_of("opt"), memory=TextMemory(30_000_000)).n_counted > 1_000
+
+
 def test_names(tmp_path: Path) -> None:
     assert recipe(parse_sources(["builtin"]), sequence_length=8).default_name == "builtin"
     assert corpus_of(tmp_path).name == "a+b"
@@ -240,7 +303,7 @@ def test_names(tmp_path: Path) -> None:
 def test_a_domain_without_a_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = jsonl(tmp_path, "void", ["\u00e9"])
     tokenizer = tokenizer_of("opt")
-    monkeypatch.setattr(Tokenizer, "encode", lambda _, texts: [np.empty(0, dtype=np.int32) for _ in texts])
+    monkeypatch.setattr(Tokenizer, "encode_parts", lambda _, texts, **__: [np.empty(0, dtype=np.int32) for _ in texts])
     with pytest.raises(DomainEmpty, match="'void' holds text but not a single token"):
         prepare(recipe([source], sequence_length=8), tokenizer)
 

@@ -1,9 +1,7 @@
 """Tokenizers: exact texts, ids as transformers gives them, BOS only where it is prepended, refusals."""
 
 import json
-import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from ingest import tokenization
 from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 from ingest.tokenization import Tokenizer, load, wrap
 from tests.support.models import Kind
@@ -123,41 +120,16 @@ def test_bert_is_read_from_its_vocabulary_alone(tmp_path: Path) -> None:
     assert tokenizer.sha256 == tokenizer_of("bert").sha256
 
 
-CUTS = st.text(alphabet=st.sampled_from("ab1 \n\t.'\u00e9\u00a0\u3000"), max_size=300)
-
-
-@settings(max_examples=200)
-@given(text=CUTS)
-def test_cutting_a_long_text_changes_no_id(text: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenization, "CHARACTERS_A_CUT", 5)
-        assert tokenizer_of("opt").encode([text])[0].tolist() == uncut(text)
-
-
-def test_cutting_happens_and_a_wrong_cut_would_change_ids() -> None:
-    tokenizer, text = tokenizer_of("opt"), TEXT[0] * 5
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenization, "CHARACTERS_A_CUT", 5)
-        assert len(list(tokenizer._cut(text))) > 10
-        patch.setattr(tokenization, "WORD_END", re.compile("h"))
-        assert tokenizer.encode([text])[0].tolist() != uncut(text)
-
-
-def uncut(text: str) -> list[int]:
-    ids: list[int] = make_tokenizer("opt", 400)(text, add_special_tokens=False).input_ids
-    return ids
-
-
-def test_a_tokenizer_that_puts_a_space_in_front_is_never_cut() -> None:
-    backend = Backend.from_str(make_tokenizer("opt", 400).backend_tokenizer.to_str())
-    said = json.loads(backend.to_str())
-    said["pre_tokenizer"]["add_prefix_space"] = True
-    prefixed = wrap(PreTrainedTokenizerFast(tokenizer_object=Backend.from_str(json.dumps(said))), name="prefixed")
-    text = TEXT[0] * 5
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenization, "CHARACTERS_A_CUT", 5)
-        assert list(prefixed._cut(text)) == [text]
-        assert list(replace(prefixed, _can_cut=True)._cut(text)) != [text]
+def test_what_a_file_says_of_truncating_and_padding_plays_no_part(tmp_path: Path) -> None:
+    """Libraries of embeddings leave it in their files, where it would cut every text at its 8th id."""
+    made = make_tokenizer("bert", 400)
+    expected = made(TEXT[0], add_special_tokens=False).input_ids
+    backend = Backend.from_str(made.backend_tokenizer.to_str())
+    backend.enable_truncation(8)
+    backend.enable_padding(length=64)
+    PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]").save_pretrained(tmp_path)
+    assert load(tmp_path).encode([TEXT[0]])[0].tolist() == expected
+    assert len(expected) > 8
 
 
 def test_sha256_depends_on_pieces_and_not_on_the_folder(tmp_path: Path) -> None:
@@ -176,7 +148,10 @@ def test_opt_vocabulary_alone_behaves_as_opts_tokenizer(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "opt"}))
     tokenizer = load(tmp_path)
     assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.vocab_size) == (2, 2, 400)
-    assert tokenizer.encode([TEXT[0]])[0].tolist() == uncut(TEXT[0])
+    assert (
+        tokenizer.encode([TEXT[0]])[0].tolist()
+        == make_tokenizer("opt", 400)(TEXT[0], add_special_tokens=False).input_ids
+    )
 
 
 def test_loading_finds_what_transformers_saved(tiny_models: dict[str, Path]) -> None:
