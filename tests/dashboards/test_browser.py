@@ -24,6 +24,8 @@ pytestmark = pytest.mark.browser
 
 SMALL, LARGE = "mini-opt-0.7m", "mini-opt-2m"
 NEURON = f"{LARGE}/L3N170"
+WITH_COUNTERPARTS = f"{LARGE}/L0N404"
+"""It has some in the smaller model, which depends on the weights alone."""
 PAGES = {
     "compare": ("", {}),
     "search": ("search", {"words": "school university"}),
@@ -292,7 +294,7 @@ def test_a_neighbour_is_followed_and_stayed_at(person: Visitor) -> None:
 
 
 def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
-    person.open("neuron", neuron=NEURON)
+    person.open("neuron", neuron=WITH_COUNTERPARTS)
     person.shoot("flow-6-counterparts")
     person.click_row("counterparts")
     person.arrive(f"{SMALL}/L")
