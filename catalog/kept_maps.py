@@ -82,6 +82,8 @@ class KeptMap:
         words += ["--job", "shortcuts", "--corpus", self.corpus, *_of_text(self)]
         words += ["--keep", "all"] if said.get("keep") == "all" else []
         words += [word for domain in said.get("domains", ()) for word in ("--domain", domain)]
+        sizes = (("--fit", said.get("n_fit")), ("--validate", said.get("n_validation")))
+        words += [word for option, number in sizes if number is not None for word in (option, str(number))]
         words += ["--dtype", self.dtype] if self.dtype != "float32" else []
         return " ".join(map(shlex.quote, words))
 

@@ -26,9 +26,10 @@ class NoProfile(NeurothekError):
     def __init__(self, address: str, corpus: str | None) -> None:
         model = address.partition("/")[0]
         where = "on any text" if corpus is None else f"on {corpus}"
+        on = "" if corpus is None else f" and --corpus {corpus}"
         super().__init__(
             f"there is no position profile of {address}: the job positions was not measured {where};"
-            f" run `neurothek ingest` on {model} with --job positions"
+            f" run `neurothek ingest` on {model} with --job positions{on}"
         )
 
 

@@ -17,6 +17,7 @@ from queries import listing
 from queries.corpora import measured_corpora
 from queries.errors import NoModels
 from queries.models import KnownModel, choose_models
+from queries.unmeasured import corpus_words
 
 Theme = Literal["light", "dark"]
 Known = TypeVar("Known", str, int)
@@ -137,15 +138,15 @@ def missing(
     sources = dict(zip(listed.get_column("model"), listed.get_column("source"), strict=True))
     asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
     st.info(plain(f"{what}{asked_for}"))
-    command = ingest_command({model: sources[model] for model in models}, jobs, corpus)
+    on = corpus_words(connection, models, corpus)
+    command = ingest_command({model: sources[model] for model in models}, jobs, on)
     st.code(command, language="sh", wrap_lines=True)
 
 
-def ingest_command(sources: Mapping[str, str], jobs: Sequence[str], corpus: str | None = None) -> str:
-    """What to type to run jobs on models: model -> where its weights came from; on a corpus of the warehouse."""
+def ingest_command(sources: Mapping[str, str], jobs: Sequence[str], on: Sequence[str] = ()) -> str:
+    """What to type to run jobs on models, model -> where its weights came from, with the options of a corpus."""
     named = [source if Path(source).name == model else f"{model}={source}" for model, source in sources.items()]
-    on = [] if corpus is None else [f"--corpus {shlex.quote(corpus)}"]
-    return " ".join(["neurothek ingest", *map(shlex.quote, named), *(f"--job {job}" for job in jobs), *on])
+    return shlex.join(["neurothek", "ingest", *named, *(word for job in jobs for word in ("--job", job)), *on])
 
 
 def theme() -> Theme:

@@ -208,6 +208,8 @@ def _request(run: _Run) -> IngestRequest:
         methods=tuple(said.get("methods", ())),
         keep=said.get("keep", "last"),
         domains=tuple(said.get("domains", ())),
+        fit=said.get("n_fit"),
+        validate=said.get("n_validation"),
         baselines=bool(said.get("baselines", True)),
     )
 

@@ -140,8 +140,9 @@ class SplitInvalid(NeurothekError):
     """A number of sentences that says nothing."""
 
     def __init__(self, option: str, asked: int, least: int) -> None:
+        does = "fits on" if option == "--fit" else "judges by"
         super().__init__(
-            f"{option} {asked:,} was asked for, but the job shortcuts takes {least} sentences at least there;"
+            f"{option} {asked:,} was asked for, but the job shortcuts {does} {least} sentences at least;"
             f" ask for {least} or more"
         )
 

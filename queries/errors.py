@@ -1,5 +1,6 @@
 """Every error that a question can cause, each one sentence: what was asked, what was found, what to do."""
 
+import shlex
 from collections.abc import Collection, Sequence
 
 from catalog.errors import NeurothekError
@@ -33,12 +34,11 @@ class UnknownCorpus(NeurothekError):
 class NoShortcuts(NeurothekError):
     """A model's linear shortcuts were not measured, or not on the corpus."""
 
-    def __init__(self, model: str, corpus: str | None, measured: Sequence[str]) -> None:
+    def __init__(self, model: str, corpus: str | None, measured: Sequence[str], on: Sequence[str] = ()) -> None:
         where = f" on {corpus}" if corpus and measured else ""
+        command = shlex.join(["neurothek", "ingest", model, "--job", "shortcuts", *on])
         found = f"they were on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
-        super().__init__(
-            f"no shortcut of {model} is kept{where}; {found} them with `neurothek ingest {model} --job shortcuts`"
-        )
+        super().__init__(f"no shortcut of {model} is kept{where}; {found} them with `{command}`")
 
 
 class StateUnknown(NeurothekError):

@@ -8,6 +8,7 @@ from catalog.kept_maps import KeptMap, kept_maps
 from queries.corpora import choose_corpora
 from queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
 from queries.models import choose_models
+from queries.unmeasured import corpus_words
 
 
 def kept_shortcut(
@@ -62,5 +63,6 @@ def _kept(
     maps = [one for one in kept_maps(connection) if one.model == model]
     mine = {(one.source_state, one.target_state): one for one in maps if chosen and one.corpus_id == chosen.corpus_id}
     if not mine:
-        raise NoShortcuts(model, chosen.corpus if chosen else None, sorted({one.corpus for one in maps}))
+        on = corpus_words(connection, [model], corpus)
+        raise NoShortcuts(model, chosen.corpus if chosen else None, sorted({one.corpus for one in maps}), on)
     return known.n_layers, mine

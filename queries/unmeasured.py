@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from catalog.visible import named
-from queries.corpora import shown_corpora
+from queries.corpora import choose_corpora, shown_corpora
 from queries.statement import ask_records
 
 OF_COMPARISON = ("activity", "ngrams", "positions", "events", "shortcuts", "exits")
@@ -83,6 +83,25 @@ def unmeasured(
         command = ingest_words([places[name] for name in names], absent, recipes[own])
         found.append(Unmeasured(corpus, absent, tuple(names), command))
     return found
+
+
+def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None) -> list[str]:
+    """The options of `ingest` that ask for a corpus of the warehouse; none where no corpus is named.
+
+    Args:
+        connection: a reader.
+        models: models of which one was measured on it at least.
+        corpus: its name.
+
+    Raises:
+        UnknownCorpus: none was.
+    """
+    if corpus is None:
+        return []
+    chosen = choose_corpora(connection, models, corpus)
+    ids = sorted({one.corpus_id for one in chosen.values()})
+    newest = ask_records(connection, "corpus_recipes", {"corpus_ids": ids[-1:]})
+    return ["--corpus", newest[0]["name"], *_of_text(newest[0])]
 
 
 def ingest_words(places: Sequence[Mapping[str, Any]], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:
