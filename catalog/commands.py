@@ -171,8 +171,8 @@ def show_tables(tables: Sequence[Table], output_format: Format, data: Mapping[st
         if number or head:
             click.echo()
         show_frame(table.frame, "table", title=table.title)
-        if table.remark:
-            say_in_the_answer(table.remark)
+        for line in filter(None, table.remark.split("\n")):
+            say_in_the_answer(line)
 
 
 def write_rows(batches: Iterable[pl.DataFrame], output_format: Format) -> None:

@@ -47,7 +47,7 @@ def _is_share(column: Any) -> bool:  # noqa: ANN401
 def _of_models() -> dict[str, Any]:
     return {
         "model": _text("model", pinned=True),
-        "size": _number("size", format="compact", help="Parameters without embeddings."),
+        "size": _number("size without embeddings", format="compact", help="Parameters other than those of embeddings."),
         "n_layers": _number("layers"),
         "n_neurons": _number("neurons", format="localized"),
         "n_tokens_seen": _number(
@@ -137,6 +137,7 @@ def _of_layers() -> dict[str, Any]:
 def _of_clusters() -> dict[str, Any]:
     return {
         "cluster_id": _number("cluster", format="%d"),
+        "cluster_size": _number("neurons", format="localized", help="Of the cluster."),
         "cohesion": _number("cohesion", format="%.3f", help="Mean cosine of its pairs of value vectors."),
         "shared_tokens": _text("shared tokens", width="medium"),
         "top_share": _share("share", "Of its neurons that list the most common token."),

@@ -221,7 +221,7 @@ def models(ctx: click.Context, output_format: Format) -> None:
 
     with ctx.obj.reader() as connection:
         frame = listing.models(connection)
-    show_frame(frame, output_format, columns=listing.MODELS_TABLE)
+    show_frame(listing.models_table(frame) if output_format == "table" else frame, output_format)
 
 
 @click.command()

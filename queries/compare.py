@@ -11,7 +11,7 @@ from catalog.table import BIG, DOUBLE, SMALL, TEXT
 from queries.comparability import Way, why_not_comparable
 from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
 from queries.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
-from queries.models import choose_models
+from queries.models import SIZE, choose_models
 from queries.notebook import html_page, text_page
 from queries.on_corpus import on_corpus
 from queries.saturation import SATURATION_COLUMNS, saturation, saturation_sections
@@ -89,7 +89,7 @@ class Comparison:
         """The headline numbers that people read."""
         return self.models.select(
             "model",
-            pl.col("size").map_elements(_short, return_dtype=pl.String),
+            pl.col("size").alias(SIZE),
             pl.col("n_neurons").alias("neurons"),
             pl.col("n_tokens_seen").alias("tokens"),
             pl.col("dead_share").alias("dead"),
@@ -243,12 +243,3 @@ def _judged(scaling: pl.DataFrame, why_not: Mapping[str, str | None]) -> pl.Data
         pl.Series("comparable", [reason is None for reason in reasons], dtype=pl.Boolean),
         pl.Series("why_not", reasons, dtype=pl.String),
     )
-
-
-def _short(number: int) -> str:
-    """A count in the field's units: 125M, 1.3B."""
-    for unit, letter in ((10**9, "B"), (10**6, "M"), (10**3, "K")):
-        if number >= unit:
-            value = number / unit
-            return f"{value:.1f}{letter}" if value < 100 else f"{value:.0f}{letter}"
-    return str(number)

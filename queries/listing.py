@@ -10,6 +10,7 @@ import polars as pl
 
 from catalog.table import BIG, INTEGER, TEXT, TIME
 from queries.errors import UnknownRelation
+from queries.models import SIZE
 from queries.sandbox import known_relations
 from queries.statement import ask, conform, run
 from queries.views import all_views, view
@@ -32,14 +33,21 @@ RUN_COLUMNS: Mapping[str, pl.DataType] = {
     "problem": TEXT,
 }
 
-MODELS_TABLE = ("model", "size", "n_layers", "n_neurons", "corpus", "n_tokens_seen", "jobs")
+MODELS_TABLE = ("model", "size", "variant", "n_layers", "n_neurons", "corpus", "n_tokens_seen", "jobs")
 CORPORA_TABLE = ("corpus", "n_tokens", "n_sequences", "sequence_length", "domains", "models", "tokenizer")
 RUNS_TABLE = ("model", "job", "other_model", "corpus", "state", "finished_at", "n_rows", "dtype")
 
 
 def models(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """The view `models`, smallest model first."""
-    return run(connection, "select * from models order by size, variant nulls first, model")
+    """The view `models`, smallest model first, its variants after it, steps in the order of training."""
+    return ask(connection, "listed_models")
+
+
+def models_table(models: pl.DataFrame) -> pl.DataFrame:
+    """The columns that people read: variants only where there are some."""
+    has_variants = models.get_column("variant").null_count() < models.height
+    shown = models.select(name for name in MODELS_TABLE if name != "variant" or has_variants)
+    return shown.rename({"size": SIZE})
 
 
 def corpora(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:

@@ -10,6 +10,9 @@ from queries.errors import NoModels, UnknownModel
 from queries.question import Question
 from queries.statement import ask_records
 
+SIZE = "size w/o embeddings"
+"""What tables for people call the column `size`."""
+
 
 @dataclass(frozen=True)
 class KnownModel:

@@ -12,7 +12,16 @@ from dashboards.figures import Draw, data_of, show_figure, show_source
 from dashboards.page import answer, asked, asked_among, heading, missing, pick_model, remember
 from dashboards.text import plain
 
-LISTED = ("cluster_id", "size", "n_layers", "first_layer", "last_layer", "cohesion", "shared_tokens", "top_share")
+LISTED = (
+    "cluster_id",
+    "cluster_size",
+    "n_layers",
+    "first_layer",
+    "last_layer",
+    "cohesion",
+    "shared_tokens",
+    "top_share",
+)
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 SIZES = (
     "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine: Geva et al. "
@@ -56,7 +65,7 @@ def _histogram(bins: pl.DataFrame, number: charts.Number) -> Draw:
 def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFrame) -> None:
     st.subheader("Clusters", anchor=False)
     event = st.dataframe(
-        tables.with_percents(tables.shown(clusters.select(LISTED), keep=LISTED)),
+        tables.with_percents(tables.shown(clusters.rename({"size": "cluster_size"}).select(LISTED), keep=LISTED)),
         column_config=columns(),
         placeholder=MISSING,
         hide_index=True,

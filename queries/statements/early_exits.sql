@@ -3,7 +3,9 @@ select *,
 from early_exits
 where list_contains($models::varchar[], model)
 order by
-    size, variant nulls first, model,
+    size,
+    regexp_extract(variant, '^\D+') nulls first, try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first,
+    model,
     list_position(
         ['cluster_ranks', 'cluster_sets', 'logistic_stream', 'logistic_ffn', 'logistic_sum'], method
     )

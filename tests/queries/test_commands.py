@@ -70,6 +70,13 @@ def test_search_prints_data_on_stdout_and_remarks_on_stderr(ask: Ask) -> None:
     assert result.stderr == "'school' stands for ·school School SCHOOL\n"
 
 
+def test_each_remark_of_a_comparison_has_its_line(ask: Ask) -> None:
+    lines = ask("compare", "tiny-1m", "tiny-2m", "tiny-2m-nopos").stdout.splitlines()
+    assert "tiny-2m-nopos is a variant (no-position), not a size" in lines
+    assert "size w/o embeddings" in lines[1]
+    assert "size w/o embeddings" in ask("models").stdout.splitlines()[0]
+
+
 def test_search_says_on_stderr_which_variants_it_left_out(ask: Ask) -> None:
     for output_format in ("table", "csv", "json"):
         plain = ask("search", "school", "--format", output_format)

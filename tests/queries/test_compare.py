@@ -68,6 +68,13 @@ def test_by_depth_pools_whole_layers(full: duckdb.DuckDBPyConnection) -> None:
     assert frequencies["50-100%"]["tiny-2m"] == pytest.approx(pooled, rel=1e-12)
 
 
+def test_a_size_says_that_it_leaves_embeddings_out(full: duckdb.DuckDBPyConnection) -> None:
+    table = compare(full).table()
+    assert table.columns[:2] == ["model", "size w/o embeddings"]
+    parameters = {plan.name: plan.size for plan in made.MODELS}
+    assert dict(table.select("model", "size w/o embeddings").iter_rows()) == parameters
+
+
 def test_notes_name_variants(full: duckdb.DuckDBPyConnection) -> None:
     assert "tiny-2m-nopos is a variant (no-position), not a size" in compare(full).notes
 

@@ -27,6 +27,10 @@ def test_models_smallest_first(full: duckdb.DuckDBPyConnection) -> None:
     names = listing.models(full).get_column("model").to_list()
     assert names == ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m", "tiny-2m-nopos"]
     assert set(listing.MODELS_TABLE) <= set(listing.models(full).columns)
+    shown = listing.models_table(listing.models(full))
+    assert shown.columns[:3] == ["model", "size w/o embeddings", "variant"]
+    assert shown.get_column("variant").to_list() == [None, None, None, None, "no-position"]
+    assert "variant" not in listing.models_table(listing.models(full).head(4)).columns
 
 
 def test_corpora(full: duckdb.DuckDBPyConnection) -> None:
