@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from catalog import kept
 from catalog.warehouse import BLOCK_BYTES, Warehouse
 from queries import views
 from tests.support import warehouse as made
@@ -32,6 +33,8 @@ def _create(path: Path) -> None:
         connection.execute("checkpoint")
         for table, rows in made.hand_made().rows.items():
             made.insert(connection, table, rows)
+        for model_id in range(len(made.MODELS)):
+            kept.refresh(connection, model_id)
         connection.execute("drop table store.scratch")
 
 
