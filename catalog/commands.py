@@ -15,6 +15,7 @@ import click
 from catalog.console_commands import (
     QUIET,
     VERBOSE,
+    WAREHOUSE,
     complain,
     console,
     console_progress,
@@ -197,6 +198,7 @@ def require_no_terminal(output_format: Format) -> None:
 def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
     if value is not None:
         context.obj = dataclasses.replace(context.obj, path=value)
+        context.meta[WAREHOUSE] = value
 
 
 def _use_verbose(context: click.Context, parameter: click.Parameter, value: bool) -> None:

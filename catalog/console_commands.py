@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     import rich.console
     import rich.progress
 
-QUIET, VERBOSE = "neurothek.quiet", "neurothek.verbose"
+QUIET, VERBOSE, WAREHOUSE = "neurothek.quiet", "neurothek.verbose", "neurothek.warehouse"
 """What a person asked for, in the context's meta."""
+
+_ADVICE = re.compile(r"`(neurothek (?!train\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
+"""A command in a sentence; those that work on no warehouse are none."""
 
 _TERMINAL_OF_NO_WIDTH = (120, 24)
 _WIDTH_OF_FILES = 10**6
@@ -31,12 +36,25 @@ def note(text: str) -> None:
     """Print a remark to stderr, unless the person asked for quiet."""
     context = click.get_current_context(silent=True)
     if context is None or not context.meta.get(QUIET, False):
-        click.echo(harmless(text), err=True)
+        click.echo(harmless(_of_this_warehouse(text)), err=True)
 
 
 def complain(error: Exception | str) -> None:
     """Print an error's sentence to stderr, on one line whatever names it holds."""
-    click.echo(harmless(f"Error: {error}"), err=True)
+    click.echo(harmless(_of_this_warehouse(f"Error: {error}")), err=True)
+
+
+def _of_this_warehouse(text: str) -> str:
+    """What a sentence recommends, asked of the warehouse that the person named: as it stands it would be of another."""
+    context = click.get_current_context(silent=True)
+    path = None if context is None else context.meta.get(WAREHOUSE)
+    if path is None:
+        return text
+
+    def complete(found: re.Match[str]) -> str:
+        return found[0] if "--warehouse" in found[1] else f"`{found[1]} --warehouse {shlex.quote(str(path))}`"
+
+    return _ADVICE.sub(complete, text)
 
 
 def detail(text: str) -> None:

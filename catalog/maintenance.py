@@ -44,9 +44,11 @@ class ClusteringMissing(NeurothekError):
 
     def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
         found = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        # One run makes all that there are: those that are there come again.
+        sizes = " ".join(f"--clusters {size}" for size in (*known, asked))
         super().__init__(
             f"{model} has no clustering into {asked} clusters; {found}: measure one with"
-            f" `neurothek ingest {model}=... --job clusters --clusters {asked} --force`"
+            f" `neurothek ingest {model} --job clusters {sizes}{' --force' if known else ''}`"
         )
 
 

@@ -26,10 +26,10 @@ class NoProfile(NeurothekError):
     def __init__(self, address: str, corpus: str | None) -> None:
         model = address.partition("/")[0]
         where = "on any text" if corpus is None else f"on {corpus}"
-        on = "" if corpus is None else f" and --corpus {corpus}"
+        on = "" if corpus is None else f" --corpus {corpus}"
         super().__init__(
             f"there is no position profile of {address}: the job positions was not measured {where};"
-            f" run `neurothek ingest` on {model} with --job positions{on}"
+            f" measure it with `neurothek ingest {model} --job positions{on}`"
         )
 
 
@@ -38,5 +38,6 @@ class NothingToCompare(NeurothekError):
 
     def __init__(self) -> None:
         super().__init__(
-            "no figure can be drawn: none of these models was measured on text; run `neurothek ingest` on one of them"
+            "no figure can be drawn: none of these models was measured on text; measure one of them with"
+            " `neurothek ingest MODEL`"
         )

@@ -41,11 +41,13 @@ class PairUnknown(NeurothekError):
 
     def __init__(self, model: str, known: Sequence[str]) -> None:
         near = get_close_matches(model, known, n=3, cutoff=0.5)
-        hint = f"; did you mean {', '.join(near)}?" if near else f", which has {', '.join(known) or 'no model yet'}:"
-        super().__init__(
-            f"counterparts were asked for of {model}, but there is no such model in the warehouse{hint}"
+        hint = (
+            f"; did you mean {', '.join(near)}?"
+            if near
+            else f", which has {', '.join(known) or 'no model yet'}:"
             f" measure a new one first, with `neurothek ingest {model}`"
         )
+        super().__init__(f"counterparts were asked for of {model}, but there is no such model in the warehouse{hint}")
 
 
 class ListsMissing(NeurothekError):

@@ -165,9 +165,10 @@ class SplitNotFound(NeurothekError):
 class NoSuchToken(NeurothekError):
     """No token has exactly this text."""
 
-    def __init__(self, text: str, alike: Sequence[str]) -> None:
+    def __init__(self, text: str, alike: Sequence[str], advice: str = "leave out --exact to search by word") -> None:
+        self.text, self.alike = text, alike
         found = listed(dict.fromkeys(repr(token) for token in alike))
-        what = f"there are {found}" if alike else "none reads like it; leave out --exact to search by word"
+        what = f"there are {found}" if alike else f"none reads like it; {advice}"
         super().__init__(f"no token is exactly {text!r}; {what}")
 
 

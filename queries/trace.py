@@ -11,6 +11,7 @@ from catalog.kept_maps import KeptMap
 from catalog.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from catalog.traces import Traced
 from catalog.visible import readable, visible
+from queries.errors import NoSuchToken
 from queries.kept_shortcut import kept_lens
 from queries.models import choose_models
 from queries.notebook import html_page, text_page
@@ -248,7 +249,10 @@ def token_of(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, text: 
     Raises:
         BlankWord, NoSuchToken: there is none.
     """
-    (term,) = find_terms(connection, [text], [model.tokenizer_id], exact=True)
+    try:
+        (term,) = find_terms(connection, [text], [model.tokenizer_id], exact=True)
+    except NoSuchToken as error:
+        raise NoSuchToken(error.text, error.alike, "write one as tables show it, with · for a blank") from error
     token = term.parts[0][0]
     return token.token_id, token.text
 

@@ -65,7 +65,9 @@ def test_the_subtitle_says_kind_information_and_sequences(
 
 
 def test_a_neuron_without_a_profile_is_refused(full_path: Path) -> None:
-    with pytest.raises(NoProfile, match="not measured on any text; run `neurothek ingest` on weights-only with --job"):
+    with pytest.raises(
+        NoProfile, match="not measured on any text; measure it with `neurothek ingest weights-only --job"
+    ):
         neuron_figure(page(full_path, "weights-only/L0N0"))
 
 
