@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,8 +94,9 @@ class Neurothek:
     ) -> pl.DataFrame:
         """Rows of one query over the views and tables; values are bound to `$name` in the query.
 
-        It runs in this process, without limits; with `limits` as `ask` does, which is meant for queries of others.
-        With `corpus` every view tells of the corpus of that name, as though it were pinned.
+        It runs in this process, without limits; with `limits` as `ask` does, which is meant for queries of others. A
+        warning says where the limit on rows cuts it. With `corpus` every view tells of the corpus of that name, as
+        though it were pinned.
 
         Raises:
             NeurothekError: the query is more than a question, or names what does not exist.
@@ -103,7 +105,10 @@ class Neurothek:
         from queries.sandbox import run_query
 
         if limits is not None:
-            return self.ask(query, parameters, limits=limits, corpus=corpus).frame
+            answer = self.ask(query, parameters, limits=limits, corpus=corpus)
+            if answer.is_truncated:
+                warnings.warn(f"these are {answer.shown}, as its limits say", stacklevel=2)
+            return answer.frame
         with self.reader() as connection, on_corpus(connection, (), corpus) as shown:
             return run_query(shown, query, parameters)
 

@@ -10,6 +10,7 @@ import polars as pl
 from catalog.visible import readable, visible, visible_list
 
 MISSING = "-"
+ELLIPSIS = "…"
 
 TOKEN_COLUMNS = frozenset(
     {
@@ -18,6 +19,9 @@ TOKEN_COLUMNS = frozenset(
     }
 )
 """Columns that hold tokens, in which white space must be seen."""
+
+_ASKED_FOR = frozenset({"address", "model", "z_score", "z_sum", "overlap", "frequency", "dead"})
+"""Columns, beside those of tokens, that a narrow terminal shows the longest: what a question is about."""
 
 _RIGID_COLUMNS = frozenset({"#", "address", "model", "layer", "depth", "view", "column"})
 _NUMBERS_WITHOUT_COMMAS = frozenset({"#", "layer", "neuron", "rank", "place", "position", "job_version"})
@@ -35,6 +39,7 @@ class Column:
         is_right: whether the cells end at the right edge: numbers, and text that leads up to a token.
         is_flexible: whether it may be cut to make room.
         keeps_end: whether cutting takes the beginning away instead of the end.
+        is_asked_for: whether other columns are left out before it is.
     """
 
     name: str
@@ -42,6 +47,7 @@ class Column:
     is_right: bool = False
     is_flexible: bool = False
     keeps_end: bool = False
+    is_asked_for: bool = False
 
 
 def columns_of(frame: pl.DataFrame) -> list[Column]:
@@ -54,12 +60,14 @@ def _column(series: pl.Series) -> Column:
     is_list = isinstance(dtype, pl.List)
     show = _formatter(series.explode(empty_as_null=True) if is_list else series, is_list=is_list)
     cells = tuple(_cell(value, show, name) for value in series.to_list())
+    is_text = is_list or dtype == pl.String
     return Column(
-        name=name,
+        name=readable(name),
         cells=cells,
         is_right=dtype.is_numeric() or name == "before",
-        is_flexible=(is_list or dtype == pl.String) and name not in _RIGID_COLUMNS,
+        is_flexible=is_text and name not in _RIGID_COLUMNS,
         keeps_end=name == "before",
+        is_asked_for=name in _ASKED_FOR or (is_text and name in TOKEN_COLUMNS and name != "neighbours"),
     )
 
 
@@ -83,14 +91,18 @@ def _formatter(values: pl.Series, *, is_list: bool) -> Callable[..., str]:
     if values.dtype.is_float():
         return _float_formatter(values.to_list(), n_digits=3 if is_list else 4)
     if name in TOKEN_COLUMNS:
-        return lambda value: visible(str(value)[:_MAX_TEXT])
+        return lambda value: visible(str(value)[:_MAX_TEXT]) + _cut_mark(str(value))
     return _text
 
 
 def _text(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="minutes")
-    return readable(str(value)[:_MAX_TEXT])
+    return readable(str(value)[:_MAX_TEXT]) + _cut_mark(str(value))
+
+
+def _cut_mark(text: str) -> str:
+    return ELLIPSIS if len(text) > _MAX_TEXT else ""
 
 
 def _float_formatter(values: Sequence[float | None], *, n_digits: int) -> Callable[[float], str]:

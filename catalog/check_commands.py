@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from catalog.commands import Format, common_options, console_progress, format_option, note, show_frame
+from catalog.commands import Format, common_options, console_progress, format_option, note, show_frame, whoever_reads
 
 
 @click.command()
@@ -30,7 +30,8 @@ def check(ctx: click.Context, output_format: Format) -> None:
     n_checks = len(checks.checks()) + 1
     rows = [(found.name, found.n_rows, found.example, found.law) for found in findings]
     if rows or output_format != "table":
-        show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
+        with whoever_reads():
+            show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
     with ctx.obj.reader() as connection:
         lost = kept_maps.missing_maps(kept_maps.kept_maps(connection), ctx.obj.warehouse.maps)
     if lost:
@@ -62,7 +63,8 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
     names = [field.name for field in dataclasses.fields(Agreement)]
     rows = pl.DataFrame([dataclasses.astuple(part) for part in agreements], schema=names, orient="row")
     shown = [name for name in names if name != "first_difference" or any(part.n_different for part in agreements)]
-    show_frame(rows, output_format, columns=shown)
+    with whoever_reads():
+        show_frame(rows, output_format, columns=shown)
     for part in parts:
         if not isinstance(part, Agreement):
             note(f"{part.job} was not verified: {part.reason}")

@@ -23,6 +23,7 @@ from catalog.console_commands import (
     note,
     progress_bars,
     say_in_the_answer,
+    warn,
     whoever_reads,
 )
 from catalog.visible import harmless
@@ -50,6 +51,7 @@ __all__ = [
     "show_frame",
     "show_rows",
     "show_tables",
+    "warn",
     "whoever_reads",
     "write_rows",
 ]

@@ -39,6 +39,11 @@ def note(text: str) -> None:
         click.echo(harmless(_of_this_warehouse(text)), err=True)
 
 
+def warn(text: str) -> None:
+    """Print to stderr, however quiet, what the rows on stdout cannot say of themselves."""
+    click.echo(harmless(text), err=True)
+
+
 def complain(error: Exception | str) -> None:
     """Print an error's sentence to stderr, on one line whatever names it holds."""
     click.echo(harmless(_of_this_warehouse(f"Error: {error}")), err=True)
@@ -66,7 +71,7 @@ def detail(text: str) -> None:
 
 def say_in_the_answer(text: str) -> None:
     """Print a sentence to stdout, between the rows: what they leave out must not look complete, however quiet."""
-    click.echo(harmless(text))
+    click.echo("\n".join(map(harmless, text.split("\n"))))
 
 
 @contextmanager

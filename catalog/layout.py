@@ -4,13 +4,12 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from catalog.cells import Column
+from catalog.cells import ELLIPSIS, Column
 
 GAP = 2
 """Blanks between two columns."""
 
 _LEAST_WIDTH = 14
-_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,20 @@ class Layout:
 def fit(columns: Sequence[Column], width: int) -> Layout:
     """Lay the columns out within `width` terminal cells.
 
-    Flexible columns give way, the widest first; where that is not enough the last columns are left out.
+    Flexible columns give way, the widest first; where that is not enough columns are left out, the last ones first and
+    what was asked for after all others.
     """
     natural = [max(map(text_width, (column.name, *column.cells))) for column in columns]
     least = [
         min(own, max(_LEAST_WIDTH, text_width(column.name))) if column.is_flexible else own
         for column, own in zip(columns, natural, strict=True)
     ]
-    n_shown = len(columns)
-    while n_shown > 1 and _total(least[:n_shown]) > width:
-        n_shown -= 1
-    widths = _shrunk(natural[:n_shown], least[:n_shown], width)
-    shown = tuple(_cut(column, own) for column, own in zip(columns[:n_shown], widths, strict=True))
-    return Layout(shown, tuple(widths), tuple(column.name for column in columns[n_shown:]))
+    kept = list(range(len(columns)))
+    while len(kept) > 1 and _total([least[place] for place in kept]) > width:
+        kept.remove(max(kept, key=lambda place: (not columns[place].is_asked_for, place)))
+    widths = _shrunk([natural[place] for place in kept], [least[place] for place in kept], width)
+    shown = tuple(_cut(columns[place], own) for place, own in zip(kept, widths, strict=True))
+    return Layout(shown, tuple(widths), tuple(column.name for place, column in enumerate(columns) if place not in kept))
 
 
 def text_width(text: str) -> int:
@@ -77,13 +77,13 @@ def shortened(text: str, width: int, *, keeps_end: bool = False) -> str:
     if text_width(text) <= width:
         return text
     kept: list[str] = []
-    room = width - text_width(_ELLIPSIS)
+    room = width - text_width(ELLIPSIS)
     for character in reversed(text) if keeps_end else text:
         room -= _character_width(character)
         if room < 0:
             break
         kept.append(character)
-    return _ELLIPSIS + "".join(reversed(kept)) if keeps_end else "".join(kept) + _ELLIPSIS
+    return ELLIPSIS + "".join(reversed(kept)) if keeps_end else "".join(kept) + ELLIPSIS
 
 
 def _character_width(character: str) -> int:

@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import IO, Any, Literal
 
 import polars as pl
@@ -11,8 +13,12 @@ from catalog.errors import NeurothekError
 
 Kind = Literal["csv", "json", "parquet"]
 
-_GROUP_ROWS, _GROUP_BYTES = 100_000, 32_000_000
+_GROUP_ROWS, _GROUP_BYTES = 100_000, 16_000_000
 """A row group of Parquet ends at whichever comes first."""
+
+
+_BEYOND_POLARS = re.compile(r"Binary|Map")
+"""What stands within cells that polars writes no JSON of, or fails on for some of them."""
 
 
 class NumbersTooLong(NeurothekError):
@@ -48,7 +54,7 @@ def write_rows(batches: Iterable[pl.DataFrame], kind: Kind, out: IO[bytes], *, e
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows as `write_rows` writes them as JSON."""
-    found: list[dict[str, Any]] = json.loads(frame.write_json())
+    found: list[dict[str, Any]] = json.loads(_as_json(frame))
     return found
 
 
@@ -66,11 +72,18 @@ def _write_csv(batches: Iterable[pl.DataFrame], out: IO[bytes], encoding: str) -
 def _write_json(batches: Iterable[pl.DataFrame], out: IO[bytes], encoding: str) -> None:
     before = "["
     for batch in batches:
-        text = batch.write_json() if is_unicode(encoding) else json.dumps(records(batch))
+        text = _as_json(batch) if is_unicode(encoding) else json.dumps(records(batch))
         if not batch.is_empty():
             out.write((before + text[1:-1]).encode(encoding))
             before = ","
     out.write(("[]\n" if before == "[" else "]\n").encode(encoding))
+
+
+def _as_json(frame: pl.DataFrame) -> str:
+    """The rows as polars writes them; bytes, which it does not write, as hexadecimal digits."""
+    if any(dtype.is_nested() and _BEYOND_POLARS.search(str(dtype)) for dtype in frame.dtypes):
+        return json.dumps(frame.to_dicts(), ensure_ascii=False, default=_as_text, separators=(",", ":"))
+    return frame.with_columns(pl.col(pl.Binary).bin.encode("hex")).write_json()
 
 
 def _write_parquet(batches: Iterable[pl.DataFrame], out: IO[bytes]) -> None:
@@ -134,13 +147,17 @@ def _gathered(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lists and structs as JSON text: CSV has no cells within cells."""
-
-    def as_json(value: object) -> str:
-        inner = value.to_list() if isinstance(value, pl.Series) else value
-        return json.dumps(inner, ensure_ascii=False, default=str)
-
+    """Lists and structs as JSON text, bytes as hexadecimal digits: CSV has no cells within cells, and is text."""
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     return frame.with_columns(
-        pl.col(name).map_elements(as_json, return_dtype=pl.String, skip_nulls=True) for name in nested
+        pl.col(pl.Binary).bin.encode("hex"), *(_json_cells(frame.get_column(name)) for name in nested)
     )
+
+
+def _json_cells(cells: pl.Series) -> pl.Series:
+    as_json = partial(json.dumps, ensure_ascii=False, default=_as_text)
+    return pl.Series(cells.name, [None if one is None else as_json(one) for one in cells.to_list()], dtype=pl.String)
+
+
+def _as_text(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -75,7 +75,8 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         frame: the rows.
         tokens: columns that hold lists of tokens under names of their own.
     """
-    columns = [_shown(column, frame.get_column(column.name), tokens) for column in columns_of(frame)]
+    pairs = zip(columns_of(frame), frame.get_columns(), strict=True)
+    columns = [_shown(column, values, tokens) for column, values in pairs]
     header = "".join(
         f'<th class="{_kind(column, tokens)}">{html.escape(_spoken(column.name))}</th>' for column in columns
     )

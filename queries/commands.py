@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from catalog.commands import Format, common_options, console_progress, format_option, note, show_frame, show_tables
+from catalog.commands import (
+    Format,
+    common_options,
+    console_progress,
+    format_option,
+    note,
+    show_frame,
+    show_tables,
+    warn,
+)
 
 if TYPE_CHECKING:
     from queries.question import Question
@@ -86,6 +95,9 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
         show_frame(result.table(), output_format, title=result.title)
     else:
         show_frame(result.neurons, output_format)
+        n_shown = result.neurons.height
+        if n_shown < result.n_found:
+            warn(f"these are the first {n_shown:,} of {result.n_found:,} neurons; --limit N brings N")
 
 
 def _question(*, layer: str | None, depth: str | None, **options: Any) -> Question:

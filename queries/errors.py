@@ -370,6 +370,13 @@ class OverLimit(NeurothekError):
         super().__init__(f"the query {found} and was stopped; narrow it, or allow more with {limit}")
 
 
+class StoppedHalfway(NeurothekError):
+    """A query that failed when many of its rows had been printed."""
+
+    def __init__(self, error: NeurothekError, n_rows: int) -> None:
+        super().__init__(f"{error}; the {n_rows:,} rows that were printed before are not the whole answer")
+
+
 class QueryFailed(NeurothekError):
     """DuckDB's own complaint, as one sentence.
 

@@ -24,7 +24,7 @@ class Limits:
     Attributes:
         seconds: how long it may run.
         memory_bytes: how much memory its process may take for it.
-        rows: how many rows are brought back.
+        rows: how many rows are brought back; all, if None.
         threads: how many threads it may use.
         is_watched: whether the asking process watches the memory of the one that answers; where the operating system
             keeps to a limit on addresses it need not.
@@ -32,7 +32,7 @@ class Limits:
 
     seconds: float = 30.0
     memory_bytes: int = 1_500_000_000
-    rows: int = 10_000
+    rows: int | None = None
     threads: int = min(4, os.cpu_count() or 1)
     is_watched: bool = sys.platform != "linux"
 
@@ -44,6 +44,8 @@ class Limits:
         """
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
+            if name == "rows" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise BadOption(name, value, f"it is a number from {least:,} to {most:,}")
 
@@ -55,7 +57,16 @@ class Answer:
     Attributes:
         frame: the rows, at most as many as the limits say.
         is_truncated: whether there were more.
+        n_rows: how many there are, brought back or not; None where counting them took too long.
     """
 
     frame: pl.DataFrame
     is_truncated: bool
+    n_rows: int | None
+
+    @property
+    def shown(self) -> str:
+        """How many rows these are of how many."""
+        if not self.is_truncated:
+            return f"{self.frame.height:,} rows"
+        return f"the first {self.frame.height:,} of {'more' if self.n_rows is None else f'{self.n_rows:,}'} rows"

@@ -15,7 +15,7 @@ from queries.notebook import html_page, text_page
 from queries.on_corpus import on_corpus
 from queries.profiles import LEVELS, frequencies, sparkline
 from queries.relatives import Relatives, neuron_relatives
-from queries.sections import Section
+from queries.sections import Section, first_of
 from queries.statement import ask_records, framed
 from queries.triggers import Triggers, neuron_triggers
 from queries.unmeasured import OF_NEURON, Unmeasured, unmeasured
@@ -181,7 +181,7 @@ class NeuronPage:
         """The page's tables."""
         columns = ("rank", "token", "score", "z_score", "corpus_count")
         sides = [
-            Section(title, self.tokens.filter(pl.col("side") == side).select(columns).head(self.limit))
+            first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit)
             for title, side in (("promotes", "promoted"), ("suppresses", "suppressed"))
         ]
         sides += self._concepts()
@@ -207,12 +207,12 @@ class NeuronPage:
     def _pushes(self) -> list[Section]:
         if self.pushed.is_empty():
             return []
-        shown = self.pushed.select(pl.exclude("token_id")).head(self.limit)
+        shown = self.pushed.select(pl.exclude("token_id"))
         remark = (
             "n_saturations: examples in which an FFN brought the token to the top to stay; n_pushes: those where this"
             " neuron was among the dominant ones and raised its score"
         )
-        return [Section(f"tokens it brought to the top in {self.corpus}", shown, remark)]
+        return [first_of(f"tokens it brought to the top in {self.corpus}", shown, self.limit, remark)]
 
     def _profiles(self) -> list[Section]:
         if self.positions.is_empty():

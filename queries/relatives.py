@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.table import BIG, DOUBLE, FLAG, SMALL, TEXT
-from queries.sections import Section
+from queries.sections import Section, first_of
 from queries.statement import ask_records, framed
 
 MATE_COLUMNS: Mapping[str, pl.DataType] = {
@@ -94,9 +94,9 @@ class Relatives:
         found = []
         if not self.mates.is_empty():
             remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
-            found.append(Section("others of its cluster", self.mates.head(limit), remark))
+            found.append(first_of("others of its cluster", self.mates, limit, remark))
         if not self.neighbours.is_empty():
-            found.append(Section("nearest value vectors", self.neighbours.head(limit)))
+            found.append(first_of("nearest value vectors", self.neighbours, limit))
         # The rank within a model is the order of the rows, and the model stands in the address.
         columns = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
         if not self.compared.is_empty():

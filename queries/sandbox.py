@@ -1,13 +1,14 @@
 """One query that only asks, run on a reader that could do nothing else; its rows as a frame."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from catalog.damage import is_damage
+from catalog.interrupts import time_limit
 from catalog.visible import is_text
 from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownColumn, UnknownRelation
 from queries.statement import ask
@@ -18,14 +19,18 @@ _CANDIDATES = re.compile(r"Candidate bindings: (.*)")
 _PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 
 
+_BATCH_ROWS = 2048
+"""DuckDB's own step; long texts may make even this many rows large."""
+
+_NO_TYPE = "a column's type cannot be shown; cast it to varchar"
+
+
 def run_query(
     connection: duckdb.DuckDBPyConnection,
     query: str,
     parameters: Mapping[str, Any] | None = None,
-    *,
-    most_rows: int | None = None,
 ) -> pl.DataFrame:
-    """Run one query, values bound to its `$name`s, and return all of its rows, or the first `most_rows`.
+    """Run one query, values bound to its `$name`s, and return all of its rows.
 
     Raises:
         EmptyQuery, NotOneQuery: the text holds no statement or several.
@@ -34,14 +39,66 @@ def run_query(
         QueryFailed: anything else that DuckDB objects to, in one sentence.
     """
     try:
-        statement = _only_statement(connection, query)
-        rows = _presentable(connection.sql(_without_end(statement.query), params=dict(parameters or {})))
-        frame = (rows if most_rows is None else rows.limit(most_rows)).pl()
+        rows = _asked(connection, query, parameters)
+        frame = rows.pl()
     except duckdb.Error as error:
         raise translated(connection, error) from error
     except pl.exceptions.PolarsError as error:
-        raise QueryFailed("a column's type cannot be shown; cast it to varchar") from error
-    return _narrowed(frame, [name for name, dtype in zip(rows.columns, rows.types, strict=True) if _is_wide(dtype)])
+        raise QueryFailed(_NO_TYPE) from error
+    return _narrowed(frame, _wide(rows))
+
+
+def stream_query(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    most_rows: int | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Run one query and hand its rows over while they are found, a few thousand at a time; at least one frame comes.
+
+    Frames differ in a column of whole numbers where one of them holds more than 64 bits.
+
+    Raises:
+        NotOneQuery, NotAQuery, UnknownRelation, UnknownColumn, QueryFailed: as `run_query`, also between frames.
+    """
+    try:
+        rows = _asked(connection, query, parameters)
+        wide = _wide(rows)
+        reader = (rows if most_rows is None else rows.limit(most_rows)).to_arrow_reader(_BATCH_ROWS)
+        yield _narrowed(_framed(reader.schema.empty_table()), wide)
+        for batch in reader:
+            yield _narrowed(_framed(batch), wide)
+    # What comes up between two batches passes through Arrow, which knows DuckDB's errors by their text alone.
+    except (duckdb.Error, OSError) as error:
+        raise translated(connection, error) from error
+    except pl.exceptions.PolarsError as error:
+        raise QueryFailed(_NO_TYPE) from error
+
+
+def count_rows(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None, *, seconds: float
+) -> int | None:
+    """How many rows a query has that ran before; None where that takes longer."""
+    try:
+        with time_limit(connection, seconds):
+            found = _asked(connection, query, parameters).aggregate("count(*) as n").pl()
+    except duckdb.Error:
+        return None
+    return int(found.item())
+
+
+def _asked(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None
+) -> duckdb.DuckDBPyRelation:
+    statement = _only_statement(connection, query)
+    return _presentable(connection.sql(_without_end(statement.query), params=dict(parameters or {})))
+
+
+def _framed(rows: Any) -> pl.DataFrame:  # noqa: ANN401  (a batch or a table of Arrow, which is imported where rows are read)
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
 
 
 # What frames have no type for, or one that compares with no text, and is shown as DuckDB writes it.
@@ -62,8 +119,8 @@ def _presentable(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return rows if as_it_is else rows.project(", ".join(columns))
 
 
-def _is_wide(dtype: object) -> bool:
-    return str(dtype) == "HUGEINT"
+def _wide(rows: duckdb.DuckDBPyRelation) -> list[str]:
+    return [name for name, dtype in zip(rows.columns, rows.types, strict=True) if str(dtype) == "HUGEINT"]
 
 
 def _narrowed(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
@@ -76,12 +133,12 @@ def _narrowed(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
 
 
 def translated(
-    connection: duckdb.DuckDBPyConnection, error: duckdb.Error
+    connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError
 ) -> QueryFailed | UnknownColumn | UnknownRelation:
     """What DuckDB objects to, as one sentence with the nearest names where a name is unknown.
 
     Raises:
-        duckdb.Error: the complaint is about the file, not about the query; the lease tells it.
+        duckdb.Error, OSError: the complaint is about the file, not about the query; the lease tells it.
     """
     if is_damage(error):
         raise error

@@ -1,5 +1,6 @@
 """The process that answers SQL which people typed: it reads one request, bounds itself, answers, and ends."""
 
+import io
 import json
 import os
 import resource
@@ -10,18 +11,23 @@ from typing import Any, BinaryIO
 
 import duckdb
 import polars as pl
-import pyarrow  # noqa: F401  (DuckDB hands rows over by it: importing it within the bounds would be paid by the query)
+import pyarrow
 
 from catalog.damage import damage_told
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries.errors import QueryFailed
 from queries.on_corpus import on_corpus
-from queries.sandbox import run_query
+from queries.sandbox import count_rows, stream_query
 
 _DUCKDB_SHARE = 0.75
 """Of the memory, what DuckDB may plan with; functions that take memory outside of its plan need the rest."""
 
+_PIECE_BYTES = 16_000_000
+"""What the process that asks has to hold at a time, unless one row is longer."""
+
+_COUNTING_SECONDS = 2.0
+"""How long an answer that was cut may wait to be told how many rows there are."""
 
 _SPILL = "spilled"
 """Where DuckDB puts what memory does not hold, in the folder that this process works in: a name that tells nothing."""
@@ -31,7 +37,13 @@ _NAMELESS = (("temp_directory", _SPILL), ("secret_directory", ""), ("extension_d
 
 
 def main(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer the request on `requests`: a byte when the query begins, a line of JSON, the rows as an Arrow stream."""
+    """Answer the request on `requests`: a byte when the query begins, then lines of JSON, the last with the rows' end.
+
+    A line {"bytes": n} is followed by n bytes, some rows as an Arrow stream; {"truncated": ...} says that all rows were
+    sent, or all that were asked for, and a line {"n_rows": ...} how many there are; {"error": ..., "text": ...} that no
+    more will come.
+    """
+    _warm_up()
     text = requests.read()
     if not text:
         return
@@ -48,18 +60,20 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         _bound(request)
         answers.write(b"\n")
         answers.flush()
-        frame = None
         try:
             with damage_told(warehouse.path), on_corpus(connection, (), request["corpus"]) as shown:
-                header, frame = _answer(shown, request)
+                _answer(shown, request, answers)
         except NeurothekError as error:
-            header = _header_of(error)
+            answers.write(_header_of(error) + b"\n")
         except MemoryError:
-            header = b'{"error": "memory"}'
-        answers.write(header + b"\n")
-        if frame is not None:
-            frame.write_ipc_stream(answers)
+            answers.write(b'{"error": "memory"}\n')
         answers.flush()
+
+
+def _warm_up() -> None:
+    """Send some rows to nowhere: the threads and the memory that polars takes once are not the query's."""
+    batch = pyarrow.record_batch({"text": ["rows"], "number": [1], "list": [[1]]})
+    _send(pl.DataFrame(pl.from_arrow(batch)), io.BytesIO())
 
 
 def _warehouse(request: dict[str, Any]) -> Warehouse:
@@ -80,13 +94,37 @@ def _hush(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("create temp macro current_setting(name) as null")
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tuple[bytes, pl.DataFrame]:
-    rows = int(request["rows"])
-    frame = run_query(connection, request["query"], request["parameters"], most_rows=rows + 1)
-    found = frame.estimated_size()
-    if found > request["memory_bytes"] // 4:
-        raise QueryFailed(f"its rows take {found / 1e6:,.0f} MB; ask for fewer columns or shorter texts")
-    return json.dumps({"truncated": frame.height > rows}).encode(), frame.head(rows)
+def _answer(connection: duckdb.DuckDBPyConnection, request: dict[str, Any], answers: BinaryIO) -> None:
+    query, parameters, most_rows = request["query"], request["parameters"], request["rows"]
+    asked = None if most_rows is None else most_rows + 1
+    n_found = n_bytes = 0
+    for frame in stream_query(connection, query, parameters, most_rows=asked):
+        wanted = frame if most_rows is None else frame.head(max(0, most_rows - n_found))
+        n_found += frame.height
+        n_bytes += int(frame.estimated_size())
+        if request["is_collected"] and n_bytes > request["memory_bytes"] // 4:
+            raise QueryFailed(f"its rows take more than {request['memory_bytes'] / 4e6:,.0f} MB; ask for fewer of them")
+        _send(wanted, answers)
+    is_truncated = most_rows is not None and n_found > most_rows
+    _tell(answers, truncated=is_truncated)
+    counted = count_rows(connection, query, parameters, seconds=_COUNTING_SECONDS) if is_truncated else n_found
+    _tell(answers, n_rows=counted)
+
+
+def _send(frame: pl.DataFrame, answers: BinaryIO) -> None:
+    n_pieces = min(frame.height, int(frame.estimated_size()) // _PIECE_BYTES + 1)
+    for piece in frame.iter_slices(-(-frame.height // n_pieces)) if n_pieces > 1 else [frame]:
+        rows = io.BytesIO()
+        # Newer layouts of text send along what other rows hold.
+        piece.write_ipc_stream(rows, compat_level=pl.CompatLevel.oldest())
+        _tell(answers, bytes=rows.tell())
+        answers.write(rows.getbuffer())
+        answers.flush()
+
+
+def _tell(answers: BinaryIO, **told: int | bool | None) -> None:
+    answers.write(json.dumps(told).encode() + b"\n")
+    answers.flush()
 
 
 def _header_of(error: NeurothekError) -> bytes:

@@ -18,3 +18,9 @@ class Section:
     title: str
     frame: pl.DataFrame
     remark: str = ""
+
+
+def first_of(title: str, frame: pl.DataFrame, limit: int, remark: str = "") -> Section:
+    """The first `limit` rows of a frame; where there are more, a remark under them says how many."""
+    cut = f"the first {limit:,} of {frame.height:,}" if frame.height > limit else ""
+    return Section(title, frame.head(limit), "\n".join(part for part in (cut, remark) if part))

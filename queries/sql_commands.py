@@ -10,13 +10,30 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from catalog.commands import Format, Size, common_options, format_option, note, show_frame, show_tables
+from catalog.commands import (
+    ROWS_IN_A_TABLE,
+    Format,
+    Size,
+    common_options,
+    complain,
+    format_option,
+    note,
+    require_no_terminal,
+    say_in_the_answer,
+    show_rows,
+    show_tables,
+    warn,
+    write_rows,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
     import duckdb
+    import polars as pl
 
+    from catalog.warehouse import Warehouse
     from queries.limits import Answer, Limits
 
 
@@ -30,12 +47,22 @@ class Door(Protocol):
     def reader(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Lease a reader."""
 
+    @property
+    def warehouse(self) -> Warehouse:
+        """Where the file is."""
+
     def ask(self, query: str, *, limits: Limits | None = None, corpus: str | None = None) -> Answer:
         """Answer one query within limits, of views that tell of a corpus."""
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How a file begins that Windows' shell wrote."""
+
+
+CUT = 3
+"""Exit code of rows that are right and not all, as was asked for."""
+
+_HELD_BACK_BYTES = 4_000_000
 
 
 class QueryCommand(click.Command):
@@ -55,7 +82,7 @@ class QueryCommand(click.Command):
 @click.option("--corpus", metavar="NAME", help="Ask the views on this corpus.  [default: each model's shown corpus]")
 @click.option("--seconds", type=float, help="How long it may run.  [default: 30]")
 @click.option("--memory", "memory_bytes", type=Size(), help="Memory it may take.  [default: 1.5GB]")
-@click.option("--rows", type=int, help="How many rows to bring.  [default: 10000]")
+@click.option("--rows", type=int, help="How many rows to bring.  [default: all; 1000 in a table]")
 @format_option
 @common_options
 @click.pass_context
@@ -73,6 +100,9 @@ def sql(
     Without a QUERY it is a prompt: a query ends with a semicolon, Tab completes names, Ctrl-D leaves. A query only
     asks: it runs in a process of its own, which can reach nothing but the warehouse and is stopped at its limits.
 
+    A table shows the first rows and says how many more there are; csv, json and parquet are all rows, printed while
+    they are found. Exit code 2: there is no answer, or what was printed is not whole. 3: --rows cut it.
+
     With --corpus every view tells of that corpus, as though it were pinned; tables of the store hold all of them.
     """
     from queries.limits import Limits
@@ -86,7 +116,7 @@ def sql(
         found = ctx.obj.explain(text)
         show_tables(found.sections(), output_format, found.data())
     else:
-        _answer(ctx.obj, text, output_format, limits, corpus)
+        ctx.exit(_answer(ctx.obj, text, output_format, limits, corpus))
 
 
 def _piped() -> str:
@@ -105,11 +135,66 @@ def _is_at_a_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _answer(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> None:
-    answer = door.ask(query, limits=limits, corpus=corpus)
-    show_frame(answer.frame, output_format)
+def _answer(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
+    """Print an answer; the exit code says whether `--rows` cut one that does not say so itself."""
+    if output_format == "table":
+        _show(door, query, limits, corpus)
+        return 0
+    require_no_terminal(output_format)
+    return _write(door, query, output_format, limits, corpus)
+
+
+def _show(door: Door, query: str, limits: Limits, corpus: str | None) -> None:
+    answer = door.ask(query, limits=replace(limits, rows=limits.rows or ROWS_IN_A_TABLE), corpus=corpus)
+    show_rows(answer.frame)
     if answer.is_truncated:
-        note(f"truncated: these are the first {answer.frame.height:,} rows; --rows brings more")
+        more = "more" if answer.n_rows is None else f"{answer.n_rows - answer.frame.height:,} more"
+        say_in_the_answer(f"and {more} rows: --format csv prints all, --rows N the first N")
+
+
+def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
+    from catalog.errors import NeurothekError
+    from queries.asking import stream_people
+    from queries.errors import StoppedHalfway
+
+    with stream_people(door.warehouse, query, limits=limits, corpus=corpus) as answer:
+        whole = _HeldBack(answer)
+        try:
+            write_rows(whole, output_format)
+        except NeurothekError as error:
+            raise (StoppedHalfway(error, whole.n_written) if whole.n_written else error) from error
+    if not answer.is_truncated:
+        return 0
+    of = "more" if answer.n_rows is None else f"{answer.n_rows:,}"
+    warn(f"these are the first {answer.n_read:,} of {of} rows, as --rows asks; leave it out for all")
+    return CUT
+
+
+class _HeldBack:
+    """Rows that wait for the first megabytes of them, or for their end: a short answer is printed whole or not at all.
+
+    Attributes:
+        n_written: how many rows were handed on.
+    """
+
+    def __init__(self, rows: Iterable[pl.DataFrame]) -> None:
+        self.n_written = 0
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        waiting: list[pl.DataFrame] = []
+        n_bytes = 0
+        for frame in self._rows:
+            waiting.append(frame)
+            n_bytes += int(frame.estimated_size())
+            while waiting and n_bytes > _HELD_BACK_BYTES:
+                yield self._written(waiting.pop(0))
+        while waiting:
+            yield self._written(waiting.pop(0))
+
+    def _written(self, frame: pl.DataFrame) -> pl.DataFrame:
+        self.n_written += frame.height
+        return frame
 
 
 def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
@@ -124,7 +209,7 @@ def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | Non
         try:
             _answer(door, query, output_format, limits, corpus)
         except NeurothekError as error:
-            click.echo(f"Error: {error}", err=True)
+            complain(error)
         except KeyboardInterrupt:
             note("stopped")
 

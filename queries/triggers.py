@@ -11,7 +11,7 @@ from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.addresses import NeuronAddress
 from queries.neuron_rows import NeuronRows
 from queries.neuron_tokens import Row
-from queries.sections import Section
+from queries.sections import Section, first_of
 from queries.statement import ask_records, framed
 from queries.thresholds import thresholds
 
@@ -77,11 +77,12 @@ class Triggers:
             return []
         parts = []
         for n, name in _NAMES.items():
-            rows = self.ngrams.filter(pl.col("n") == n).head(min(limit, _SHOWN))
+            rows = self.ngrams.filter(pl.col("n") == n)
             columns = ["rank", "text", "recall", "share", "n_active", "n_occurrences"]
             columns += ["score", "z_score"] if n == 1 else []
             if not rows.is_empty():
-                parts.append(Section(f"{name} that trigger it in {corpus}", rows.select(columns), _MEANING[n]))
+                title = f"{name} that trigger it in {corpus}"
+                parts.append(first_of(title, rows.select(columns), min(limit, _SHOWN), _MEANING[n]))
         shown = self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
         reasons = [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
         return [*parts, Section(f"detector of n-grams in {corpus}", shown, "\n".join([*reasons, rule()]))]

@@ -19,10 +19,15 @@ from queries.answering import start_ahead
 from queries.asking import ask_people
 from queries.cookbook import Question, questions
 from queries.errors import NoModels
+from queries.limits import Limits
 from queries.models import choose_models
 from queries.views import all_views, view
 
 FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
+
+
+MOST_ROWS = 10_000
+"""More are a download of megabytes for the browser, and for nobody's eyes."""
 
 
 def show() -> None:
@@ -115,12 +120,12 @@ def _ask_for(name: str) -> None:
 def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     start = time.perf_counter()
     # A page never writes, and holds no lease while the query runs: a publisher need not wait for it.
-    found = ask_people(neurothek.open().warehouse, query, corpus=corpus, updates=False)
+    found = ask_people(neurothek.open().warehouse, query, limits=Limits(rows=MOST_ROWS), corpus=corpus, updates=False)
     seconds = time.perf_counter() - start
     frame = found.frame
     on = {} if corpus is None else {"corpus": corpus}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.caption(f"{'truncated: the first ' if found.is_truncated else ''}{frame.height:,} rows in {seconds:.2f} s")
+        st.caption(f"{found.shown} in {seconds:.2f} s")
         st.page_link("views/sql.py", label="Link to this query", query_params={"query": query, **on})
     st.dataframe(
         tables.shown(frame, keep=tuple(frame.columns)),

@@ -65,7 +65,7 @@ def test_other_values() -> None:
     assert cells(pl.Series("on", [date(2026, 1, 2)])) == ("2026-01-02",)
     assert cells(pl.Series("s", [{"a": 1}])) == ("{'a': 1}",)
     assert cells(pl.Series("nothing", [None, None])) == ("-", "-")
-    assert cells(pl.Series("text", ["x" * 5000]))[0] == "x" * 2000
+    assert cells(pl.Series("text", ["x" * 5000]))[0] == "x" * 2000 + "…"
 
 
 def test_columns_know_how_they_are_laid_out() -> None:
@@ -76,3 +76,15 @@ def test_columns_know_how_they_are_laid_out() -> None:
     assert one(pl.Series("neighbours", [["a"]])).is_flexible
     # An address that lost its end would be another neuron's.
     assert not one(pl.Series("address", ["a"])).is_flexible
+
+
+def test_names_of_columns_are_shown_as_cells_are() -> None:
+    (column,) = columns_of(pl.DataFrame({"a\x1b[2J\u202eb\n": ["c\u202ed"]}))
+    assert column.name == "a\\x1b[2J\\u202eb↵"
+    assert column.cells == ("c\\u202ed",)
+
+
+def test_a_text_too_long_for_any_line_ends_in_an_ellipsis() -> None:
+    frame = pl.DataFrame({"a": ["x" * 2000, "x" * 2001], "token": ["y" * 2000, "y" * 2001]})
+    for column, character in zip(columns_of(frame), "xy", strict=True):
+        assert column.cells == (character * 2000, character * 2000 + "…")

@@ -61,3 +61,18 @@ def test_padded_counts_terminal_cells() -> None:
     assert padded("漢", 4, False) == "漢  "
     assert padded("漢", 4, True) == "  漢"
     assert text_width("e\u0301") == 1
+
+
+def test_what_was_asked_for_is_the_last_to_go() -> None:
+    """Of a search: others give way from the right, then what was asked for does, its first column last of all."""
+    names = ("#", "address", "rank", "z_score", "token", "neighbours")
+    asked = {"address", "z_score", "token"}
+    table = [Column(name=name, cells=("x" * 10,), is_asked_for=name in asked) for name in names]
+    shown = {width: [column.name for column in fit(table, width).columns] for width in (70, 60, 46, 35, 34, 22, 5)}
+    assert shown[70] == list(names)
+    assert shown[60] == ["#", "address", "rank", "z_score", "token"]
+    assert shown[46] == ["#", "address", "z_score", "token"]
+    assert shown[35] == shown[34] == ["address", "z_score", "token"]
+    assert shown[22] == ["address", "z_score"]
+    assert shown[5] == ["address"]
+    assert fit(table, 34).omitted == ("#", "rank", "neighbours")

@@ -1,9 +1,13 @@
-"""How every command ends: one line on stderr where it was written wrongly, and quietly where its reader has left."""
+"""How every command ends: in one line where it was written wrongly, whatever names it meets harmless to a terminal."""
+
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import neurothek
+from catalog.warehouse import Warehouse
+from tests.support import warehouse as made
 
 
 @pytest.mark.parametrize(
@@ -32,3 +36,54 @@ def test_a_word_of_a_stranger_cannot_write_on_the_terminal() -> None:
     result = CliRunner().invoke(neurothek.main, ["models", "--a\x1b[2J\u202e"])
     assert "has no option --a\\x1b[2J\\u202e; see" in result.stderr
     assert result.stderr.rstrip("\n").isprintable()
+
+
+EVIL = "evil\x1b]0;owned\x07\x1b[2J\u202ename\u2066"
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse whose names would write on the terminal."""
+    path = tmp_path_factory.mktemp("strange") / "w.duckdb"
+    made.create(path)
+    with Warehouse(path).writer() as connection:
+        connection.execute("update store.models set name = $1 || name where name = 'tiny-1m'", [EVIL])
+        connection.execute("update store.corpora set name = $1 || name", [EVIL])
+    return path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["models"],
+        ["corpora"],
+        ["runs"],
+        ["compare"],
+        ["compare", "--corpus", EVIL],
+        ["neuron", f"{EVIL}tiny-1m/L0N0"],
+        ["neuron", f"{EVIL}tiny-1m/L99N0"],
+        ["search", "school", "-n", "3"],
+        ["search", "school", "-m", EVIL],
+        ["search", EVIL],
+        ["pin", f"{EVIL}tiny-1m", "--corpus", EVIL],
+        ["remove", f"{EVIL}tiny-1m"],
+        ["sql", f'select 1 as "{EVIL}", model from models'],
+        ["sql", f'select "{EVIL}" from models'],
+        ["sql", f"select error('{EVIL}')"],
+        ["sql", f"from {EVIL}"],
+        ["check"],
+        ["schema", EVIL],
+        ["ingest", EVIL],
+        ["--" + EVIL],
+        [EVIL],
+    ],
+    ids=lambda arguments: arguments[0].replace(EVIL, "evil") + str(len(arguments)),
+)
+def test_no_name_of_a_stranger_writes_on_the_terminal(strange: Path, arguments: list[str]) -> None:
+    environment = {"NEUROTHEK_WAREHOUSE": str(strange), "COLUMNS": "200"}
+    result = CliRunner().invoke(neurothek.main, arguments, env=environment, input="n\n")
+    assert not isinstance(result.exception, UnicodeError)
+    written = result.stdout + result.stderr
+    assert written
+    for line in written.split("\n"):
+        assert line.isprintable(), line

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.visible import is_text, named, readable, typed, visible, visible_list
+from catalog.visible import harmless, is_text, named, readable, typed, visible, visible_list
 
 
 def test_white_space_is_marked() -> None:
@@ -54,3 +54,15 @@ def test_shown_alike_means_alike(first: str, second: str) -> None:
 def test_a_token_is_shown_character_by_character(text: str) -> None:
     assert visible(text) == "".join(map(visible, text))
     assert all(visible(character) == character for character in text if character.isalnum())
+
+
+def test_a_message_is_one_line_that_moves_no_cursor() -> None:
+    assert harmless("·school splits into ·sch ool") == "·school splits into ·sch ool"
+    assert harmless("a\x1b[2J\u202eb\nc\td\r") == "a\\x1b[2J\\u202eb↵c⇥d\\x0d"
+
+
+@given(text=st.text())
+def test_a_message_is_printable_and_otherwise_as_it_was(text: str) -> None:
+    shown = harmless(text)
+    assert shown.isprintable()
+    assert shown == text or not text.isprintable()

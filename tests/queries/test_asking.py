@@ -39,6 +39,12 @@ def warehouse(full_path: Path) -> Warehouse:
     return Warehouse(full_path)
 
 
+def started(code: str) -> answering.Process:
+    """A process that runs this in place of answering."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
+
+
 def living() -> set[psutil.Process]:
     return {child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
 
@@ -84,9 +90,28 @@ def test_a_file_that_is_no_warehouse_is_told(tmp_path: Path) -> None:
 
 def test_rows_beyond_the_limit_are_said(warehouse: Warehouse) -> None:
     answer = ask_people(warehouse, "from range(5) as t(x) order by x", limits=replace(TIGHT, rows=3))
-    assert (answer.frame.rows(), answer.is_truncated) == ([(0,), (1,), (2,)], True)
+    assert (answer.frame.rows(), answer.is_truncated, answer.n_rows) == ([(0,), (1,), (2,)], True, 5)
     answer = ask_people(warehouse, "from range(3) as t(x)", limits=replace(TIGHT, rows=3))
-    assert (answer.frame.height, answer.is_truncated) == (3, False)
+    assert (answer.frame.height, answer.is_truncated, answer.n_rows) == (3, False, 3)
+
+
+def test_rows_that_take_too_long_to_count_are_not(warehouse: Warehouse) -> None:
+    endless = "with recursive t as (select 1 as x union all select x + 1 from t where x < 10000000000) from t"
+    answer = ask_people(warehouse, f"{endless} limit 2000000000", limits=replace(TIGHT, seconds=20, rows=3))
+    assert (answer.frame.height, answer.is_truncated, answer.n_rows) == (3, True, None)
+
+
+def test_it_may_die_of_counting(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows have come, and are an answer, though nobody will know how many more there are."""
+    code = (
+        "import io, os, sys, polars as pl; sys.stdin.read(); rows = io.BytesIO()\n"
+        "pl.DataFrame({'x': [1]}).write_ipc_stream(rows); out = sys.stdout.buffer\n"
+        'out.write(b\'\\n{"bytes": %d}\\n%s{"truncated": true}\\n\' % (rows.tell(), rows.getvalue())); out.flush()\n'
+        "os.abort()"
+    )
+    monkeypatch.setattr(answering, "_started", lambda: started(code))
+    answer = ask_people(warehouse, "from range(2)", limits=replace(TIGHT, seconds=20, rows=1))
+    assert (answer.frame.rows(), answer.is_truncated, answer.n_rows) == ([(1,)], True, None)
 
 
 def test_values_are_bound(warehouse: Warehouse) -> None:
@@ -105,7 +130,11 @@ def test_values_are_bound(warehouse: Warehouse) -> None:
         ("select 1 / 'x'", errors.QueryFailed, "Could not convert string"),
         ("drop view neurons", errors.NotAQuery, "DROP is refused"),
         ("from neuronz", errors.UnknownRelation, "nearest: neurons"),
-        ("select repeat('x', 50000000) as x from range(4)", errors.QueryFailed, "its rows take 200 MB; ask for fewer"),
+        (
+            "select repeat('x', 50000000) as x from range(4)",
+            errors.QueryFailed,
+            "its rows take more than 150 MB; ask for fewer",
+        ),
     ],
 )
 def test_errors_are_those_of_any_query(warehouse: Warehouse, query: str, error: type[Exception], sentence: str) -> None:
@@ -119,7 +148,7 @@ def seconds_of(warehouse: Warehouse, query: str, limits: Limits) -> float:
     """Seconds until the query was answered or stopped; nothing else may come of it."""
     start = time.perf_counter()
     with contextlib.suppress(errors.OverLimit, errors.QueryFailed):
-        assert ask_people(warehouse, query, limits=limits).frame.height <= limits.rows
+        assert ask_people(warehouse, query, limits=limits).frame.height <= (limits.rows or 0)
     return time.perf_counter() - start
 
 
@@ -165,11 +194,7 @@ def test_a_function_that_gets_no_memory_is_told_as_such(warehouse: Warehouse, qu
 def test_a_process_that_dies_is_told_of(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, code: str, error: type[Exception], sentence: str
 ) -> None:
-    def started() -> answering.Process:
-        pipe = subprocess.PIPE
-        return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
-
-    monkeypatch.setattr(answering, "_started", started)
+    monkeypatch.setattr(answering, "_started", lambda: started(code))
     with pytest.raises(error, match=sentence):
         ask_people(warehouse, "select 1", limits=TIGHT)
 
