@@ -119,7 +119,13 @@ def _tokens(page: NeuronPage) -> None:
     for column, (side, title) in zip(st.columns(2, gap="medium"), _SIDES.items(), strict=True):
         rows = page.tokens.filter(pl.col("side") == side)
         with column:
-            show_figure(title, partial(_bars, side, rows.head(MOST_BARS)), SCORES, Data(f"tokens_{side}", sql, rows))
+            draw = partial(_bars, side, rows.head(MOST_BARS))
+            show_figure(title, draw, f"{SCORES}{_cut(rows)}", Data(f"tokens_{side}", sql, rows))
+
+
+def _cut(rows: pl.DataFrame) -> str:
+    """What is shown of rows of which the page has no room for all."""
+    return f" The first {MOST_BARS} of {rows.height:,}." if rows.height > MOST_BARS else ""
 
 
 def _bars(side: str, rows: pl.DataFrame, theme: Theme) -> alt.LayerChart:
@@ -175,7 +181,8 @@ def _triggers(page: NeuronPage) -> None:
     shown = {name: frame.drop("rank", "score", strict=False) for name, frame in named.items()}
     st.html(tables_html({**shown, "detector": detector.frame}))
     *reasons, first, second = detector.remark.split("\n")
-    st.caption(plain("; ".join([*reasons, f"{first} {second}"]) + "."))
+    listed = f"listed: the first {MOST_TRIGGERS} of each length"
+    st.caption(plain("; ".join([*reasons, f"{first} {second}", listed]) + "."))
 
 
 def _places(page: NeuronPage) -> None:
@@ -206,6 +213,8 @@ def _relatives(page: NeuronPage) -> None:
         if not frame.is_empty():
             st.subheader(title, anchor=False)
             tables.link_to_neurons(frame.head(MOST_BARS), frame.columns, key=key, height=420)
+            if frame.height > MOST_BARS:
+                st.caption(_cut(frame).strip())
 
 
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:

@@ -125,7 +125,8 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     frame = found.frame
     on = {} if corpus is None else {"corpus": corpus}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.caption(f"{found.shown} in {seconds:.2f} s")
+        more = "; the page brings no more, `neurothek sql --format csv` prints all" if found.is_truncated else ""
+        st.caption(f"{found.shown} in {seconds:.2f} s{more}")
         st.page_link("views/sql.py", label="Link to this query", query_params={"query": query, **on})
     st.dataframe(
         tables.shown(frame, keep=tuple(frame.columns)),

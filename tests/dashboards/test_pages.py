@@ -432,7 +432,8 @@ def test_forbidden_sql_is_refused_in_a_sentence(page: Opener, full_path: Path) -
 def test_sql_brings_no_more_rows_than_a_page_holds(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql", query="from range(20000)")
     assert table(opened, "range").height == 10_000
-    assert "the first 10,000 rows" in text(opened)
+    assert "the first 10,000 of 20,000 rows" in text(opened)
+    assert "the page brings no more, `neurothek sql --format csv` prints all" in text(opened)
 
 
 def test_no_page_opens_a_writer(page: Opener, full_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
