@@ -14,8 +14,11 @@ from ingest.measuring import free_bytes
 from ingest.pipeline import left_out
 from ingest.preparing import Prepared, prepare
 from ingest.request import IngestRequest, ModelSource
+from ingest.runs import why_missing
 from ingest.sweep_plan import SweepPlan, WeightsPlan
 from ingest.trial import Trial, product_rate, run_trial
+
+_BESIDE = "without loading, tokenizing and publishing, which take seconds for small models"
 
 # The whole job takes so many times its matrix products (docs/benchmarks.md).
 _PROJECTIONS_RATIO = 1.3
@@ -30,6 +33,7 @@ class ModelPlan:
         jobs: the jobs that are not finished.
         corpus: name of the text; None if no such job reads any.
         extent: how large the text is; None likewise.
+        n_tokens: counted positions of the text, without each sequence's BOS, as the end report says; None likewise.
         sweep: how it would be read; None likewise.
         weights: what jobs that read only weights take, where no text is swept; None if one is.
         forward_flops: of one pass over the text, without the vocabulary head.
@@ -42,12 +46,15 @@ class ModelPlan:
         free_bytes: free space there.
         left_out: jobs that such a model cannot be asked for.
         extents: jobs that take a part of the text -> how much, in words.
+        reasons: job -> why it is to be measured.
+        up_to_date: jobs that are finished.
     """
 
     model: str
     jobs: tuple[str, ...]
     corpus: str | None
     extent: Extent | None
+    n_tokens: int | None
     sweep: SweepPlan | None
     weights: WeightsPlan | None
     forward_flops: int
@@ -60,16 +67,25 @@ class ModelPlan:
     free_bytes: int
     left_out: tuple[str, ...] = ()
     extents: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    up_to_date: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """The plan as a person reads it."""
         if not self.jobs:
             return [f"{self.model}: everything is up to date"]
-        text = f" on {self.corpus} ({self.extent.n_tokens:,} tokens)" if self.extent else ""
+        text = f" on {self.corpus} ({self.n_tokens:,} tokens)" if self.corpus else ""
         lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
         if self.left_out:
             lines.append(f"{self.model}: {left_out(self.left_out)}")
-        return lines + [f"  {name:<14}{value}" for name, value in (*self._takes(), *self._entries(), *self._files())]
+        entries = (*self._anew(), *self._takes(), *self._entries(), *self._files())
+        return lines + [f"  {name:<14}{value}" for name, value in entries]
+
+    def _anew(self) -> list[tuple[str, str]]:
+        """Why jobs are measured, those of one reason together, and what is finished."""
+        alike = {why: [job for job in self.jobs if self.reasons.get(job) == why] for why in self.reasons.values()}
+        anew = [("measured", f"{', '.join(jobs)}: {why}") for why, jobs in alike.items()]
+        return [*anew, *([("up to date", ", ".join(self.up_to_date))] if self.up_to_date else [])]
 
     def _takes(self) -> list[tuple[str, str]]:
         return [("sentences", f"{job}: {words}") for job, words in self.extents.items()]
@@ -102,7 +118,7 @@ class ModelPlan:
             return f"not estimated for {', '.join(self.not_timed)}"
         tried = "products that were tried" if self.trial is None else f"a trial of {self.trial.seconds:.1f} seconds"
         left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
-        return f"about {in_hours(self.hours)}, from {tried}{left_out}"
+        return f"about {in_hours(self.hours)} for the sweep and projections, from {tried}{left_out}, {_BESIDE}"
 
 
 def plan_model(
@@ -127,12 +143,14 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> M
     work, corpus, sweep = prepared.work, prepared.corpus, allotted.sweep
     extent = Extent.of(corpus) if corpus and sweep else None
     flops = forward_flops(work.transformer.shape, extent) if extent else 0
+    missing = prepared.agenda.jobs
     timed = {"projections", *(job.name for job, _ in prepared.agenda.texts)}
     return ModelPlan(
         model=work.model.name,
         jobs=prepared.agenda.jobs,
         corpus=corpus.name if corpus and sweep else None,
         extent=extent,
+        n_tokens=corpus.n_counted if corpus and sweep else None,
         sweep=sweep,
         weights=allotted.weights,
         forward_flops=flops,
@@ -144,6 +162,8 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> M
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
         left_out=prepared.left_out,
+        reasons={one.job: why_missing(work.warehouse, one) for one in prepared.agenda.identities if one.job in missing},
+        up_to_date=tuple(one.job for one in prepared.agenda.identities if one.job not in missing),
         extents=_extents(prepared),
     )
 

@@ -107,6 +107,41 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
     return True
 
 
+def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
+    """Why a run is to be measured that `to_measure` found missing, in half a sentence."""
+    if not warehouse.exists():
+        return "not measured yet"
+    with warehouse.reader() as connection:
+        earlier = _finished(connection.execute, identity)
+        if earlier is None:
+            elsewhere = connection.execute(_ELSEWHERE, [identity.model, identity.job]).fetchall()
+            texts = [_called(*found) for found in elsewhere]
+            return f"measured on {' and '.join(texts)}, not on this text" if texts else "not measured yet"
+    if earlier["job_version"] < identity.version:
+        return f"measured by version {earlier['job_version']} of the job, and this is version {identity.version}"
+    if earlier["run_key"] == identity.key:
+        return "its matrices are no longer beside the warehouse"
+    if _rests_on_others(earlier, identity):
+        return "what it works on was measured anew"
+    return f"forced, with {'; '.join(_differences(earlier, identity))}"
+
+
+_ELSEWHERE = """
+    select corpora.name, corpora.n_tokens, corpora.sequence_length, corpora.recipe
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    inner join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+    where models.name = ? and runs.job = ?
+    order by corpora.corpus_id
+"""
+
+
+def _called(name: str, n_tokens: int, sequence_length: int, recipe: str) -> str:
+    limit = json.loads(recipe).get("tokens_per_domain")
+    asked = f"--tokens {limit} " if limit is not None else ""
+    return f"{name} ({n_tokens:,} tokens: {asked}--sequence-length {sequence_length})"
+
+
 def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
     """Refuse a model whose name stands for something else in the warehouse, before anything is measured.
 

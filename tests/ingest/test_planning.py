@@ -1,5 +1,6 @@
 """What --plan says of a model: the operations that are done, the sweep that is made, and nothing written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,31 @@ def test_what_is_finished_is_not_planned(folder: Path, tmp_path: Path) -> None:
     model = ModelSource(str(folder / "tiny"))
     ingests.measure(warehouse, folder / "tiny", asked)
     assert plan_model(warehouse, asked, model).lines() == ["tiny: everything is up to date"]
+
+
+def test_a_plan_counts_the_tokens_of_the_run_and_says_what_is_measured_anew_and_why(
+    folder: Path, tmp_path: Path
+) -> None:
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    corpora, model = (f"long={folder / 'long.txt'}",), ModelSource(str(folder / "tiny"))
+    asked = ingests.request(corpora, text={"tokens_per_domain": 60}, jobs=("projections", "activity"))
+    planned = plan_model(warehouse, asked, model)
+    assert set(planned.reasons.values()) == {"not measured yet"}
+    report = ingests.measure(warehouse, folder / "tiny", asked)
+    assert f"activity on long ({report.n_tokens:,} tokens)" in planned.lines()[0]
+    more = ingests.request(corpora, text={"tokens_per_domain": 90}, jobs=("projections", "activity", "contexts"))
+    again = plan_model(warehouse, more, model)
+    assert again.up_to_date == ("projections",)
+    assert again.reasons["contexts"] == "not measured yet"
+    (sequence_length,) = ingests.table(warehouse, "corpora")["sequence_length"]
+    size = f"{report.n_tokens} tokens: --tokens 60 --sequence-length {sequence_length}"
+    assert again.reasons["activity"] == f"measured on long ({size}), not on this text"
+    assert "  measured      contexts: not measured yet" in again.lines()
+    assert "  up to date    projections" in again.lines()
+    forced = replace(asked, active_above=0.5, force=True)
+    assert plan_model(warehouse, forced, model).reasons == {
+        "activity": "forced, with activation_rule: m != 0 there, m > 0.5 asked for",
+    }
 
 
 def test_growth_is_estimated_from_above_but_not_by_far(folder: Path, tmp_path: Path) -> None:
