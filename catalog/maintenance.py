@@ -16,7 +16,7 @@ from catalog.variants import family_of, variant_of
 from catalog.visible import named
 from catalog.warehouse import Warehouse, first_row
 
-_NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+_NAME = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
 
 _PAIRED = ("projections", "counterparts")
 """Jobs without whose rows a pair of models is not compared."""

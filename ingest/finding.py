@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from catalog.warehouse import Warehouse
 from ingest import hub, minis
 from ingest.model_errors import (
+    LONGEST_NAME,
     ConfigInvalid,
     ConfigMissing,
     ModelIsFile,
@@ -21,7 +22,8 @@ from ingest.model_errors import (
 from ingest.regular_files import require_plain
 from ingest.request import ModelSource
 
-NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
+_LONGEST_SUGGESTED = 40
 
 
 @runtime_checkable
@@ -127,7 +129,9 @@ def valid_name(source: str, *, name: str | None, revision: str | None) -> str:
     """
     called = model_name(source, name=name, revision=revision)
     if not NAME.fullmatch(called):
-        raise ModelNameInvalid(called, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-") or "NAME")
+        raise ModelNameInvalid(
+            called, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-")[:_LONGEST_SUGGESTED] or "NAME"
+        )
     return called
 
 
@@ -140,14 +144,30 @@ def config_of(folder: Path) -> dict[str, Any]:
     """
     try:
         require_plain(folder)
-        found = json.loads((folder / "config.json").read_bytes())
+        found = json.loads((folder / "config.json").read_bytes().decode(), object_pairs_hook=_once(folder))
     except FileNotFoundError as error:
         raise ConfigMissing(folder) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigInvalid(folder, "it is no JSON") from error
+        # Python reads no integer of more digits.
+        is_long = "integer string conversion" in str(error)
+        raise ConfigInvalid(folder, "it holds an integer of too many digits" if is_long else "it is no JSON") from error
     if not isinstance(found, dict):
         raise ConfigInvalid(folder, "it is no JSON object")
     return found
+
+
+def _once(folder: Path) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Makes an object of its fields, each of which stands there once: of two the library would take the last."""
+
+    def made(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(fields)
+        if len(found) < len(fields):
+            names = [name for name, _ in fields]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigInvalid(folder, f"it says {twice} twice")
+        return found
+
+    return made
 
 
 def measured_models(warehouse: Warehouse) -> Mapping[str, Measured]:

@@ -7,6 +7,17 @@ from pathlib import Path
 from catalog.errors import NeurothekError
 
 NAMES_SHOWN = 3
+LONGEST_NAME = 200
+_SHOWN_OF_A_NAME = 40
+
+
+def shortened(name: str) -> str:
+    """A name, or the beginning of one that is too long to be shown."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:_SHOWN_OF_A_NAME]}..."
+
+
+def _limit(name: str) -> str:
+    return f", {LONGEST_NAME} at most and not {len(name)}" if len(name) > LONGEST_NAME else ""
 
 
 def _meant(source: str, known: Sequence[str]) -> str:
@@ -89,7 +100,7 @@ class ModelNameInvalid(NeurothekError):
 
     def __init__(self, name: str, source: str, suggestion: str) -> None:
         super().__init__(
-            f"{name!r} cannot be a model's name: letters, digits and . _ @ + - are allowed; "
+            f"{shortened(name)!r} cannot be a model's name: letters, digits and . _ @ + - are allowed{_limit(name)}; "
             f"give one yourself, as in {suggestion}={source}"
         )
 
@@ -193,6 +204,28 @@ class WeightsMismatch(NeurothekError):
         )
 
 
+class WeightsFormatUnsupported(NeurothekError):
+    """Weights in a number format that is not measured."""
+
+    def __init__(self, folder: Path, examples: Sequence[str], supported: Sequence[str]) -> None:
+        shown = ", ".join(examples[:NAMES_SHOWN]) + (", ..." if len(examples) > NAMES_SHOWN else "")
+        super().__init__(
+            f"the weights in {folder} are stored in a number format that is not measured ({shown}); "
+            f"give the model before it was quantized, in {', '.join(supported[:-1])} or {supported[-1]}"
+        )
+
+
+class ModelQuantized(NeurothekError):
+    """A model whose config.json says that its weights are quantized."""
+
+    def __init__(self, where: str, method: object) -> None:
+        named = f"by {method}" if isinstance(method, str) else "in a way that it does not name"
+        super().__init__(
+            f"config.json of {where} says that its weights are quantized {named}, and such weights are not measured; "
+            "give the model before it was quantized"
+        )
+
+
 class WeightsNotFinite(NeurothekError):
     """Weights with NaN or infinity."""
 
@@ -242,9 +275,18 @@ class TokenizerMissing(NeurothekError):
 class TokenizerUnreadable(NeurothekError):
     """Tokenizer files that do not make a tokenizer."""
 
-    def __init__(self, folder: Path, reason: Exception) -> None:
-        said = " ".join(str(reason).split()) or type(reason).__name__
-        super().__init__(f"the tokenizer of {folder} cannot be read ({said[:200]}): save it again as tokenizer.json")
+    def __init__(self, folder: Path, problem: str) -> None:
+        super().__init__(f"the tokenizer of {folder} cannot be read: {problem}; save it again as tokenizer.json")
+
+
+class TokenizerAmbiguous(NeurothekError):
+    """A tokenizer in which an id stands for two pieces."""
+
+    def __init__(self, name: str, token_id: int, pieces: Sequence[str]) -> None:
+        super().__init__(
+            f"the tokenizer of {name} gives the id {token_id} to {' and '.join(map(repr, pieces[:2]))}; "
+            "give its folder the tokenizer that the model was trained with"
+        )
 
 
 class TokenizerEmpty(NeurothekError):

@@ -25,7 +25,8 @@ BUILTIN = "builtin"
 DEFAULT_COLUMN = "text"
 POOLED = "all"
 """No domain's name: rows of the warehouse that pool the domains have it."""
-NAME = re.compile(r"[A-Za-z0-9._@+-]+")
+LONGEST_NAME = 200
+NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,10 @@ def _parse(spec: str) -> Iterator[Source]:
     if not equals or not location:
         raise SourceMisnamed(spec, "has no path")
     if not NAME.fullmatch(name):
+        if len(name) > LONGEST_NAME:
+            raise SourceMisnamed(
+                f"{name[:40]}...", f"has a name of {len(name)} characters, and {LONGEST_NAME} are allowed"
+            )
         raise SourceMisnamed(spec, "has a name with characters other than letters, digits and . _ @ + -")
     if name == BUILTIN:
         raise SourceMisnamed(spec, f"has the name {BUILTIN!r}, which stands for the text that comes with neurothek")

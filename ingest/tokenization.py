@@ -1,6 +1,7 @@
 """A tokenizer as the warehouse sees it: its ids, their exact texts, and text turned into ids without additions."""
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 
 from catalog.tables import TOKENS
 from ingest.cutting import Cuts, cuts_of
-from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.model_errors import TokenizerAmbiguous, TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
@@ -141,12 +142,37 @@ def load(folder: Path) -> Tokenizer:
         # The library behind transformers raises a bare Exception for a file that it cannot parse.
         if type(error) is not Exception and not isinstance(error, _MALFORMED):
             raise
-        raise TokenizerUnreadable(folder, error) from error
+        raise TokenizerUnreadable(folder, _why(folder, error)) from error
     return wrap(found, name=folder.name)
 
 
 # What the library lets through of a file that is JSON and no tokenizer, or too deep to be read.
 _MALFORMED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+
+_JSON_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
+_LONGEST_REASON = 200
+
+
+def _why(folder: Path, error: Exception) -> str:
+    """What is wrong with the files: the first that is no JSON object, else the library's sentence if it is one."""
+    for path in (folder / name for name in _JSON_FILES if (folder / name).is_file()):
+        try:
+            found = json.loads(path.read_bytes().decode())
+        except (OSError, ValueError, RecursionError):
+            return f"{path.name} is no JSON"
+        if not isinstance(found, dict):
+            return f"{path.name} is no JSON object"
+        if path.name == "tokenizer.json":
+            if not isinstance(found.get("model"), dict):
+                return f"{path.name} has no model"
+            if not isinstance(found.get("added_tokens"), list):
+                return f"{path.name} has no list added_tokens"
+    # Rust's library raises a bare Exception with a sentence; Python's errors speak of Python.
+    said = " ".join(str(error).split())
+    if type(error) is Exception and said:
+        return said[:_LONGEST_REASON]
+    return "a value is not of the kind that a tokenizer has there"
+
 
 # What OPT's repository says in tokenizer_config.json; a copy of its vocabulary alone would become GPT-2's tokenizer.
 OPT_SETTINGS = {
@@ -171,11 +197,15 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
 
     Raises:
         TokenizerUnreadable: it is not one of the fast ones.
+        TokenizerAmbiguous: an id stands for two pieces.
         TokenizerEmpty: it has no ids but special ones, or a single id.
     """
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise TokenizerUnreadable(Path(name), TypeError(f"{type(tokenizer).__name__} is not a fast tokenizer"))
+        raise TokenizerUnreadable(Path(name), "its files make none of the fast tokenizers")
     vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
+    for (token_id, piece), (next_id, other) in itertools.pairwise(vocabulary):
+        if token_id == next_id:
+            raise TokenizerAmbiguous(name, token_id, (piece, other))
     added = tokenizer.added_tokens_decoder.items()
     special = frozenset(tokenizer.all_special_ids) | {token_id for token_id, token in added if token.special}
     is_special = all(token_id in special for token_id, _ in vocabulary)

@@ -1,6 +1,7 @@
 """What a checkpoint holds on disk, and its tensors read one at a time without loading the others."""
 
 import pickle
+import re
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -87,7 +88,9 @@ class Weights:
         try:
             self._handles[file] = safe_open(file, framework="pt", device="cpu")
         except (SafetensorError, OSError) as error:
-            raise WeightsUnreadable(file, _first_line(error)) from error
+            unknown = _UNKNOWN_FORMAT.search(str(error))
+            problem = f"there is no number format {unknown[1]}" if unknown else _first_line(error)
+            raise WeightsUnreadable(file, problem) from error
         return list(self._handles[file].keys())
 
     def _open_pickle(self, file: Path) -> list[str]:
@@ -95,6 +98,8 @@ class Weights:
         self._tensors.update(tensors)
         return list(tensors)
 
+
+_UNKNOWN_FORMAT = re.compile(r"unknown variant `(\w+)`, expected one of `BOOL`")
 
 PICKLED_FORMATS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 

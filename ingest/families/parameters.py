@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ingest.families.skeletons import Skeleton
-from ingest.model_errors import WeightsMismatch
+from ingest.model_errors import WeightsFormatUnsupported, WeightsMismatch
 from ingest.weights import Checkpoint, Weights
 
 FORMATS = ("F64", "F32", "F16", "BF16")
@@ -20,7 +20,8 @@ class Parameters:
         is_tied: whether the unembedding is the token embedding.
 
     Raises:
-        WeightsMismatch: weights are missing, unexpected, of another shape or quantized.
+        WeightsMismatch: weights are missing, unexpected or of another shape.
+        WeightsFormatUnsupported: weights are whole numbers, or have eight bits.
         WeightsUnreadable: a file is damaged.
     """
 
@@ -94,7 +95,7 @@ class Parameters:
         if wrong:
             raise WeightsMismatch(self._checkpoint.folder, "tensors have another shape", wrong)
         if quantized:
-            raise WeightsMismatch(self._checkpoint.folder, "tensors are no floating-point numbers", quantized)
+            raise WeightsFormatUnsupported(self._checkpoint.folder, quantized, FORMATS)
 
     def _tie(self) -> bool:
         """Whether the two embeddings are one; two stored ones that differ are two, whatever config.json says."""

@@ -9,12 +9,14 @@ from typing import Any
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.activations import ACT2FN
 from transformers.utils import logging
 
+from ingest.families.config_words import why_refused
 from ingest.families.family import Family
 from ingest.families.rotary import FIXED_ANGLES
 from ingest.families.table import FAMILIES
-from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid, ConfigUnsupported, MaskedModel
+from ingest.model_errors import ArchitectureUnsupported, ConfigInvalid, ConfigUnsupported, MaskedModel, ModelQuantized
 from ingest.weights import Checkpoint, Weights
 
 _MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
@@ -39,6 +41,10 @@ _LARGEST = 2**31 - 1
 
 _MANY_LAYERS = 1000
 """More than any model has: beyond, the modules of a layer are only made if the weights may be there for them."""
+
+
+_REFUSALS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
+"""What transformers and torch say to a configuration that they cannot build a model from."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
     Raises:
         MaskedModel: its models fill in masked tokens.
         ArchitectureUnsupported: it is not one of `FAMILIES`, or none is named.
+        ModelQuantized: its weights are quantized.
     """
     named = checkpoint_config.get("model_type")
     if not isinstance(named, str) or named not in FAMILIES:
@@ -79,6 +86,9 @@ def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
     family = FAMILIES[named]
     if family.is_masked and checkpoint_config.get("is_decoder"):
         raise ArchitectureUnsupported(where, f"{named!r} as a decoder", sorted(FAMILIES))
+    quantization = checkpoint_config.get("quantization_config")
+    if quantization:
+        raise ModelQuantized(where, quantization.get("quant_method") if isinstance(quantization, dict) else None)
     return family
 
 
@@ -102,6 +112,9 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
     # The number format that config.json names plays no part: the weights say theirs, the caller says the run's.
     fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
     _refuse_sizes(checkpoint, family)
+    activation = fields.get(family.activation)
+    if isinstance(activation, str) and activation not in ACT2FN:
+        raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which is none that there is")
     try:
         with _quiet(), torch.device("meta"):
             config = family.config_class.from_dict(fields)
@@ -110,10 +123,8 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
             # A feed-forward network that runs once a block, whatever a configuration says to save memory.
             config.chunk_size_feed_forward = 0
             model = family.model_class(config).eval().requires_grad_(False)
-    except StrictDataclassError as error:
-        raise ConfigInvalid(checkpoint.folder, str(error).splitlines()[-1].strip()) from error
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
-        raise ConfigInvalid(checkpoint.folder, f"{type(error).__name__}: {error}".splitlines()[0]) from error
+    except (StrictDataclassError, *_REFUSALS) as error:
+        raise ConfigInvalid(checkpoint.folder, why_refused(error)) from error
     _refuse_moving_angles(checkpoint, family, config)
     _refuse_windows(checkpoint, family, config)
     return Skeleton(family, config, model)

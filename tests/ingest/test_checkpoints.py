@@ -28,7 +28,9 @@ from ingest.model_errors import (
     ModelIsFile,
     ModelMissing,
     ModelNameInvalid,
+    ModelQuantized,
     RevisionOfFolder,
+    WeightsFormatUnsupported,
     WeightsMismatch,
     WeightsMissing,
     WeightsNotFinite,
@@ -170,17 +172,20 @@ def test_a_config_that_is_no_json(content: str, problem: str, opt: Path) -> None
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [
-        ("hidden_size", "32", "TypeError: Field 'hidden_size' expected int, got str (value: '32')"),
-        ("num_attention_heads", 5, "ValueError: embed_dim must be divisible by num_heads"),
+        ("hidden_size", "32", "hidden_size is a text, and should be a whole number;"),
+        ("num_attention_heads", 5, "embed_dim must be divisible by num_heads"),
         ("num_attention_heads", 0, "num_attention_heads is 0, and the least is 1;"),
         ("num_attention_heads", -4, "num_attention_heads is -4, and the least is 1;"),
         ("hidden_size", 0, "hidden_size is 0, and the least is 1;"),
         ("ffn_dim", 0, "ffn_dim is 0, and the least is 1;"),
         ("max_position_embeddings", -1, "max_position_embeddings is -1, and the least is 1;"),
-        ("activation_function", "swosh", "KeyError: 'swosh'"),
+        ("activation_function", "swosh", "activation_function is 'swosh', which is none that there is;"),
         ("num_hidden_layers", 0, "num_hidden_layers is 0, and the least is 1;"),
         ("num_hidden_layers", 10**9, "num_hidden_layers is 1000000000, and its weights are 36 tensors;"),
         ("vocab_size", 0, "vocab_size is 0, and the least is 1;"),
+        ("dropout", "a", "dropout is a text, and should be a number or a whole number;"),
+        ("tie_word_embeddings", 1, "tie_word_embeddings is a whole number, and should be true or false;"),
+        ("id2label", 3, "a value is not of the kind that such a model has there;"),
     ],
 )
 def test_a_config_field_that_makes_no_model(
@@ -438,14 +443,60 @@ def test_shapes_that_contradict_the_config(opt: Path) -> None:
     )
 
 
-def test_quantized_weights(opt: Path) -> None:
+@pytest.mark.parametrize(("dtype", "written"), [(torch.int8, "I8"), (torch.float8_e4m3fn, "F8_E4M3")])
+def test_weights_in_whole_numbers_or_eight_bits(dtype: torch.dtype, written: str, opt: Path) -> None:
     name = "model.decoder.layers.0.fc1.weight"
-    edit_tensors(opt, lambda tensors: tensors.update({name: tensors[name].to(torch.int8)}))
+    edit_tensors(opt, lambda tensors: tensors.update({name: tensors[name].to(dtype)}))
     refuses(
-        WeightsMismatch,
+        WeightsFormatUnsupported,
         opt,
-        "the weights in {folder} contradict its config.json: 1 tensors are no floating-point numbers "
-        f"({name} is I8); give the folder of one unmodified model",
+        "the weights in {folder} are stored in a number format that is not measured "
+        f"({name} is {written}); give the model before it was quantized, in F64, F32, F16 or BF16",
+    )
+
+
+def test_a_quantized_model(opt: Path) -> None:
+    edit_config(opt, quantization_config={"quant_method": "gptq", "bits": 4})
+    refuses(
+        ModelQuantized,
+        opt,
+        "config.json of {folder} says that its weights are quantized by gptq, and such weights are not measured; "
+        "give the model before it was quantized",
+    )
+
+
+def test_a_number_format_that_there_is_not(opt: Path) -> None:
+    path = opt / "model.safetensors"
+    path.write_bytes(path.read_bytes().replace(b'"F32"', b'"F99"', 1))
+    refuses(
+        WeightsUnreadable,
+        opt,
+        "the weights in {folder}/model.safetensors cannot be read: there is no number format F99;"
+        " copy or download the file again",
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        (f'"more": {"1" * 5_000}', "it holds an integer of too many digits"),
+        ('"ffn_dim": 7', "it says ffn_dim twice"),
+    ],
+)
+def test_a_config_that_is_json_and_says_too_much(field: str, problem: str, opt: Path) -> None:
+    path = opt / "config.json"
+    path.write_text(path.read_text().replace("{", f"{{{field},", 1))
+    refuses(ConfigInvalid, opt, f"config.json in {{folder}} describes no model: {problem}; restore the original file")
+
+
+def test_a_name_of_more_than_200_characters_is_refused_and_not_repeated(opt: Path) -> None:
+    assert find(str(opt), name="x" * 200).name == "x" * 200
+    with pytest.raises(ModelNameInvalid) as caught:
+        find(str(opt), name="x" * 201)
+    assert str(caught.value) == (
+        f"'{'x' * 40}...' cannot be a model's name: letters, digits and . _ @ + - are allowed, "
+        "200 at most and not 201; "
+        f"give one yourself, as in {'x' * 40}={opt}"
     )
 
 

@@ -64,6 +64,13 @@ def test_two_domains_of_one_name_are_refused() -> None:
         parse_sources(["builtin", "math=builtin:math"])
 
 
+def test_a_name_of_more_than_200_characters_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    assert len(parse_sources([f"{'x' * 200}={tmp_path / 'a.txt'}"])) == 1
+    with pytest.raises(SourceMisnamed, match=r"'x{40}\.\.\.' has a name of 201 characters, and 200 are allowed"):
+        parse_sources([f"{'x' * 201}={tmp_path / 'a.txt'}"])
+
+
 def test_the_name_of_pooled_rows_is_no_domain(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(SourceMisnamed, match="'all', which stands for all domains together"):

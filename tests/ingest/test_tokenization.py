@@ -12,7 +12,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from ingest.model_errors import TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.model_errors import TokenizerAmbiguous, TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
 from ingest.tokenization import Tokenizer, load, wrap
 from tests.support.models import Kind
 from tests.support.tokenizers import TEXT, make_tokenizer
@@ -172,6 +172,38 @@ UNKNOWN_KIND = '{"version": "1.0", "added_tokens": [], "model": {"type": "of the
 def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
     (tmp_path / "tokenizer.json").write_text(written)
     with pytest.raises(TokenizerUnreadable, match="cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "problem"),
+    [
+        ("tokenizer.json", "{", "tokenizer.json is no JSON"),
+        ("tokenizer.json", "\ufeff{}", "tokenizer.json is no JSON"),
+        ("tokenizer.json", "[]", "tokenizer.json is no JSON object"),
+        ("tokenizer.json", '{"added_tokens": []}', "tokenizer.json has no model"),
+        ("tokenizer.json", '{"model": {}}', "tokenizer.json has no list added_tokens"),
+        ("tokenizer_config.json", "[1]", "tokenizer_config.json is no JSON object"),
+        ("tokenizer_config.json", '{"bos_token": 5}', "a value is not of the kind that a tokenizer has there"),
+    ],
+)
+def test_what_is_wrong_with_a_tokenizers_files_is_said(tmp_path: Path, name: str, written: str, problem: str) -> None:
+    make_tokenizer("opt", 400).save_pretrained(tmp_path)
+    (tmp_path / name).write_text(written, encoding="utf-8")
+    with pytest.raises(TokenizerUnreadable) as caught:
+        load(tmp_path)
+    assert str(caught.value) == (
+        f"the tokenizer of {tmp_path} cannot be read: {problem}; save it again as tokenizer.json"
+    )
+
+
+def test_an_id_of_two_pieces_is_refused(tmp_path: Path) -> None:
+    make_tokenizer("opt", 400).save_pretrained(tmp_path)
+    said = json.loads((tmp_path / "tokenizer.json").read_text())
+    said["model"]["vocab"]["e"] = said["model"]["vocab"]["a"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(said))
+    number = said["model"]["vocab"]["a"]
+    with pytest.raises(TokenizerAmbiguous, match=f"gives the id {number} to 'a' and 'e'; give"):
         load(tmp_path)
 
 

@@ -1,0 +1,32 @@
+"""Why transformers builds no model of a config.json, in words of the file instead of the library's."""
+
+import re
+
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "an object",
+    "NoneType": "null",
+}
+_FIELD = re.compile(r"Field '(?P<field>\w+)' expected (?P<expected>\w+), got (?P<got>\w+)")
+
+
+def why_refused(error: Exception) -> str:
+    """What is wrong with a configuration, from what the library said.
+
+    A field of a wrong type is named with what it holds and what it should hold. What the library says of values that
+    contradict each other is a sentence; what it merely stumbled over is not shown.
+    """
+    said = str(error)
+    found = _FIELD.findall(said)
+    if found:
+        field, _, got = found[0]
+        needed = " or ".join(dict.fromkeys(_KINDS.get(expected, "something else") for _, expected, _ in found))
+        return f"{field} is {_KINDS.get(got, 'something else')}, and should be {needed}"
+    if isinstance(error, ValueError | AssertionError | RuntimeError) and said:
+        return said.splitlines()[0].rstrip(". ")
+    return "a value is not of the kind that such a model has there"
