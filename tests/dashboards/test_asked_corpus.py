@@ -21,6 +21,9 @@ PAGES: dict[str, dict[str, str]] = {
     "shortcuts": {"models": two.MODEL, "model": two.MODEL},
     "sql": {"query": f"select layer, n_dead, corpus from layer_activity where model = '{two.MODEL}' order by layer"},
 }
+QUICK = ("model", "events")
+"""Pages that are looked at by default; the others take seconds each."""
+
 LEAST_CHARTS = {
     "compare": 14,
     "neuron": 3,
@@ -81,7 +84,9 @@ def _rows(arrow: bytes) -> dict[str, list[object]]:
     return found
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in PAGES]
+)
 def test_pages_tell_of_the_asked_corpus(page: Opener, both: Path, alone: Path, name: str) -> None:
     expected = page(alone, name, **PAGES[name])
     asked = page(both, name, corpus=two.ASKED, **PAGES[name])
