@@ -137,5 +137,5 @@ def test_any_byte_flipped_is_told_or_changes_no_answer(
                     # A file that does not begin as DuckDB's do is none.
                     assert_told(path, outcome, found="it is not a DuckDB file" if 8 <= place < 12 else "is damaged: ")
                     told += 1
-    # As many flips as there are blocks in use for each command, or about: most are met by some.
+    # About three of four places are in use: check tells of each, the other commands of those that they read.
     assert told > FLIPS
