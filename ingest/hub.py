@@ -84,10 +84,13 @@ def snapshot(
 
 def is_cached(repo_id: str, *, revision: str | None = None) -> bool:
     """Whether a model's files are complete in the hub's cache, so that the hub is not asked for them."""
-    if not is_id(repo_id):
-        return False
-    cached = _cached(repo_id, revision)
-    return cached is not None and _has_weights(cached, allow_pickle=True)
+    return cached(repo_id, revision=revision) is not None
+
+
+def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
+    """The folder of a model whose files are complete in the hub's cache."""
+    found = _cached(repo_id, revision) if is_id(repo_id) else None
+    return found if found is not None and _has_weights(found, allow_pickle=True) else None
 
 
 def require_there(repo_id: str, *, revision: str | None = None) -> None:

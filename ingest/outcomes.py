@@ -37,6 +37,7 @@ class ModelReport:
         sweep: how the text was read; None if it was not.
         n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
         remarks: what jobs have to say of what they measured.
+        finished: all jobs asked for, where the same request finds every one of them finished now; else none.
     """
 
     model: str
@@ -49,6 +50,7 @@ class ModelReport:
     sweep: Swept | None = None
     n_full_length: int | None = None
     remarks: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

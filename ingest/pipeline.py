@@ -16,6 +16,7 @@ from ingest.outcomes import ModelReport
 from ingest.preparing import Prepared, prepare
 from ingest.prerequisites import announcements
 from ingest.request import IngestRequest, ModelSource
+from ingest.runs import to_measure
 
 
 def ingest_model(
@@ -77,7 +78,16 @@ def ingest_model(
         sweep=allotted.sweep,
         n_full_length=corpus.n_full_length if corpus else None,
         remarks=(*remarks, *_labelled(warehouse, prepared)),
+        finished=_finished(warehouse, prepared),
     )
+
+
+def _finished(warehouse: Warehouse, prepared: Prepared) -> tuple[str, ...]:
+    """The jobs, if asking again would find nothing to measure and have nothing else to say."""
+    identities = prepared.agenda.identities
+    if prepared.left_out or prepared.needed_first or to_measure(warehouse, identities, force=False):
+        return ()
+    return tuple(identity.job for identity in identities)
 
 
 def _label_known(warehouse: Warehouse, name: str, request: IngestRequest) -> None:

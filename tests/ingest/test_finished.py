@@ -1,0 +1,134 @@
+"""What is finished is known without measuring, as long as nothing that decides it has changed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from catalog.maintenance import remove
+from catalog.progress import Silent
+from catalog.warehouse import Warehouse
+from ingest import pipeline
+from ingest.outcomes import ModelReport
+from ingest.reports import ingest_all
+from ingest.request import IngestRequest
+from tests.support import ingests
+from tests.support.models import build, edit_config
+
+LONG_AGO = 1_500_000_000
+JOBS = ("projections", "activity")
+
+
+class Opened(Exception):
+    """The model was opened."""
+
+
+def settle(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> tuple[Warehouse, IngestRequest, str]:
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    (tmp_path / "words.txt").write_text("one two three four five six seven eight nine ten . " * 20)
+    settle(tmp_path)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    asked = ingests.request((f"words={tmp_path / 'words.txt'}",), jobs=JOBS)
+    assert ask(warehouse, asked, str(model)).jobs == JOBS
+    return warehouse, asked, str(model)
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch, measured: object) -> Iterator[None]:
+    """From now on opening a model is an error."""
+
+    def opened(*_: object, **__: object) -> None:
+        raise Opened
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "prepare", opened)
+        yield
+
+
+def ask(warehouse: Warehouse, asked: IngestRequest, model: str) -> ModelReport:
+    (outcome,) = ingest_all(warehouse, asked, [model], progress=Silent())
+    assert isinstance(outcome.report, ModelReport), outcome.problem
+    return outcome.report
+
+
+def test_nothing_is_opened_when_the_same_is_asked_again(
+    measured: tuple[Warehouse, IngestRequest, str], closed: None
+) -> None:
+    again = ask(*measured)
+    assert (again.model, again.jobs, again.up_to_date) == ("tiny", (), JOBS)
+
+
+CHANGES: dict[str, Callable[[Warehouse, Path], object]] = {
+    "weights": lambda _, folder: os.utime(folder / "tiny/model.safetensors", (LONG_AGO + 9, LONG_AGO + 9)),
+    "config": lambda _, folder: edit_config(folder / "tiny", initializer_range=0.5),
+    "tokenizer": lambda _, folder: os.utime(folder / "tiny/tokenizer.json", (LONG_AGO + 9, LONG_AGO + 9)),
+    "text": lambda _, folder: (folder / "words.txt").write_text("others " * 90),
+    "a removed run": lambda warehouse, _: remove(warehouse, "tiny", job="activity"),
+    "another warehouse": lambda warehouse, _: warehouse.path.unlink(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_changes_is_looked_at_again(
+    change: str, measured: tuple[Warehouse, IngestRequest, str], closed: None, tmp_path: Path
+) -> None:
+    CHANGES[change](measured[0], tmp_path)
+    with pytest.raises(Opened):
+        ask(*measured)
+
+
+@pytest.mark.parametrize(
+    "other", [{"jobs": (*JOBS, "contexts")}, {"active_above": 0.5}, {"dtype": "float16"}, {"batch_tokens": 512}]
+)
+def test_another_request_is_looked_at(
+    other: dict[str, object], measured: tuple[Warehouse, IngestRequest, str], closed: None
+) -> None:
+    warehouse, asked, model = measured
+    with pytest.raises(Opened):
+        ask(warehouse, replace(asked, **other), model)  # type: ignore[arg-type]
+
+
+def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
+    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path
+) -> None:
+    script = """
+import json, sys
+from click.testing import CliRunner
+import neurothek
+result = CliRunner().invoke(neurothek.main, json.loads(sys.argv[1]))
+print(json.dumps([result.exit_code, result.stderr, [m for m in ("torch", "transformers") if m in sys.modules]]))
+"""
+    command = [
+        "ingest",
+        measured[2],
+        "--corpus",
+        f"words={tmp_path / 'words.txt'}",
+        "--warehouse",
+        str(tmp_path / "w.duckdb"),
+    ]
+    command += [word for job in JOBS for word in ("--job", job)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    for is_first in (True, False):
+        found = subprocess.run(
+            [sys.executable, "-c", script, json.dumps(command)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        status, told, loaded = json.loads(found.stdout)
+        assert status == 0
+        assert told.startswith("tiny: everything is up to date (projections, activity)")
+        # The first time the request is another one: the command line allows another budget.
+        assert is_first or loaded == []
