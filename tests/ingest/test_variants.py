@@ -163,6 +163,14 @@ def test_models_count_as_what_they_are(measured: Path) -> None:
     assert why_not.filter(comparable=False).is_empty()
 
 
+def test_a_name_of_the_warehouse_stays_what_it_is(measured: Path, tmp_path: Path, text: tuple[str, ...]) -> None:
+    path = copied(measured, tmp_path / "w.duckdb")
+    for name in ("pythia-3m@step1000", "late"):
+        report = ingests.measure(ingests.open_warehouse(path), name, ingests.request(text, jobs=("projections",)))
+        assert (report.model, report.up_to_date) == (name, ("projections",))
+    assert labels(path) == labels(measured)
+
+
 def titles(path: Path, number: int) -> list[str]:
     """The models of a figure's panels, in their order."""
     with Warehouse(path).reader() as connection:
