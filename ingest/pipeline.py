@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from catalog.maintenance import label, label_of
 from catalog.progress import Progress, Silent
 from catalog.staging import discard_runs
-from catalog.variants import described
+from catalog.variants import PLAIN, described
 from catalog.warehouse import Warehouse
 from ingest.allocation import give_back_at_once
 from ingest.allotting import allot
@@ -104,7 +104,10 @@ def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     now = label_of(warehouse, work.model.name)
     if now is None or not (is_asked or (is_found and now.variant is not None)):
         return []
-    return [f"it counts as {described(now.family, now.variant)}: `neurothek label {work.model.name}` changes that"]
+    told = f"it counts as {described(now.family, now.variant)}"
+    if now.variant is None:
+        return [told]
+    return [f"{told}; `neurothek label {work.model.name} --variant {PLAIN}` makes it a plain size"]
 
 
 def left_out(jobs: Sequence[str]) -> str:

@@ -230,8 +230,12 @@ def test_what_is_said_of_a_model_that_is_there_holds_for_it(
     assert "counts as" not in again.stderr
     assert labels(path)["mid"] == ("pythia", "step 2000")
     said = run(path, "ingest", f"mid={trained['step4000']}", *options, "--variant", "step 3000")
-    assert "mid: it counts as a variant (step 3000) of pythia: `neurothek label mid` changes that" in said.stderr
+    told = "mid: it counts as a variant (step 3000) of pythia; `neurothek label mid --variant plain"
+    (line,) = [line for line in said.stderr.splitlines() if line.startswith(told)]
+    assert line.endswith("` makes it a plain size")
     assert labels(path)["mid"] == ("pythia", "step 3000")
+    assert run(path, *line.split("`")[1].split()[1:5]).exit_code == 0
+    assert labels(path)["mid"] == ("pythia", None)
 
 
 def test_one_option_holds_for_every_model_of_a_command(trained: dict[str, Path], tmp_path: Path) -> None:
