@@ -164,7 +164,7 @@ def test_views_prints_sql_that_runs(ask: Ask) -> None:
 def test_sql_of_more_rows_than_a_table_shows(ask: Ask) -> None:
     result = ask("sql", "select unnest(generate_series(1, 1500)) as n")
     assert len(result.stdout.splitlines()) == 1002
-    assert result.stdout.splitlines()[-1] == "and 500 more rows: --format csv prints all"
+    assert result.stdout.splitlines()[-1] == "and 500 more rows: --format csv prints all, --rows N the first N"
     assert (
         len(ask("sql", "select unnest(generate_series(1, 1500)) as n", "--format", "csv").stdout.splitlines()) == 1501
     )
