@@ -5,6 +5,7 @@ import gc
 import hashlib
 import io
 import itertools
+import os
 import re
 import sys
 import sysconfig
@@ -60,6 +61,13 @@ def library_sha256() -> str:
     for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
         digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def library_files() -> Iterator[Path]:
+    """The files of Python's own library that the three domains are made from, and no package's beside them."""
+    for folder, folders, found in os.walk(sysconfig.get_path("stdlib")):
+        folders[:] = [name for name in folders if name not in NOT_LIBRARY]
+        yield from (Path(folder, name) for name in found if name.endswith(".py") and not name.startswith("test_"))
 
 
 @cache

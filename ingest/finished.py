@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sysconfig
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -21,7 +20,7 @@ from platformdirs import user_cache_path
 from catalog.errors import NeurothekError
 from catalog.kept_maps import kept_maps, missing_maps
 from catalog.warehouse import Warehouse
-from ingest import hub, names
+from ingest import builtin, hub, names
 from ingest.asked_texts import stored_name
 from ingest.finding import by_name, folder_of, split_revision
 from ingest.hashing import SETTLED_NANOSECONDS
@@ -116,7 +115,7 @@ def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
     sources = parse_sources(request.text.corpora) if name is None else _recorded(warehouse, name)
     for source in sources:
         if source.builtin_domain is not None:
-            yield from Path(sysconfig.get_path("stdlib")).rglob("*.py")
+            yield from builtin.library_files()
         elif source.hub_dataset is not None:
             raise _Untold
         else:
@@ -136,7 +135,7 @@ def _code() -> Iterator[Path]:
 
 
 def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
-    for path in sorted({path.resolve() for path in paths}):
+    for path in sorted({path.absolute() for path in paths}):
         stat = path.stat()
         yield str(path), stat.st_size, stat.st_mtime_ns
 

@@ -71,7 +71,7 @@ def test_a_plan_says_all_and_writes_nothing(folder: Path) -> None:
     head, *lines = result.stdout.splitlines()
     assert head.startswith("tiny: projections, activity, contexts, ngrams, positions on long+short (")
     said = {line[:16].strip(): line[16:] for line in lines}
-    assert list(said) == ["order", "why", "memory", "disk", "warehouse", "forward pass", "time"]
+    assert list(said) == ["measured", "order", "why", "memory", "disk", "warehouse", "forward pass", "time"]
     assert said["order"] == "chunks outside, weights stay in memory"
     assert "GB allowed" in said["memory"]
     assert said["time"].startswith("about ")
@@ -89,7 +89,7 @@ def test_a_plan_of_weights_alone_says_what_they_take(folder: Path) -> None:
         head, *lines = result.stdout.splitlines()
         assert head == f"tiny: {', '.join(jobs)}"
         said = {line[:16].strip(): line[16:] for line in lines}
-        assert list(said) == ["memory", "disk", "warehouse", "time"]
+        assert list(said) == ["measured", "memory", "disk", "warehouse", "time"]
         assert said["time"].startswith(time)
         assert ("without clusters" in said["time"]) == (len(jobs) == 2)
 
