@@ -18,6 +18,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from catalog.tables import TOKENS
 from ingest.cutting import Cuts, cuts_of
 from ingest.model_errors import TokenizerAmbiguous, TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.regular_files import require_plain
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
@@ -131,11 +132,13 @@ def load(folder: Path) -> Tokenizer:
 
     Raises:
         TokenizerMissing: no tokenizer file is there.
+        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
         TokenizerUnreadable: the files do not make a tokenizer.
         TokenizerEmpty: the tokenizer has no usable ids.
     """
     if not any((folder / name).is_file() for name in FILES):
         raise TokenizerMissing(folder)
+    require_plain(folder)
     try:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder))
     except Exception as error:
@@ -216,6 +219,9 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     backend.no_truncation()
     backend.no_padding()
     settings = json.loads(backend.to_str())
+    unknown = _unknown_around(settings.get("post_processor"))
+    if unknown is not None:
+        raise TokenizerUnreadable(Path(name), f"it puts {unknown!r} around texts and does not say which id that has")
     opening, closing = _added(tokenizer)
     known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
     bos = opening[0] if opening and opening[0] in known else None
@@ -238,6 +244,17 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         _byte_fallback=bool(settings["model"].get("byte_fallback")),
         _part_mark=(settings["model"].get("continuing_subword_prefix") or "").casefold(),
     )
+
+
+def _unknown_around(said: dict[str, Any] | None) -> str | None:
+    """A token that is put around texts without an id, over which the library ends the process's call by a panic."""
+    if said is None:
+        return None
+    if said["type"] == "Sequence":
+        return next(filter(None, map(_unknown_around, said["processors"])), None)
+    parts = [*said.get("single", []), *said.get("pair", [])] if said["type"] == "TemplateProcessing" else []
+    named = [part["SpecialToken"]["id"] for part in parts if "SpecialToken" in part]
+    return next((token for token in named if token not in said["special_tokens"]), None)
 
 
 def _added(tokenizer: PreTrainedTokenizerFast) -> tuple[list[int], list[int]]:

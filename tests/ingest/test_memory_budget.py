@@ -1,9 +1,11 @@
 """A budget that forces one layer a sweep: the same rows, and no more memory than was allowed."""
 
+import json
 import random
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ingest.architectures import open_transformer
@@ -86,3 +88,26 @@ def test_weights_alone_within_the_least_budget(tmp_path: Path) -> None:
         needed = max(needed, caught.value.needed)
     asked = ingests.request((), jobs=jobs, memory_bytes=needed)
     assert peak_bytes(tmp_path / "w.duckdb", model, asked) <= 1.1 * needed
+
+
+@pytest.mark.parametrize("sort", ["one line", "jsonl", "parquet", "short documents"])
+def test_reading_texts_stays_within_the_budget(sort: str, tmp_path: Path) -> None:
+    """Thirty megabytes of text, of which a few thousand tokens are asked for."""
+    text = "the old school near the river " * 1_000_000
+    match sort:
+        case "one line":
+            (tmp_path / "x.txt").write_text(text)
+        case "jsonl":
+            rows = [text[:3_000_000]] * 10
+            (tmp_path / "x.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+        case "parquet":
+            pl.DataFrame({"text": [text[:3_000_000]] * 10}).write_parquet(tmp_path / "x.parquet")
+        case "short documents":
+            (tmp_path / "x.jsonl").write_text('{"text": "a"}\n' * 2_000_000)
+    (path,) = tmp_path.glob("x.*")
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    budget = 150_000_000
+    # Enough of them that the text is tokenized until batches have come and gone.
+    text_asked = {"tokens_per_domain": 400_000}
+    asked = ingests.request((f"x={path}",), jobs=("activity",), memory_bytes=budget, text=text_asked)
+    assert peak_bytes(tmp_path / "w.duckdb", model, asked) <= budget

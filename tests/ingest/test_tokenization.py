@@ -1,6 +1,7 @@
 """Tokenizers: exact texts, ids as transformers gives them, BOS only where it is prepended, refusals."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,13 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from ingest.model_errors import TokenizerAmbiguous, TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.model_errors import (
+    ModelFileUnfit,
+    TokenizerAmbiguous,
+    TokenizerEmpty,
+    TokenizerMissing,
+    TokenizerUnreadable,
+)
 from ingest.tokenization import Tokenizer, load, wrap
 from tests.support.models import Kind
 from tests.support.tokenizers import TEXT, make_tokenizer
@@ -195,6 +202,25 @@ def test_what_is_wrong_with_a_tokenizers_files_is_said(tmp_path: Path, name: str
     assert str(caught.value) == (
         f"the tokenizer of {tmp_path} cannot be read: {problem}; save it again as tokenizer.json"
     )
+
+
+def test_a_pipe_among_a_tokenizers_files_is_refused_unopened(tmp_path: Path) -> None:
+    """As `train --tokenizer` reads them, which opens no model."""
+    make_tokenizer("opt", 400).save_pretrained(tmp_path)
+    os.mkfifo(tmp_path / "special_tokens_map.json")
+    with pytest.raises(ModelFileUnfit, match=r"special_tokens_map\.json is a named pipe"):
+        load(tmp_path)
+
+
+def test_a_token_around_texts_without_an_id_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The library would panic, and print that it did."""
+    make_tokenizer("opt", 400).save_pretrained(tmp_path)
+    said = json.loads((tmp_path / "tokenizer.json").read_text())
+    said["post_processor"]["special_tokens"]["<q>"] = said["post_processor"]["special_tokens"].pop("</s>")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(said))
+    with pytest.raises(TokenizerUnreadable, match="it puts '</s>' around texts and does not say which id that has"):
+        load(tmp_path)
+    assert capfd.readouterr().err == ""
 
 
 def test_an_id_of_two_pieces_is_refused(tmp_path: Path) -> None:
