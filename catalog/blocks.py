@@ -51,7 +51,8 @@ def _wrong_blocks(path: Path, n_blocks: int, block_bytes: int, progress: Progres
             n_asked = min(at_a_time, n_blocks - first)
             content = file.read(n_asked * block_bytes)
             n_there = len(content) // block_bytes
-            blocks = np.frombuffer(content[: n_there * block_bytes], np.uint64).reshape(n_there, -1)
+            words = np.frombuffer(content[: n_there * block_bytes], np.uint64)
+            blocks = words.reshape(n_there, block_bytes // words.itemsize)
             yield from (first + int(place) for place in np.flatnonzero(computed(blocks) != blocks[:, 0]))
             yield from range(first + n_there, first + n_asked)
             progress.advance(n_asked)

@@ -1,7 +1,7 @@
 """What was found to be finished, remembered, so that asking again takes no library that measures.
 
-Remembered is a fingerprint of all that decides it: the request, the model's files and the text's by path, size and
-time, this release's code and its libraries, and what the warehouse holds. Whether runs are finished is decided where
+Remembered is a fingerprint of all that decides it: the request, the model's files and the text's by path and
+stamp, this release's code and its libraries, and what the warehouse holds. Whether runs are finished is decided where
 run keys are made, and nowhere else: here it is only known that nothing has changed since.
 """
 
@@ -23,7 +23,7 @@ from catalog.warehouse import Warehouse
 from ingest import builtin, hub, names
 from ingest.asked_texts import stored_name
 from ingest.finding import by_name, folder_of, split_revision
-from ingest.hashing import SETTLED_NANOSECONDS
+from ingest.hashing import SETTLED_NANOSECONDS, stamp
 from ingest.outcomes import ModelReport
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs import versions
@@ -50,7 +50,7 @@ def inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> 
         found = list(_stats([*_model_files(warehouse, request, asked), *_text_files(warehouse, request), *_code()]))
     except (NeurothekError, OSError, _Untold):
         return None
-    if any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, _, mtime_ns in found):
+    if any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, (_, mtime_ns, *_) in found):
         return None
     return _hash([asdict(request), asdict(asked), versions(), found])
 
@@ -134,10 +134,9 @@ def _code() -> Iterator[Path]:
         yield from (path for path in (Path(__file__).parents[1] / package).rglob("*") if path.suffix in (".py", ".sql"))
 
 
-def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
     for path in sorted({path.absolute() for path in paths}):
-        stat = path.stat()
-        yield str(path), stat.st_size, stat.st_mtime_ns
+        yield str(path), stamp(path.stat())
 
 
 def _state(warehouse: Warehouse) -> list[Any]:

@@ -45,6 +45,15 @@ def fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None], progr
     return total.hexdigest()
 
 
+def stamp(stat: os.stat_result) -> list[int]:
+    """What tells a file from what it was: size, time of the last writing, and when and where the system changed it.
+
+    Whoever copies or unpacks a file may set the time of its last writing, and reproducible archives give all files the
+    same; the system's own time nobody sets.
+    """
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+
+
 def _learn(known: "KnownFiles", file: Path, inspect: Callable[[Path], None], progress: Progress) -> str:
     before = file.stat()
     digest = _blob_name(file)
@@ -75,7 +84,7 @@ def _blob_name(file: Path) -> str | None:
 
 
 class KnownFiles:
-    """Hashes of files by (path, size, modification time), kept in the user's cache folder.
+    """Hashes of files by path and `stamp`, kept in the user's cache folder.
 
     A cache that cannot be read or written is no cache: hashing again is slower and never wrong.
     """
@@ -89,14 +98,14 @@ class KnownFiles:
         """The hash of `file` as it lies there now, None if unknown."""
         stat = file.stat()
         match self._remembered.get(str(file.resolve())):
-            case [size, time_ns, str(digest)] if (size, time_ns) == (stat.st_size, stat.st_mtime_ns):
+            case [*stamped, str(digest)] if stamped == stamp(stat):
                 return digest
         return None
 
     def add(self, file: Path, stat: os.stat_result, digest: str) -> None:
         """Note the hash of `file`, whose `stat` was taken before it was read, if the file has settled."""
         if stat.st_mtime_ns + SETTLED_NANOSECONDS < time.time_ns():
-            self._fresh[str(file.resolve())] = [stat.st_size, stat.st_mtime_ns, digest]
+            self._fresh[str(file.resolve())] = [*stamp(stat), digest]
 
     def save(self) -> None:
         """Write what was noted beside what other processes wrote meanwhile, and forget files that are gone."""

@@ -110,6 +110,13 @@ def test_check_reads_the_blocks_in_pieces_and_says_how_far_it_is(path: Path, mon
     assert set(steps[:-1]) == {5}
 
 
+def test_pieces_beyond_the_end_are_missing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("catalog.blocks._READ_BYTES", BLOCK_BYTES)
+    copy.write_bytes(copy.read_bytes()[: -2 * BLOCK_BYTES])
+    with pytest.raises(WarehouseDamaged):
+        Warehouse(copy).require_whole()
+
+
 Ask = Callable[[duckdb.DuckDBPyConnection], object]
 QUERY = "select top_scores from store.projections"
 

@@ -69,11 +69,20 @@ def test_nothing_is_opened_when_the_same_is_asked_again(
     assert (again.model, again.jobs, again.up_to_date) == ("tiny", (), JOBS)
 
 
+def rewrite_unseen(path: Path) -> None:
+    """Other content under the size and the time of the last writing that were there, as `cp -p` or `tar` leave it."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-2] + content[-2:][::-1])
+    os.utime(path, (LONG_AGO, LONG_AGO))
+
+
 CHANGES: dict[str, Callable[[Warehouse, Path], object]] = {
     "weights": lambda _, folder: os.utime(folder / "tiny/model.safetensors", (LONG_AGO + 9, LONG_AGO + 9)),
     "config": lambda _, folder: edit_config(folder / "tiny", initializer_range=0.5),
     "tokenizer": lambda _, folder: os.utime(folder / "tiny/tokenizer.json", (LONG_AGO + 9, LONG_AGO + 9)),
     "text": lambda _, folder: (folder / "words.txt").write_text("others " * 90),
+    "text of the same length and time": lambda _, folder: rewrite_unseen(folder / "words.txt"),
+    "weights of the same size and time": lambda _, folder: rewrite_unseen(folder / "tiny/model.safetensors"),
     "a removed run": lambda warehouse, _: remove(warehouse, "tiny", job="activity"),
     "another warehouse": lambda warehouse, _: warehouse.path.unlink(),
 }

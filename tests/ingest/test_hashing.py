@@ -83,6 +83,16 @@ def test_a_changed_file_is_read_again(files: list[Path]) -> None:
     assert after == expected(files) != before
 
 
+def test_a_file_of_the_same_size_and_time_is_read_again(files: list[Path]) -> None:
+    before, _ = measure(files)
+    then = files[0].stat()
+    files[0].write_bytes(b"SECOND")
+    os.utime(files[0], ns=(then.st_atime_ns, then.st_mtime_ns))
+    after, read = measure(files)
+    assert read == 6
+    assert after == expected(files) != before
+
+
 def test_a_young_file_is_not_remembered(files: list[Path]) -> None:
     write_old(files[0], b"second", age_seconds=0)
     measure(files)

@@ -386,7 +386,7 @@ def test_the_plan_says_what_files_take(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--method", "mta"], "there is no shortcut mta for opt models; did you mean mat?"),
+        (["--method", "mta"], "there is no shortcut mta; did you mean mat?"),
         (["--domain", "law"], "the corpus prose has no domain law; it has prose"),
     ],
 )
@@ -414,7 +414,7 @@ def test_one_method_alone_leaves_the_other_out(tmp_path: Path, folder: Path, ask
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--method", "mta"], "there is no shortcut mta for opt models; did you mean mat?"),
+        (["--method", "mta"], "there is no shortcut mta; did you mean mat?"),
         (["--domain", "math"], "the corpus prose has no domain math; it has prose"),
         (["--corpus", "few"], "takes 8 at least, but few of the corpus few has 3"),
     ],
