@@ -116,6 +116,8 @@ def _statement_tokens(query: str) -> list[Token]:
 
 def _check_show(tokens: list[Token], relations: Collection[str]) -> None:
     shown = "".join(token.text for token in tokens).casefold()
+    if not shown:
+        raise QueryFailed("SHOW has to be told what: TABLES, or the name of a view or table")
     if shown not in ("tables", "alltables") and shown not in relations:
         raise UnknownRelation(shown, list(relations))
 

@@ -56,6 +56,12 @@ def unlocked(outside: Outside, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield connection
 
 
+def test_a_show_of_nothing_says_what_is_missing() -> None:
+    for query in ("show", "SHOW;"):
+        with pytest.raises(errors.QueryFailed, match="SHOW has to be told what: TABLES, or the name"):
+            check_query(query, ["models"])
+
+
 def test_the_inputs_are_many_and_differ() -> None:
     assert len({*hostile.BY_TEXT, *hostile.GREEDY}) == len(hostile.BY_TEXT) + len(hostile.GREEDY) >= 150
     assert len(set(QUERIES)) == len(QUERIES) >= 100
