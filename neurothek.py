@@ -101,7 +101,7 @@ class Neurothek:
         Raises:
             NeurothekError: the query is more than a question, or names what does not exist.
         """
-        from queries.on_corpus import on_corpus
+        from queries.on_corpus import on_corpus, refuse_facts
         from queries.sandbox import run_query
 
         if limits is not None:
@@ -110,6 +110,8 @@ class Neurothek:
                 warnings.warn(f"these are {answer.shown}, as its limits say", stacklevel=2)
             return answer.frame
         with self.reader() as connection, on_corpus(connection, (), corpus) as shown:
+            if corpus is not None and shown is not connection:
+                refuse_facts(shown, query, corpus)
             return run_query(shown, query, parameters)
 
     def ask(

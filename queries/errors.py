@@ -377,6 +377,16 @@ class StoppedHalfway(NeurothekError):
         super().__init__(f"{error}; the {n_rows:,} rows that were printed before are not the whole answer")
 
 
+class FactsOfShownCorpora(NeurothekError):
+    """A query of a corpus that reads a table which holds no rows of it."""
+
+    def __init__(self, corpus: str) -> None:
+        super().__init__(
+            f"the table store.neuron_facts was asked for on the corpus {corpus}, but it holds each model's shown"
+            " corpus; ask the view neurons, or leave out --corpus"
+        )
+
+
 class QueryFailed(NeurothekError):
     """DuckDB's own complaint, as one sentence.
 

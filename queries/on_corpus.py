@@ -1,5 +1,6 @@
 """A reader whose views tell of the corpus that was asked for, as though it were the shown one of every model."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -8,12 +9,14 @@ import duckdb
 from catalog.interrupts import close, keyboard_interrupts, undisturbed
 from catalog.publish import facts_elsewhere
 from queries.corpora import choose_corpora
+from queries.errors import FactsOfShownCorpora
 from queries.models import choose_models
 from queries.views import views_that_read
 
 FACTS = "store.neuron_facts"
 _CORPORA = "measured_corpora"
 _OWN_FACTS = "asked_neuron_facts"
+_READS_FACTS = re.compile(r'"schema_name":"store","table_name":"neuron_facts"', re.IGNORECASE)
 _NONE = -1
 """No corpus has this number."""
 
@@ -58,6 +61,18 @@ def on_corpus(
 def of_facts(text: str) -> str:
     """A statement that reads the table of flat rows, for a connection that `on_corpus` leased."""
     return text.replace(FACTS, _OWN_FACTS)
+
+
+def refuse_facts(connection: duckdb.DuckDBPyConnection, query: str, corpus: str) -> None:
+    """Refuse a query of a corpus that reads the table of flat rows by its name: it holds the shown corpora alone.
+
+    Raises:
+        FactsOfShownCorpora: it reads that table.
+    """
+    # The query is only parsed here: nobody has admitted it yet, and binding would run what it calls.
+    ((tree,),) = connection.execute("select json_serialize_sql($query::varchar)::varchar", {"query": query}).fetchall()
+    if _READS_FACTS.search(tree):
+        raise FactsOfShownCorpora(corpus)
 
 
 def _show(connection: duckdb.DuckDBPyConnection, places: dict[int, int]) -> None:

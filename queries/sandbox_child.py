@@ -17,7 +17,7 @@ from catalog.damage import damage_told
 from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries.errors import QueryFailed
-from queries.on_corpus import on_corpus
+from queries.on_corpus import on_corpus, refuse_facts
 from queries.sandbox import count_rows, stream_query
 
 _DUCKDB_SHARE = 0.75
@@ -62,6 +62,8 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
         try:
             with damage_told(warehouse.path), on_corpus(connection, (), request["corpus"]) as shown:
+                if shown is not connection:
+                    refuse_facts(shown, request["query"], request["corpus"])
                 _answer(shown, request, answers)
         except NeurothekError as error:
             answers.write(_header_of(error) + b"\n")

@@ -103,7 +103,8 @@ def sql(
     A table shows the first rows and says how many more there are; csv, json and parquet are all rows, printed while
     they are found. Exit code 2: there is no answer, or what was printed is not whole. 3: --rows cut it.
 
-    With --corpus every view tells of that corpus, as though it were pinned; tables of the store hold all of them.
+    With --corpus every view tells of that corpus, as though it were pinned; tables of the store hold all of
+    them, but store.neuron_facts, which is of the shown ones and is refused.
     """
     from queries.limits import Limits
 

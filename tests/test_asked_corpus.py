@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import neurothek
+from catalog.errors import NeurothekError
 from dashboards.paper import paper_figures
 from dashboards.paper_files import AnyFigure, material_of
 from dashboards.shortcut_paper import shortcut_figures
@@ -329,3 +330,15 @@ def test_a_corpus_that_is_not_there_is_refused(
     assert "measured on a corpus elsewhere" in result.stderr
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["select count(*) from store.neuron_facts", 'with f as (from STORE."neuron_facts") select model_id from f'],
+)
+def test_the_table_that_holds_shown_corpora_alone_is_not_asked_of_another(
+    query: str, both: neurothek.Neurothek
+) -> None:
+    with pytest.raises(NeurothekError, match=f"on the corpus {ASKED}, but it holds each model's shown corpus"):
+        both.sql(query, corpus=ASKED)
+    assert not both.sql(query).is_empty()
