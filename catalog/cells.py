@@ -7,7 +7,7 @@ from datetime import datetime
 
 import polars as pl
 
-from catalog.visible import readable, visible, visible_list
+from catalog.visible import harmless, readable, visible, visible_list
 
 MISSING = "-"
 ELLIPSIS = "…"
@@ -62,12 +62,15 @@ def _column(series: pl.Series) -> Column:
     cells = tuple(_cell(value, show, name) for value in series.to_list())
     is_text = is_list or dtype == pl.String
     return Column(
-        name=readable(name),
+        # It may show a token already.
+        name=harmless(name),
         cells=cells,
         is_right=dtype.is_numeric() or name == "before",
         is_flexible=is_text and name not in _RIGID_COLUMNS,
         keeps_end=name == "before",
-        is_asked_for=name in _ASKED_FOR or (is_text and name in TOKEN_COLUMNS and name != "neighbours"),
+        is_asked_for=name in _ASKED_FOR
+        or name.startswith("rank of ")
+        or (is_text and name in TOKEN_COLUMNS and name != "neighbours"),
     )
 
 

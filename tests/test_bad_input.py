@@ -479,7 +479,8 @@ def test_malformed_commands_are_answered_in_one_line(folder: Path, name: str) ->
     assert (result.exit_code, result.stdout) == (2, "")
     (sentence,) = result.stderr.splitlines()
     assert sentence.startswith("Error: ")
-    assert sentence.endswith(f"; see `neurothek {USAGE[name][0]} --help`")
+    known = "" if name == "an unknown command" else f"{USAGE[name][0]} "
+    assert sentence.endswith(f"; see `neurothek {known}--help`")
     assert contents(folder) == before
 
 

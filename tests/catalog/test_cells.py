@@ -88,3 +88,10 @@ def test_a_text_too_long_for_any_line_ends_in_an_ellipsis() -> None:
     frame = pl.DataFrame({"a": ["x" * 2000, "x" * 2001], "token": ["y" * 2000, "y" * 2001]})
     for column, character in zip(columns_of(frame), "xy", strict=True):
         assert column.cells == (character * 2000, character * 2000 + "…")
+
+
+def test_a_header_shows_a_token_as_its_cells_do() -> None:
+    # The blank's mark stands in the name already: it is no character of the token.
+    shown, turned = columns_of(pl.DataFrame({"rank of ·school": ["1 > 2"], "a\u202eb\x1b": ["3"]}))
+    assert (shown.name, turned.name) == ("rank of ·school", "a\\u202eb\\x1b")
+    assert shown.is_asked_for

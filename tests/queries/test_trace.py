@@ -103,7 +103,7 @@ def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices
     changed = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose")
     gone.write_bytes(kept)
     for answer, text in (
-        (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts`"),
+        (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
         (elsewhere, "no shortcut of tiny is kept on words; they were on prose: name that corpus"),
         (missing, "is not there any more; make it anew with `neurothek ingest"),
         (changed, "is not the matrix that was kept"),
