@@ -16,7 +16,7 @@ from catalog.check_commands import check, verify
 from catalog.commands import label, pin, remove, rename
 from catalog.errors import NeurothekError
 from catalog.exchange_commands import export, import_, merge
-from catalog.root_commands import Root, escape_what_cannot_be_shown
+from catalog.root_commands import Root, escape_what_cannot_be_shown, open_what_is_closed
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
 from ingest.train_commands import train
@@ -427,6 +427,7 @@ def main(ctx: click.Context) -> None:
 
     Begin with `neurothek demo`; then `neurothek search school`.
     """
+    open_what_is_closed()
     escape_what_cannot_be_shown()
     ctx.obj = open()
 

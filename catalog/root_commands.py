@@ -13,6 +13,8 @@ from catalog.console_commands import complain, detail, drop_output
 from catalog.errors import NeurothekError
 from catalog.visible import harmless, is_text
 
+_STDERR = 2
+
 
 class Root(click.Group):
     """Runs a command and turns a handled error into one sentence and exit code 2."""
@@ -94,6 +96,19 @@ def _refusal(error: OSError) -> str:
     if error.filename is None:
         return f"the answer could not be written: {reason}; make room there, or send it elsewhere"
     return f"{error.filename} could not be read or written: {reason}; mend that, or name another place"
+
+
+def open_what_is_closed() -> None:
+    """Give what a person closed (`>&-`) a place that takes all: else the next file, a warehouse, gets its number.
+
+    What is written there goes nowhere, as was asked.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stderr = sys.stderr or open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
 
 
 def escape_what_cannot_be_shown() -> None:

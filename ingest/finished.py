@@ -70,7 +70,7 @@ def recall(warehouse: Warehouse, known: str | None) -> ModelReport | None:
         corpus=None,
         n_tokens=0,
         seconds=0.0,
-        finished=tuple(entry["jobs"]),
+        finished=entry["jobs"],
     )
 
 
@@ -78,8 +78,12 @@ def remember(warehouse: Warehouse, known: str | None, report: ModelReport) -> No
     """Note that nothing is left to measure after a report that says so, of inputs that are still the same."""
     if known is None or not report.finished:
         return
-    entry = {"model": report.model, "jobs": list(report.finished)}
-    kept = {**_read(), _hash([known, _state(warehouse)]): entry}
+    state = _state(warehouse)
+    if not _holds(warehouse, report.finished.values()):
+        # Somebody removed a run meanwhile: of what the warehouse holds now nobody found that it is all.
+        return
+    entry = {"model": report.model, "jobs": dict(report.finished)}
+    kept = {**_read(), _hash([known, state]): entry}
     path = _path()
     written = path.with_suffix(f".{os.getpid()}.tmp")
     # What cannot be remembered is found out again.
@@ -145,6 +149,12 @@ def _state(warehouse: Warehouse) -> list[Any]:
         rows = [connection.execute(f"select * from store.{table} order by 1").fetchall() for table in _STATE]  # noqa: S608 - names of ours
         lost = missing_maps(kept_maps(connection), warehouse.maps)
     return [str(warehouse.path.resolve()), rows, [(one.run_key, one.source_state, one.target_state) for one in lost]]
+
+
+def _holds(warehouse: Warehouse, keys: Iterable[str]) -> bool:
+    with warehouse.current_reader() as connection:
+        held = {key for (key,) in connection.execute("select run_key from store.runs").fetchall()}
+    return held.issuperset(keys)
 
 
 def _hash(content: object) -> str:

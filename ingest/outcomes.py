@@ -1,7 +1,7 @@
 """What one `ingest` did, for one model or for one pair of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 
@@ -37,7 +37,8 @@ class ModelReport:
         sweep: how the text was read; None if it was not.
         n_full_length: full-length sequences of the corpus, which alone tell of positions; None if nothing was read.
         remarks: what jobs have to say of what they measured.
-        finished: all jobs asked for, where the same request finds every one of them finished now; else none.
+        finished: all jobs asked for with the keys of their runs, where the same request finds every one of them
+            finished now; else none.
     """
 
     model: str
@@ -50,7 +51,7 @@ class ModelReport:
     sweep: Swept | None = None
     n_full_length: int | None = None
     remarks: tuple[str, ...] = ()
-    finished: tuple[str, ...] = ()
+    finished: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

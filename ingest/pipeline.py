@@ -82,12 +82,12 @@ def ingest_model(
     )
 
 
-def _finished(warehouse: Warehouse, prepared: Prepared) -> tuple[str, ...]:
-    """The jobs, if asking again would find nothing to measure and have nothing else to say."""
+def _finished(warehouse: Warehouse, prepared: Prepared) -> dict[str, str]:
+    """The jobs and their runs' keys, if asking again would find nothing to measure and have nothing else to say."""
     identities = prepared.agenda.identities
     if prepared.left_out or prepared.needed_first or to_measure(warehouse, identities, force=False):
-        return ()
-    return tuple(identity.job for identity in identities)
+        return {}
+    return {identity.job: identity.key for identity in identities}
 
 
 def _label_known(warehouse: Warehouse, name: str, request: IngestRequest) -> None:

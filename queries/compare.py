@@ -77,7 +77,8 @@ class Comparison:
         notes = []
         for row in self.models.select("model", "variant", "comparable", "why_not").to_dicts():
             if not row["comparable"]:
-                notes.append(f"{row['model']} is not comparable: {row['why_not']}")
+                where = f" on {self.corpus}" if self.corpus is not None else ""
+                notes.append(f"{row['model']} is not comparable{where}: {row['why_not']}")
             if row["variant"] is not None:
                 notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
         notes += [str(one) for one in self.unmeasured]

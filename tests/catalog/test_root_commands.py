@@ -1,5 +1,7 @@
 """How every command ends: in one line where it was written wrongly, whatever names it meets harmless to a terminal."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,17 @@ def test_no_name_of_a_stranger_writes_on_the_terminal(strange: Path, arguments: 
     assert written
     for line in written.split("\n"):
         assert line.isprintable(), line
+
+
+@pytest.mark.parametrize("output_format", ["table", "csv", "json", "parquet"])
+def test_an_output_that_is_closed_takes_what_is_printed(tmp_path: Path, output_format: str) -> None:
+    warehouse = neurothek.open(tmp_path / "w.duckdb").warehouse
+    with warehouse.writer():
+        pass
+    before = warehouse.path.read_bytes()
+    line = (
+        f"exec {sys.executable} -m neurothek models --format {output_format} --warehouse {warehouse.path} <&- >&- 2>&-"
+    )
+    # Not even the file that is opened next, the warehouse, is written to.
+    assert subprocess.run(["bash", "-c", line], check=False).returncode == 0
+    assert warehouse.path.read_bytes() == before

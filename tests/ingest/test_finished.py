@@ -7,13 +7,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from platformdirs import user_cache_path
 
 from catalog.maintenance import remove
 from catalog.progress import Silent
 from catalog.warehouse import Warehouse
-from ingest import pipeline
+from ingest import finished, pipeline
 from ingest.outcomes import ModelReport
 from ingest.reports import ingest_all
 from ingest.request import IngestRequest
@@ -95,6 +97,23 @@ def test_whatever_changes_is_looked_at_again(
     CHANGES[change](measured[0], tmp_path)
     with pytest.raises(Opened):
         ask(*measured)
+
+
+def test_a_run_that_goes_while_it_is_remembered_is_looked_at_again(
+    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, asked, model = measured
+    user_cache_path("neurothek", appauthor=False).joinpath("finished.json").unlink()
+    remembered = finished.remember
+
+    def removed_first(*of: Any) -> None:
+        remove(warehouse, "tiny", job="activity")
+        remembered(*of)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(finished, "remember", removed_first)
+        ask(warehouse, asked, model)
+    assert ask(warehouse, asked, model).jobs == ("activity",)
 
 
 @pytest.mark.parametrize(
