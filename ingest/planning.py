@@ -1,5 +1,6 @@
 """What measuring a model would take, without measuring it: order of sweep, memory, disk, operations, hours."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,9 @@ from ingest.runs import why_missing
 from ingest.sweep_plan import SweepPlan, WeightsPlan
 from ingest.trial import Trial, product_rate, run_trial
 
-_BESIDE = "without loading, tokenizing and publishing, which take seconds for small models"
+# Of one transaction, and of what it writes: measured on the models that ship with the package.
+_PUBLISHING_SECONDS = 1.0
+_PUBLISHED_BYTES_A_SECOND = 50e6
 
 # The whole job takes so many times its matrix products (docs/benchmarks.md).
 _PROJECTIONS_RATIO = 1.3
@@ -38,7 +41,8 @@ class ModelPlan:
         weights: what jobs that read only weights take, where no text is swept; None if one is.
         forward_flops: of one pass over the text, without the vocabulary head.
         trial: what the estimate of hours rests on; None likewise.
-        hours: how long the sweep and the projections would take; None where neither is to be done.
+        hours: how long loading, tokenizing, the sweep, the projections and publishing would take; None where neither
+            the sweep nor the projections are to be done.
         not_timed: jobs that the estimate leaves out.
         files: jobs that keep files -> what these take while they measure, and what stays.
         memory_bytes: the budget.
@@ -118,7 +122,7 @@ class ModelPlan:
             return f"not estimated for {', '.join(self.not_timed)}"
         tried = "products that were tried" if self.trial is None else f"a trial of {self.trial.seconds:.1f} seconds"
         left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
-        return f"about {in_hours(self.hours)} for the sweep and projections, from {tried}{left_out}, {_BESIDE}"
+        return f"about {in_hours(self.hours)} from opening to publishing, from {tried}{left_out}"
 
 
 def plan_model(
@@ -130,16 +134,18 @@ def plan_model(
         NeurothekError: what measuring it would raise before it begins, such as too little memory or disk.
     """
     check_request(request)
+    started = time.perf_counter()
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    opening_seconds = time.perf_counter() - started
     allotted = allot(prepared)
     if prepared.corpus is None or allotted.sweep is None:
-        return _described(prepared, allotted, None)
+        return _described(prepared, allotted, None, opening_seconds=opening_seconds)
     texts = [job for job, _ in prepared.agenda.texts]
     trial = run_trial(allotted.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
-    return _described(prepared, allotted, trial)
+    return _described(prepared, allotted, trial, opening_seconds=opening_seconds)
 
 
-def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> ModelPlan:
+def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None, *, opening_seconds: float) -> ModelPlan:
     work, corpus, sweep = prepared.work, prepared.corpus, allotted.sweep
     extent = Extent.of(corpus) if corpus and sweep else None
     flops = forward_flops(work.transformer.shape, extent) if extent else 0
@@ -155,7 +161,7 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None) -> M
         weights=allotted.weights,
         forward_flops=flops,
         trial=trial,
-        hours=_estimated_hours(prepared, extent, trial),
+        hours=_estimated_hours(prepared, allotted, extent, trial, opening_seconds=opening_seconds),
         not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
         files=_files(prepared),
         memory_bytes=work.request.memory_bytes,
@@ -182,19 +188,31 @@ def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:
     return {job.name: (job.disk_bytes(corpus), job.kept_bytes()) for job in prepared.agenda.filing}
 
 
-def _estimated_hours(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:
+def _estimated_hours(
+    prepared: Prepared, allotted: Allotted, extent: Extent | None, trial: Trial | None, *, opening_seconds: float
+) -> float | None:
+    """What measuring takes, and beside it opening, as long as it took for the plan, and publishing."""
+    seconds = _measuring_seconds(prepared, extent, trial)
+    takes = allotted.sweep or allotted.weights
+    if seconds is None or takes is None:
+        return None
+    publishing = _PUBLISHING_SECONDS + takes.growth_bytes / _PUBLISHED_BYTES_A_SECOND
+    return (opening_seconds + seconds + publishing) / 3600
+
+
+def _measuring_seconds(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:
     """The sweep at the trial's speed, and the products of the projections at as many operations a second."""
     transformer, shape = prepared.work.transformer, prepared.work.transformer.shape
     has_projections = "projections" in prepared.agenda.jobs
     if trial is None or extent is None:
         if not has_projections:
             return None
-        return _PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer) / 3600
+        return _PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer)
     seconds = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens)
     if has_projections:
         rate = forward_flops(shape, extent) / extent.n_tokens / shape.n_layers * trial.n_tokens / trial.reading_seconds
         seconds += _PROJECTIONS_RATIO * projection_flops(shape) / rate
-    return seconds / 3600
+    return seconds
 
 
 def in_gb(size: int) -> str:

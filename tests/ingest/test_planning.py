@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
+from typing import Any
 
 import pytest
 import torch
@@ -9,11 +11,13 @@ from click.testing import CliRunner, Result
 from torch.utils.flop_counter import FlopCounterMode
 
 import neurothek
+from ingest import planning, preparing
 from ingest.architectures import open_transformer
 from ingest.checkpoints import find
 from ingest.flops import forward_flops, projection_flops
 from ingest.footprints import Extent
 from ingest.planning import plan_model
+from ingest.preparing import Prepared
 from ingest.request import DEFAULT_JOBS, ModelSource
 from ingest.trial import Trial, beginning
 from tests.support import ingests
@@ -174,6 +178,22 @@ def test_growth_is_estimated_from_above_but_not_by_far(folder: Path, tmp_path: P
     assert found.hours is not None
     # A model of 10,000 weights and a text of 400 words take seconds.
     assert 0 < found.hours < 0.1
+
+
+def test_the_time_covers_opening_and_publishing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare = preparing.prepare
+
+    def slowly(*of: Any, **named: Any) -> Prepared:
+        sleep(1)
+        return prepare(*of, **named)
+
+    monkeypatch.setattr(planning, "prepare", slowly)
+    asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=("projections", "activity"))
+    found = plan_model(ingests.open_warehouse(tmp_path / "w.duckdb"), asked, ModelSource(str(folder / "tiny")))
+    assert found.hours is not None
+    # A second to open the model, and one to publish at least.
+    assert found.hours * 3600 > 2
+    assert any("from opening to publishing" in line for line in found.lines())
 
 
 def test_a_trial_is_extended_to_all_layers_and_tokens() -> None:
