@@ -149,7 +149,7 @@ class NeuronPage:
         return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
 
     def _at_bos(self) -> str:
-        if self.is_shown and self.facts["fires_only_at_bos"]:
+        if self.facts["fires_only_at_bos"]:
             return "It fires at the prepended BOS, which is not counted."
         return ""
 
