@@ -303,7 +303,7 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     person.page.get_by_role("link", name="Search the other models for neurons alike").click()
     person.settle()
     assert person.title() == "Search"
-    expect(person.page.get_by_text(f"neurons that share listed tokens with {back}")).to_be_visible()
+    expect(person.page.get_by_text(f"neurons that share tokens (promoted + suppressed) with {back}")).to_be_visible()
     person.shoot("flow-7-alike")
     person.click_row("found")
     person.arrive(f"{LARGE}/L")
