@@ -221,9 +221,12 @@ class Neurothek:
         """
         from dashboards.neuron_figure import neuron_figure
         from dashboards.pictures import kind_of, save
+        from queries.unmeasured import corpus_words
 
         kind_of(Path(path))
-        return save(neuron_figure(page), Path(path))
+        with self.reader() as connection:
+            on = corpus_words(connection, [page.facts["model"]], page.corpus)
+        return save(neuron_figure(page, on=on), Path(path))
 
     def compare(self, *models: str, corpus: str | None = None) -> Comparison:
         """Models side by side, all of the warehouse unless named.

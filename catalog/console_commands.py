@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catalog.advice import about
 from catalog.progress import Progress, Silent
 from catalog.visible import harmless
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 QUIET, VERBOSE, WAREHOUSE = "neurothek.quiet", "neurothek.verbose", "neurothek.warehouse"
 """What a person asked for, in the context's meta."""
-
-_ADVICE = re.compile(r"`(neurothek (?!train\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
-"""A command in a sentence; those that work on no warehouse are none."""
 
 _TERMINAL_OF_NO_WIDTH = (120, 24)
 _WIDTH_OF_FILES = 10**6
@@ -53,13 +49,7 @@ def _of_this_warehouse(text: str) -> str:
     """What a sentence recommends, asked of the warehouse that the person named: as it stands it would be of another."""
     context = click.get_current_context(silent=True)
     path = None if context is None else context.meta.get(WAREHOUSE)
-    if path is None:
-        return text
-
-    def complete(found: re.Match[str]) -> str:
-        return found[0] if "--warehouse" in found[1] else f"`{found[1]} --warehouse {shlex.quote(str(path))}`"
-
-    return _ADVICE.sub(complete, text)
+    return text if path is None else about(text, path)
 
 
 def detail(text: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.instances import has_other_leases, read_beside
 
@@ -26,7 +27,7 @@ class WarehouseDamaged(NeurothekError):
     def __init__(self, path: Path, found: str) -> None:
         super().__init__(
             f"{path} is damaged: {found}; restore a copy of it, read an export into a new file with"
-            " `neurothek import FOLDER --warehouse FILE`, or measure again into one"
+            f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into one"
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from catalog.advice import command_line
 from catalog.commands import common_options, console_progress, note
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def merge(ctx: click.Context, other: Path) -> None:
     note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
         there = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
-        again = f"neurothek label {name} --family {label.family} --variant {shlex.quote(label.variant or PLAIN)}"
+        again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)
         note(f"{there}; `{again}` says so here, too")
     if merged.missing_maps:
         again = merged.missing_maps[0].again()

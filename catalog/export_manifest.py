@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 
 MANIFEST = "manifest.json"
@@ -19,7 +20,8 @@ class ExportInvalid(NeurothekError):
     """A folder is no export, or one that was changed."""
 
     def __init__(self, folder: Path, found: str) -> None:
-        super().__init__(f"{folder} cannot be imported: {found}; export the warehouse again with `neurothek export`")
+        again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
+        super().__init__(f"{folder} cannot be imported: {found}; export the warehouse again with `{again}`")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from catalog import kept
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.export_manifest import (
     MANIFEST,
@@ -172,8 +173,8 @@ def _card(manifest: Manifest) -> str:
             *head,
             "---\n# Neurons of language models\n",
             "An export of a neurothek warehouse. Each table is a folder of Parquet files, one a model where its rows"
-            f" are of models; `{MANIFEST}` describes every column. `neurothek import` brings it back, `views` holds the"
-            " views as SQL.\n",
+            f" are of models; `{MANIFEST}` describes every column. `{command_line('import', 'FOLDER')}` brings it back,"
+            " `views` holds the views as SQL.\n",
             "| table | rows | |\n|---|--:|---|",
             *body,
             "",

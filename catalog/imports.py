@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import duckdb
 
 from catalog import kept
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.export_manifest import (
     MANIFEST,
@@ -31,7 +32,7 @@ class WarehouseNotEmpty(NeurothekError):
     def __init__(self, path: Path, table: str) -> None:
         super().__init__(
             f"{path} already has rows in {table}, and an import needs a new or empty warehouse; name another file with"
-            " --warehouse, and join the two with `neurothek merge`"
+            f" --warehouse, and then join the two with `{command_line('merge', 'OTHER')}`"
         )
 
 

@@ -6,7 +6,6 @@ The table `shortcut_maps` names them with their fingerprints; a folder that it d
 
 import json
 import re
-import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TypeVar
 
 import duckdb
 
+from catalog.advice import command_line
 from catalog.export_manifest import sha256_of
 
 _OURS = re.compile(r"\.?[0-9a-f]{64}")
@@ -22,7 +22,7 @@ _OURS = re.compile(r"\.?[0-9a-f]{64}")
 
 _KEPT = """
     select
-        models.name as model, models.source, models.revision, corpora.name as corpus, corpora.corpus_id, corpora.recipe,
+        models.name as model, corpora.name as corpus, corpora.corpus_id, corpora.recipe,
         runs.run_key, runs.parameters, runs.dtype, maps.source_state, maps.target_state, maps.sha256, maps.n_bytes
     from store.shortcut_maps as maps
     inner join store.runs as runs on runs.run_id = maps.run_id
@@ -42,8 +42,6 @@ class KeptMap:
 
     Attributes:
         model: name of its model.
-        source: where the model came from.
-        revision: the hub's commit, if it came from there.
         corpus: name of the corpus.
         corpus_id: its number in the file.
         recipe: how the corpus was made, JSON.
@@ -57,8 +55,6 @@ class KeptMap:
     """
 
     model: str
-    source: str
-    revision: str | None
     corpus: str
     corpus_id: int
     recipe: str
@@ -77,15 +73,13 @@ class KeptMap:
     def again(self) -> str:
         """The command that measures it again."""
         said = json.loads(self.parameters)
-        named = self.source if Path(self.source).name == self.model else f"{self.model}={self.source}"
-        words = ["neurothek", "ingest", named, *(["--revision", self.revision] if self.revision else [])]
-        words += ["--job", "shortcuts", "--corpus", self.corpus, *_of_text(self)]
+        words = ["--job", "shortcuts", "--corpus", self.corpus, *_of_text(self)]
         words += ["--keep", "all"] if said.get("keep") == "all" else []
         words += [word for domain in said.get("domains", ()) for word in ("--domain", domain)]
         sizes = (("--fit", said.get("n_fit")), ("--validate", said.get("n_validation")))
         words += [word for option, number in sizes if number is not None for word in (option, str(number))]
         words += ["--dtype", self.dtype] if self.dtype != "float32" else []
-        return " ".join(map(shlex.quote, words))
+        return command_line("ingest", self.model, *words)
 
 
 def file_name(source: int, target: int) -> str:
@@ -165,11 +159,11 @@ def tidy(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def _of_text(one: KeptMap) -> list[str]:
-    """What else says which text it was, where its name means whatever is asked for."""
-    if one.corpus != "builtin":
-        return []
+    """What else says which text it was: builtin is whatever is asked for, other names stand for what was read."""
     said = json.loads(one.recipe)
-    return ["--tokens", str(said["tokens_per_domain"]), "--sequence-length", str(said["sequence_length"])]
+    known = said.get("tokens_per_domain")
+    limit = ["--tokens", str(known)] if one.corpus == "builtin" and known is not None else []
+    return [*limit, "--sequence-length", str(said["sequence_length"])]
 
 
 def _linked(file: Path, target: Path) -> None:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import duckdb
 
 from catalog import kept
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.publish import delete_pairs, rebuild_facts
 from catalog.staging import discard_model
@@ -45,11 +46,9 @@ class ClusteringMissing(NeurothekError):
     def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
         found = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
         # One run makes all that there are: those that are there come again.
-        sizes = " ".join(f"--clusters {size}" for size in (*known, asked))
-        super().__init__(
-            f"{model} has no clustering into {asked} clusters; {found}: measure one with"
-            f" `neurothek ingest {model} --job clusters {sizes}{' --force' if known else ''}`"
-        )
+        sizes = (word for size in (*known, asked) for word in ("--clusters", str(size)))
+        again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
+        super().__init__(f"{model} has no clustering into {asked} clusters; {found}: measure one with `{again}`")
 
 
 class CorpusAmbiguous(NeurothekError):

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from catalog.advice import command_line
 from catalog.checks import broken, checks
 from catalog.errors import NeurothekError
 from catalog.exports import ROW_GROUP
@@ -40,7 +41,7 @@ class ModelsDiffer(NeurothekError):
     def __init__(self, name: str, difference: str, other: Path) -> None:
         super().__init__(
             f"both warehouses have a model {name}, with different {difference}; give one of them another name,"
-            f" for example with `neurothek rename {name} {name}-2 --warehouse {other}`"
+            f" for example with `{command_line('rename', name, f'{name}-2', '--warehouse', str(other))}`"
         )
 
 
@@ -50,8 +51,8 @@ class RunsDiffer(NeurothekError):
     def __init__(self, model: str, job: str, other: Path) -> None:
         super().__init__(
             f"both warehouses measured {job} of {model}, with different parameters or texts; remove one of them with"
-            f" `neurothek remove {model} --job {job}`, or keep both apart with"
-            f" `neurothek rename {model} {model}-2 --warehouse {other}`"
+            f" `{command_line('remove', model, '--job', job)}`, or keep both apart with"
+            f" `{command_line('rename', model, f'{model}-2', '--warehouse', str(other))}`"
         )
 
 
@@ -59,7 +60,8 @@ class OtherUnsound(NeurothekError):
     """The other warehouse contradicts itself."""
 
     def __init__(self, other: Path, found: str) -> None:
-        super().__init__(f"{other} cannot be merged: {found}; look at it with `neurothek check --warehouse {other}`")
+        look = command_line("check", "--warehouse", str(other))
+        super().__init__(f"{other} cannot be merged: {found}; look at it with `{look}`")
 
 
 class OtherOutdated(NeurothekError):
@@ -67,8 +69,8 @@ class OtherOutdated(NeurothekError):
 
     def __init__(self, other: Path) -> None:
         super().__init__(
-            f"{other} is of an earlier release; bring it up to date with `neurothek models --warehouse {other}`"
-            " and repeat the command"
+            f"{other} is of an earlier release; bring it up to date with"
+            f" `{command_line('models', '--warehouse', str(other))}` and repeat the command"
         )
 
 

@@ -10,6 +10,7 @@ import duckdb
 import polars as pl
 
 from catalog import kept
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.kept_maps import bring
 from catalog.staging import duckdb_bytes
@@ -26,7 +27,8 @@ class NameTaken(NeurothekError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"the warehouse already has a model {name} with other weights;"
-            f" give this one another name (`neurothek ingest OTHER=...`) or remove that one (`neurothek remove {name}`)"
+            f" give this one another name (`{command_line('ingest', 'OTHER=...')}`) or remove that one"
+            f" (`{command_line('remove', name)}`)"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.tables import Table
 
@@ -22,7 +23,7 @@ class NothingToVerify(NeurothekError):
     """The warehouse holds no rows of the model."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"nothing was measured of {model} yet; measure it with `neurothek ingest {model}`")
+        super().__init__(f"nothing was measured of {model} yet; measure it with `{command_line('ingest', model)}`")
 
 
 @dataclass(frozen=True)

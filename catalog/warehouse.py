@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import duckdb
 
+from catalog.advice import command_line
 from catalog.damage import damage_told, damaged, is_damage
 from catalog.errors import NeurothekError
 from catalog.gate import Gate
@@ -52,7 +53,8 @@ class WarehouseMissing(NeurothekError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"there is no warehouse at {path}; build one with `neurothek demo` or `neurothek ingest MODEL`"
+            f"there is no warehouse at {path}; build one with `{command_line('demo')}` or"
+            f" `{command_line('ingest', 'MODEL')}`"
         )
 
 

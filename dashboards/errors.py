@@ -1,7 +1,9 @@
 """Every error that a figure can cause, each one sentence: what was asked, what was found, what to do."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 
 
@@ -23,13 +25,13 @@ class PictureNotWritten(NeurothekError):
 class NoProfile(NeurothekError):
     """A neuron whose positions were not measured."""
 
-    def __init__(self, address: str, corpus: str | None) -> None:
+    def __init__(self, address: str, corpus: str | None, on: Sequence[str]) -> None:
         model = address.partition("/")[0]
         where = "on any text" if corpus is None else f"on {corpus}"
-        on = "" if corpus is None else f" --corpus {corpus}"
+        again = command_line("ingest", model, "--job", "positions", *on)
         super().__init__(
             f"there is no position profile of {address}: the job positions was not measured {where};"
-            f" measure it with `neurothek ingest {model} --job positions{on}`"
+            f" measure it with `{again}`"
         )
 
 
@@ -39,5 +41,5 @@ class NothingToCompare(NeurothekError):
     def __init__(self) -> None:
         super().__init__(
             "no figure can be drawn: none of these models was measured on text; measure one of them with"
-            " `neurothek ingest MODEL`"
+            f" `{command_line('ingest', 'MODEL')}`"
         )

@@ -2,7 +2,6 @@
 
 import io
 import re
-import shlex
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from catalog.advice import command_line
 from catalog.visible import visible
 from dashboards.kept import kept
 from dashboards.page import Theme, theme
@@ -65,7 +65,7 @@ class Data:
         """The statement for people: a comment says which corpus is to be asked for."""
         if self.corpus is None:
             return self.sql
-        return f"-- On a corpus of choice: neurothek sql --corpus {shlex.quote(visible(self.corpus))}\n{self.sql}"
+        return f"-- On a corpus of choice: {command_line('sql', '--corpus', visible(self.corpus))}\n{self.sql}"
 
 
 def data_of(reader: Reader, name: str, parameters: Mapping[str, Any]) -> Data:

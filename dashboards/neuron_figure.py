@@ -1,5 +1,7 @@
 """The figure of one neuron: how its frequency hangs on the position, and what it promotes and suppresses."""
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
@@ -15,14 +17,18 @@ _MOST_BARS = 14
 _MOST_DOMAINS = len(DOMAINS)
 
 
-def neuron_figure(page: NeuronPage) -> alt.HConcatChart:
+def neuron_figure(page: NeuronPage, *, on: Sequence[str] = ()) -> alt.HConcatChart:
     """The position profile with what is known of it, and beside it the tokens with their scores.
+
+    Args:
+        page: what is known of the neuron.
+        on: the options of `ingest` that ask for the page's corpus; they are recommended where there is no profile.
 
     Raises:
         NoProfile: the neuron's positions were not measured on the page's corpus.
     """
     if page.positions.is_empty():
-        raise NoProfile(page.address, page.corpus)
+        raise NoProfile(page.address, page.corpus, on)
     sides = [
         charts.token_bars(page.tokens.filter(pl.col("side") == side).head(_MOST_BARS), colour).properties(
             title=alt.TitleParams(title, fontSize=12, subtitleFontSize=11), width=150

@@ -1,7 +1,6 @@
 """What every page shares: its lease on the warehouse, the person's theme, and how it says that something is missing."""
 
-import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -10,10 +9,11 @@ import duckdb
 import streamlit as st
 
 import neurothek
+from catalog import advice
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.warehouse import WarehouseMissing
 from dashboards.text import plain
-from queries import listing
 from queries.corpora import measured_corpora
 from queries.errors import NoModels
 from queries.models import KnownModel, choose_models
@@ -58,9 +58,9 @@ def said() -> Iterator[None]:
     try:
         yield
     except (WarehouseMissing, NoModels) as missing:
-        st.info(plain(str(missing)))
+        st.info(told(str(missing)))
     except NeurothekError as error:
-        st.error(plain(str(error)))
+        st.error(told(str(error)))
 
 
 def heading(title: str) -> None:
@@ -134,19 +134,27 @@ def missing(
     corpus: str | None = None,
 ) -> None:
     """Say that models were not measured by jobs, on a corpus if one was asked for, and which command does it."""
-    listed = listing.models(connection)
-    sources = dict(zip(listed.get_column("model"), listed.get_column("source"), strict=True))
     asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
     st.info(plain(f"{what}{asked_for}"))
-    on = corpus_words(connection, models, corpus)
-    command = ingest_command({model: sources[model] for model in models}, jobs, on)
-    st.code(command, language="sh", wrap_lines=True)
+    chosen = (word for job in jobs for word in ("--job", job))
+    show_command(command_line("ingest", *models, *chosen, *corpus_words(connection, models, corpus)))
 
 
-def ingest_command(sources: Mapping[str, str], jobs: Sequence[str], on: Sequence[str] = ()) -> str:
-    """What to type to run jobs on models, model -> where its weights came from, with the options of a corpus."""
-    named = [source if Path(source).name == model else f"{model}={source}" for model, source in sources.items()]
-    return shlex.join(["neurothek", "ingest", *named, *(word for job in jobs for word in ("--job", job)), *on])
+def show_command(command: str) -> None:
+    """A command to copy, about the warehouse that the pages show."""
+    st.code(advice.named(command, path) if (path := elsewhere()) else command, language="sh", wrap_lines=True)
+
+
+def told(text: str) -> str:
+    """A sentence as Markdown that shows it unchanged; what it recommends is about the warehouse that the pages show."""
+    path = elsewhere()
+    return plain(advice.about(text, path) if path else text)
+
+
+def elsewhere() -> Path | None:
+    """Where the warehouse lies, unless a command that is typed in this folder finds it by itself."""
+    path = neurothek.open().path
+    return None if path.absolute() == Path(neurothek.DEFAULT_WAREHOUSE).absolute() else path
 
 
 def theme() -> Theme:

@@ -14,6 +14,7 @@ from queries.compare import Comparison
 from queries.models import choose_models
 from queries.on_corpus import on_corpus
 from queries.typology import positional_neurons
+from queries.unmeasured import corpus_words
 
 AnyFigure = Figure | ShortcutFigure
 
@@ -25,9 +26,10 @@ def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -
     """
     everything = [model.name for model in choose_models(connection)]
     names = comparison.models.get_column("model").to_list()
+    on = corpus_words(connection, names, comparison.corpus)
     with on_corpus(connection, names, comparison.corpus) as shown:
         positional = positional_neurons(shown, comparison.typology.models())
-        shortcuts = ShortcutRows.of(shown, names)
+        shortcuts = ShortcutRows.of(shown, names, on)
     return Material(comparison, positional, Look(model_colours(everything), comparison.why_not()), shortcuts)
 
 

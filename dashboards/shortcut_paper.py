@@ -8,6 +8,7 @@ import altair as alt
 import duckdb
 import polars as pl
 
+from catalog.advice import command_line
 from dashboards import exit_charts, shortcut_charts
 from dashboards.heat_map import heat_map
 from dashboards.looks import Look
@@ -25,7 +26,6 @@ _COLUMNS = 3
 _NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
 _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
 _SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
-_NOTHING = "none were fitted{there}; neurothek ingest MODEL{corpus} --job shortcuts --job exits brings them"
 _NOT_FITTED = "no linear shortcuts were fitted"
 _NO_PARTS = "no parts were replaced by linear maps"
 _NOT_LEFT = "nobody tried to leave the models early by a shortcut"
@@ -39,14 +39,16 @@ class ShortcutRows:
         fit: of `shortcut_fit`.
         quality: of `shortcut_quality`.
         exits: of `exit_tradeoff`.
+        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
     """
 
     fit: pl.DataFrame
     quality: pl.DataFrame
     exits: pl.DataFrame
+    on: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> "ShortcutRows":
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "ShortcutRows":
         """Read them."""
         asked = {"models": list(models)}
         fits = [
@@ -58,6 +60,7 @@ class ShortcutRows:
             fit=pl.concat(fits),
             quality=run_query(connection, _statement("shortcut_quality"), asked),
             exits=run_query(connection, _statement("exit_tradeoff"), asked),
+            on=tuple(on),
         )
 
 
@@ -102,7 +105,8 @@ def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = Non
         corpus: the corpus that was asked for; None: each model's shown one.
     """
     there = "" if corpus is None else f" on {corpus}"
-    nothing = _NOTHING.format(there=there, corpus="" if corpus is None else f" --corpus {corpus}")
+    brings = command_line("ingest", "MODEL", *rows.on, "--job", "shortcuts", "--job", "exits")
+    nothing = f"none were fitted{there}; `{brings}` brings them"
     is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
     figures = []
     for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):

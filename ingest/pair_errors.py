@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 
 
@@ -32,7 +33,7 @@ class PairOfOne(NeurothekError):
     def __init__(self, model: str) -> None:
         super().__init__(
             f"counterparts were asked for between {model} and itself; name every model once"
-            f" (`neurothek search --like {model}/L0N0` finds neurons alike within one model)"
+            f" (`{command_line('search', '--like', f'{model}/L0N0')}` finds neurons alike within one model)"
         )
 
 
@@ -45,7 +46,7 @@ class PairUnknown(NeurothekError):
             f"; did you mean {', '.join(near)}?"
             if near
             else f", which has {', '.join(known) or 'no model yet'}:"
-            f" measure a new one first, with `neurothek ingest {model}`"
+            f" measure a new one first, with `{command_line('ingest', model)}`"
         )
         super().__init__(f"counterparts were asked for of {model}, but there is no such model in the warehouse{hint}")
 
@@ -53,11 +54,10 @@ class PairUnknown(NeurothekError):
 class ListsMissing(NeurothekError):
     """A model without the lists of tokens that neurons are compared by."""
 
-    def __init__(self, model: str, source: str) -> None:
-        named = source if source.rpartition("/")[2] == model else f"{model}={source}"
+    def __init__(self, model: str) -> None:
         super().__init__(
             f"counterparts of {model} cannot be found, since its lists of tokens are not in the warehouse;"
-            f" measure them with `neurothek ingest {named} --job projections`"
+            f" measure them with `{command_line('ingest', model, '--job', 'projections')}`"
         )
 
 

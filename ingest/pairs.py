@@ -102,7 +102,7 @@ class Pair:
         one, other = sorted(models, key=lambda model: model.model_id)
         for model in (one, other):
             if model.projections is None:
-                raise ListsMissing(model.name, model.measured.source)
+                raise ListsMissing(model.name)
         if one.tokenizer_sha256 != other.tokenizer_sha256:
             raise PairTokenizers(one.name, other.name)
         return cls(one, other)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
+from catalog.advice import command_line
 from catalog.maintenance import label, label_of
 from catalog.progress import Progress, Silent
 from catalog.staging import discard_runs
@@ -107,7 +108,8 @@ def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     told = f"it counts as {described(now.family, now.variant)}"
     if now.variant is None:
         return [told]
-    return [f"{told}; `neurothek label {work.model.name} --variant {PLAIN}` makes it a plain size"]
+    plain = command_line("label", work.model.name, "--variant", PLAIN)
+    return [f"{told}; `{plain}` makes it a plain size"]
 
 
 def left_out(jobs: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
@@ -254,14 +255,22 @@ def _next_steps(done: Sequence[Report], path: Path) -> list[str]:
     report = models[-1] if models else done[-1]
     here = "" if str(path) == (os.environ.get("NEUROTHEK_WAREHOUSE") or "neurothek.duckdb") else _option(path)
     commands = _examples(report)
-    return ["try next:", *(f"  neurothek {command}{here}" for command in commands)]
+    return ["try next:", *(f"  {command}{here}" for command in commands)]
 
 
 def _examples(report: Report) -> tuple[str, ...]:
     if isinstance(report, PairReport):
         mutual = "select address, other_address, overlap from counterparts where is_mutual and is_beyond_null"
-        return (f"neuron {report.model}/L0N0", f'sql "{mutual} order by overlap desc"')
-    return ("search school --limit 10", f"neuron {report.model}/L0N0", "compare", 'sql "select * from scaling"')
+        return (
+            command_line("neuron", f"{report.model}/L0N0"),
+            command_line("sql", f"{mutual} order by overlap desc"),
+        )
+    return (
+        command_line("search", "school", "--limit", "10"),
+        command_line("neuron", f"{report.model}/L0N0"),
+        command_line("compare"),
+        command_line("sql", "select * from scaling"),
+    )
 
 
 def _option(path: Path) -> str:

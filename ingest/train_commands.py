@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from catalog.advice import command_line
 from catalog.commands import console_progress, note
 
 
@@ -66,4 +67,4 @@ def train(
     with console_progress() as progress:
         folders = train_model(sources, output, settings, tokenizer=tokenizer, progress=progress)
     for folder in folders:
-        note(f"wrote {folder}; measure it with: neurothek ingest {folder}")
+        note(f"wrote {folder}; measure it with `{command_line('ingest', str(folder))}`")

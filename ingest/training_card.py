@@ -12,6 +12,7 @@ import torch
 from transformers import OPTForCausalLM
 from transformers.utils import logging
 
+from catalog.advice import command_line
 from ingest.sources import Source, files
 from ingest.training_losses import HeldOut, held_out_losses
 from ingest.training_settings import TOKENIZER_FILES, Settings
@@ -144,13 +145,9 @@ def _titles(sources: tuple[Source, ...]) -> str:
 
 def _command(outcome: Outcome) -> str:
     settings = outcome.settings
-    corpora = " ".join(
-        f"--corpus {source.domain + '=PATH' if source.builtin_domain is None else source.location}"
-        for source in outcome.sources
-    )
-    extra = " --no-positions" if settings.no_positions else ""
-    extra += "".join(f" --checkpoint-at {step}" for step in settings.checkpoint_at)
-    return (
-        f"neurothek train --size {settings.size} --steps {settings.steps} --seed {settings.seed}{extra} {corpora} "
-        f"--device {settings.device} --output FOLDER"
-    )
+    words = ["--size", settings.size, "--steps", str(settings.steps), "--seed", str(settings.seed)]
+    words += ["--no-positions"] if settings.no_positions else []
+    words += [word for step in settings.checkpoint_at for word in ("--checkpoint-at", str(step))]
+    for source in outcome.sources:
+        words += ["--corpus", f"{source.domain}=PATH" if source.builtin_domain is None else source.location]
+    return command_line("train", *words, "--device", settings.device, "--output", "FOLDER")

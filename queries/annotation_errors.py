@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from catalog.advice import command_line
 from catalog.annotation_tables import LEAST_MARKED
 from catalog.errors import NeurothekError
 from catalog.visible import readable
@@ -17,7 +18,7 @@ class NothingToSave(NeurothekError):
     def __init__(self) -> None:
         super().__init__(
             "there is no annotation in the input; send one JSON object a line, or the filled-in sheet of"
-            " `neurothek annotate --sample MODEL --format csv`"
+            f" `{command_line('annotate', '--sample', 'MODEL', '--format', 'csv')}`"
         )
 
 
@@ -27,7 +28,7 @@ class ControlsMissing(NeurothekError):
     def __init__(self, model: str) -> None:
         super().__init__(
             f"there is nothing to mix the neurons of {model} with; measure random vectors and FFN updates with"
-            f" `neurothek ingest {model} --job projections --job controls`"
+            f" `{_controls_of(model)}`"
         )
 
 
@@ -81,7 +82,7 @@ class VectorUnknown(AnnotationInvalid):
             place,
             "vector",
             f"there is no {handle} in the sample of {model}, whose controls may have been measured anew since; draw it"
-            f" again with `neurothek annotate --sample {model}`",
+            f" again with `{command_line('annotate', '--sample', model)}`",
         )
 
 
@@ -93,7 +94,7 @@ class ListMissing(AnnotationInvalid):
             place,
             "vector",
             f"the tokens of {vector} are not in the warehouse, so nobody can have judged them; measure them with"
-            f" `neurothek ingest {model} --job projections --job controls`",
+            f" `{_controls_of(model)}`",
         )
 
 
@@ -141,3 +142,7 @@ class ConceptAndNone(AnnotationInvalid):
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}..."
+
+
+def _controls_of(model: str) -> str:
+    return command_line("ingest", model, "--job", "projections", "--job", "controls")

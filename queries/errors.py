@@ -1,8 +1,8 @@
 """Every error that a question can cause, each one sentence: what was asked, what was found, what to do."""
 
-import shlex
 from collections.abc import Collection, Sequence
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.visible import named, readable, visible
 from queries.suggestions import hint, listed, nearest
@@ -14,7 +14,7 @@ class NoModels(NeurothekError):
     """The warehouse holds nothing to ask about."""
 
     def __init__(self) -> None:
-        super().__init__("the warehouse holds no model yet; measure one with `neurothek ingest MODEL`")
+        super().__init__(f"the warehouse holds no model yet; measure one with `{command_line('ingest', 'MODEL')}`")
 
 
 class UnknownModel(NeurothekError):
@@ -36,7 +36,7 @@ class NoShortcuts(NeurothekError):
 
     def __init__(self, model: str, corpus: str | None, measured: Sequence[str], on: Sequence[str] = ()) -> None:
         where = f" on {corpus}" if corpus and measured else ""
-        command = shlex.join(["neurothek", "ingest", model, "--job", "shortcuts", *on])
+        command = command_line("ingest", model, "--job", "shortcuts", *on)
         found = f"they were on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
         super().__init__(f"no shortcut of {model} is kept{where}; {found} them with `{command}`")
 
@@ -79,7 +79,7 @@ class UnknownRelation(NeurothekError):
     """No view and no table has the name."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"there is no view or table {name}; {hint(name, known)} (see `neurothek schema`)")
+        super().__init__(f"there is no view or table {name}; {hint(name, known)} (see `{command_line('schema')}`)")
 
 
 class UnknownColumn(NeurothekError):
@@ -96,7 +96,7 @@ class UnknownColumn(NeurothekError):
         """The error where only the likeliest columns are known, if any, and the names of those of all relations."""
         others = [one for one in everywhere if one.casefold() != name.casefold()]
         near = nearest(name, likeliest) or list(likeliest) or nearest(name, others)
-        instead = f"nearest: {listed(near)}" if near else "`neurothek schema VIEW` lists those of a view"
+        instead = f"nearest: {listed(near)}" if near else f"`{command_line('schema', 'VIEW')}` lists those of a view"
         return cls(name, near, instead=instead)
 
 
@@ -124,7 +124,7 @@ class NothingAsked(NeurothekError):
     """A search without words."""
 
     def __init__(self) -> None:
-        super().__init__("a search needs at least one word, for example `neurothek search school`")
+        super().__init__(f"a search needs at least one word, for example `{command_line('search', 'school')}`")
 
 
 class OneWordOnly(NeurothekError):
@@ -200,7 +200,8 @@ class NotMeasured(NeurothekError):
     """A question about measurements that no model asked about has."""
 
     def __init__(self, what: str, job: str) -> None:
-        super().__init__(f"{what} of no model asked about; measure them with `neurothek ingest MODEL --job {job}`")
+        command = command_line("ingest", "MODEL", "--job", job)
+        super().__init__(f"{what} of no model asked about; measure them with `{command}`")
 
 
 class PhraseTooLong(NeurothekError):
@@ -219,7 +220,7 @@ class OtherTokenizer(NeurothekError):
     def __init__(self, asked: str, others: Sequence[str]) -> None:
         super().__init__(
             f"the tokens of {listed(others)} are not those of {asked}, so their lists cannot be compared; ask for"
-            " models with the same tokenizer (see `neurothek models --format json`)"
+            f" models with the same tokenizer (see `{command_line('models', '--format', 'json')}`)"
         )
 
 
@@ -286,7 +287,7 @@ class EmptyQuery(NeurothekError):
     def __init__(self, text: str) -> None:
         found = "holds nothing but comments and semicolons" if text.strip() else "is empty"
         super().__init__(
-            f'the query {found}; write one, for example "from models" (`neurothek views` lists what there is)'
+            f'the query {found}; write one, for example "from models" (`{command_line("views")}` lists what there is)'
         )
 
 
@@ -320,7 +321,8 @@ class FunctionRefused(NeurothekError):
     def __init__(self, name: str, reason: str, within: str = "") -> None:
         called = f"{name}, which {within} calls," if within else name
         super().__init__(
-            f"the function {called} is refused, as {reason}; ask of the views and tables (see `neurothek schema`)"
+            f"the function {called} is refused, as {reason}; ask of the views and tables"
+            f" (see `{command_line('schema')}`)"
         )
 
 
@@ -349,7 +351,7 @@ class OutsideTheWarehouse(NeurothekError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"{name!r} is not in this warehouse, and files, addresses and other databases are out of reach; ask of its"
-            " views and tables (see `neurothek schema`)"
+            f" views and tables (see `{command_line('schema')}`)"
         )
 
 
@@ -396,7 +398,9 @@ class QueryFailed(NeurothekError):
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
-        super().__init__(f"the query failed: {problem}; mend it and ask again (`neurothek schema NAME` lists columns)")
+        super().__init__(
+            f"the query failed: {problem}; mend it and ask again (`{command_line('schema', 'NAME')}` lists columns)"
+        )
 
 
 def _near(words: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ MOST_CHARACTERS = 1_000
 Both together keep what is computed for the rows of one step, of which there are 2,048, under a gigabyte.
 """
 
-_ONLY_SQL = "which only `neurothek sql` may, within its limits"
+_ONLY_SQL = "which only the command `sql` may, within its limits"
 
 PLACE = "/* the condition of --where */ true"
 """Where a statement takes the condition."""

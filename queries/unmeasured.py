@@ -1,14 +1,13 @@
 """What was not measured on the corpus that a person asks for, and the command that measures it there."""
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from catalog.advice import command_line
 from catalog.visible import named
 from queries.corpora import choose_corpora, shown_corpora
 from queries.statement import ask_records
@@ -62,9 +61,7 @@ def unmeasured(
     """
     shown = shown_corpora(connection, models)
     ran: dict[str, set[tuple[str, int]]] = {model: set() for model in models}
-    places: dict[str, Mapping[str, Any]] = {}
     for row in ask_records(connection, "jobs_on_corpora", {"models": list(models)}):
-        places[row["model"]] = row
         if row["job"] is not None:
             ran[row["model"]].add((row["job"], row["corpus_id"]))
     lacking: dict[tuple[str, ...], list[str]] = {}
@@ -80,7 +77,7 @@ def unmeasured(
     found = []
     for absent, names in lacking.items():
         own = next((shown[name].corpus_id for name in names if name in shown), ids[-1])
-        command = ingest_words([places[name] for name in names], absent, recipes[own])
+        command = ingest_words(names, absent, recipes[own])
         found.append(Unmeasured(corpus, absent, tuple(names), command))
     return found
 
@@ -104,22 +101,16 @@ def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], c
     return ["--corpus", newest[0]["name"], *_of_text(newest[0])]
 
 
-def ingest_words(places: Sequence[Mapping[str, Any]], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:
+def ingest_words(models: Sequence[str], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:
     """What to type to run jobs on models and a corpus of the warehouse.
 
     Args:
-        places: model, source and revision of each model.
+        models: their names.
         jobs: names of the jobs.
         corpus: name, sequence_length and recipe of the corpus.
     """
-    words = ["neurothek", "ingest"]
-    for place in places:
-        is_plain = Path(place["source"]).name == place["model"]
-        words.append(place["source"] if is_plain else f"{place['model']}={place['source']}")
-    revisions = {place["revision"] for place in places} - {None}
-    words += ["--revision", revisions.pop()] if len(revisions) == 1 else []
-    words += [word for job in jobs for word in ("--job", job)]
-    return shlex.join([*words, "--corpus", corpus["name"], *_of_text(corpus)])
+    chosen = (word for job in jobs for word in ("--job", job))
+    return command_line("ingest", *models, *chosen, "--corpus", corpus["name"], *_of_text(corpus))
 
 
 def _of_text(corpus: Mapping[str, Any]) -> list[str]:

@@ -46,6 +46,15 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
+STANDS_FOR: Mapping[str, str] = {
+    "MODEL": "mine",
+    "OTHER=...": "OTHER=other-weights",
+    "NAME": "neurons",
+    "NEW_FOLDER": "exported",
+    "FILE": "known.duckdb",
+}
+"""What a person puts in the place of a word in capitals."""
+
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -94,14 +103,9 @@ def advised(text: str) -> list[str]:
 
 def in_full(command: str) -> list[str]:
     """The command with what it leaves to the person, and without what would measure for long or ask."""
-    words = [
-        {"MODEL": "mine", "OTHER=...": "OTHER=other-weights", "NAME": "neurons"}.get(word, word)
-        for word in shlex.split(command)
-    ]
+    words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
     if words[0] == "ingest":
         return [*words, "--plan", *(["--tokens", "4000"] if "--tokens" not in words else [])]
-    if words[0] == "export":
-        return [*words, "exported"]
     return [*words, "--yes"] if words[0] == "remove" else words
 
 

@@ -209,7 +209,7 @@ def test_what_was_not_measured_there_is_said_with_the_command(both: neurothek.Ne
     missing = [note for note in comparison.notes if note.startswith("not measured")]
     assert missing == [
         f"not measured on {SHOWN}: ngrams, events, shortcuts, exits of {two.OTHER}; measure with"
-        f" `neurothek ingest /models/{two.OTHER} --job ngrams --job events --job shortcuts --job exits"
+        f" `neurothek ingest {two.OTHER} --job ngrams --job events --job shortcuts --job exits"
         f" --corpus {SHOWN} --sequence-length 49`"
     ]
     data = comparison.data()
@@ -224,7 +224,9 @@ def test_what_was_not_measured_there_is_said_with_the_command(both: neurothek.Ne
     reasons = {one.name: one.why_not for one in paper_figures(material)}
     assert reasons["figure-02-tokens-that-cover"] == f"n-grams were not counted on {SHOWN}"
     (reason,) = {one.why_not for one in shortcut_figures(material.shortcuts, material.look, corpus=SHOWN)}
-    assert reason.startswith(f"none were fitted on {SHOWN}; neurothek ingest MODEL --corpus {SHOWN} --job shortcuts")
+    assert reason.startswith(
+        f"none were fitted on {SHOWN}; `neurothek ingest MODEL --corpus {SHOWN} --sequence-length 49 --job shortcuts"
+    )
 
 
 def test_two_corpora_stand_one_after_the_other(both: neurothek.Neurothek, asked: Comparison) -> None:

@@ -8,11 +8,12 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from catalog.advice import command_line
 from dashboards import charts, tables
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.figures import Data, data_of, filled, show_figure, show_source, statement
 from dashboards.neuron_figure import position_profile
-from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, remember, theme
+from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, remember, show_command, theme
 from dashboards.text import places_html, plain, tables_html
 from queries import listing
 from queries.addresses import NeuronAddress, find_neuron
@@ -226,7 +227,7 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
     relatives = page.relatives
     if relatives.compared.is_empty():
         st.caption("This model was not compared with another yet. For the best five of every neuron:")
-        st.code(f"neurothek ingest --job counterparts {model} {others[-1]}", language="sh", wrap_lines=True)
+        show_command(command_line("ingest", model, others[-1], "--job", "counterparts"))
     for sentence in relatives.none_above_chance():
         st.markdown(plain(f"{sentence[0].upper()}{sentence[1:]}."))
     if not relatives.counterparts.is_empty():

@@ -6,6 +6,7 @@ import polars as pl
 import streamlit as st
 
 import neurothek
+from catalog.advice import command_line
 from catalog.cells import MISSING
 from catalog.warehouse import WarehouseMissing
 from dashboards import tables
@@ -13,7 +14,7 @@ from dashboards.answer_charts import Fit, answer_chart, fitting
 from dashboards.charts import spoken
 from dashboards.colours import ACCENT, model_colours
 from dashboards.figures import Data, download_data, show_figure
-from dashboards.page import asked, heading, pick_corpus, remember, said
+from dashboards.page import asked, heading, pick_corpus, remember, said, told
 from dashboards.text import columns_html, plain
 from queries.answering import start_ahead
 from queries.asking import ask_people
@@ -125,8 +126,7 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     frame = found.frame
     on = {} if corpus is None else {"corpus": corpus}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        more = "; the page brings no more, `neurothek sql --format csv` prints all" if found.is_truncated else ""
-        st.caption(f"{found.shown} in {seconds:.2f} s{more}")
+        st.caption(told(f"{found.shown} in {seconds:.2f} s{_all_of_it(corpus) if found.is_truncated else ''}"))
         st.page_link("views/sql.py", label="Link to this query", query_params={"query": query, **on})
     st.dataframe(
         tables.shown(frame, keep=tuple(frame.columns)),
@@ -140,6 +140,11 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
         download_data("answer", frame)
     else:
         _draw(Data("answer", query, frame, corpus), fit, list(models))
+
+
+def _all_of_it(corpus: str | None) -> str:
+    on = [] if corpus is None else ["--corpus", corpus]
+    return f"; the page brings no more, `{command_line('sql', 'QUERY', *on, '--format', 'csv')}` prints all"
 
 
 def _draw(data: Data, fit: Fit, models: list[str]) -> None:

@@ -1,8 +1,6 @@
 -- Which jobs some models were measured by on which corpora.
 select distinct
     models.name as model,
-    models.source,
-    models.revision,
     runs.job,
     runs.corpus_id,
 from store.models as models

@@ -241,7 +241,7 @@ def test_where_no_neuron_is_above_chance_the_page_says_none(page: Opener, full_p
 
 def test_where_no_models_were_compared_a_page_says_how_and_searches(page: Opener, weights_path: Path) -> None:
     shown = text(page(weights_path, "neuron", neuron="tiny-1m/L0N1"))
-    assert "neurothek ingest --job counterparts tiny-1m tiny-2m-nopos" in shown
+    assert "neurothek ingest tiny-1m tiny-2m-nopos --job counterparts" in shown
     # A model whose tokens no other has is compared with none.
     assert "counterparts" not in text(page(weights_path, "neuron", neuron="gelu-1m/L0N1"))
 
@@ -433,7 +433,7 @@ def test_sql_brings_no_more_rows_than_a_page_holds(page: Opener, full_path: Path
     opened = page(full_path, "sql", query="from range(20000)")
     assert table(opened, "range").height == 10_000
     assert "the first 10,000 of 20,000 rows" in text(opened)
-    assert "the page brings no more, `neurothek sql --format csv` prints all" in text(opened)
+    assert "the page brings no more, `neurothek sql QUERY --format csv --warehouse" in text(opened)
 
 
 def test_no_page_opens_a_writer(page: Opener, full_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -252,7 +252,7 @@ def test_the_command_writes_each_as_png_and_svg_and_says_which_are_missing(full_
     (said,) = [line for line in result.stderr.splitlines() if "shortcuts" in line]
     assert said == (
         "7 figures of linear shortcuts are not drawn: none were fitted;"
-        " neurothek ingest MODEL --job shortcuts --job exits brings them"
+        f" `neurothek ingest MODEL --job shortcuts --job exits --warehouse {full_path}` brings them"
     )
 
 

@@ -275,7 +275,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
     assert said.exit_code == 0
     anew = f"{command} --warehouse {warehouse.path}"
     assert f"1 kept matrices are not beside the warehouse; `{anew}` makes them anew" in said.stderr
-    assert command == f"neurothek ingest {folder / 'tiny'} --job shortcuts --corpus prose"
+    assert command == "neurothek ingest tiny --job shortcuts --corpus prose --sequence-length 32"
     # The batches of the test's own request, so that the bits are the same.
     arguments = [*command.split()[1:], "--batch-tokens", str(asked.batch_tokens), "--warehouse", str(warehouse.path)]
     answer = CliRunner().invoke(neurothek.main, arguments)
@@ -292,15 +292,13 @@ def test_the_command_that_makes_it_anew_says_what_was_asked_for(whole: Warehouse
     other = dataclasses.replace(
         one,
         model="mine",
-        source="org/tiny",
-        revision="abc",
         corpus="builtin",
         recipe=recipe,
         parameters=said,
         dtype="bfloat16",
     )
     assert other.again() == (
-        "neurothek ingest mine=org/tiny --revision abc --job shortcuts --corpus builtin --tokens 500"
+        "neurothek ingest mine --job shortcuts --corpus builtin --tokens 500"
         " --sequence-length 64 --keep all --domain prose --domain code --dtype bfloat16"
     )
 

@@ -83,7 +83,7 @@ def test_the_condition_takes_its_place() -> None:
 
 @pytest.mark.parametrize("condition", GREEDY)
 def test_what_may_take_any_amount_of_memory_is_left_to_sql(condition: str) -> None:
-    with pytest.raises(BadPredicate, match=f"{GREEDY[condition]}.*, which only `neurothek sql` may"):
+    with pytest.raises(BadPredicate, match=f"{GREEDY[condition]}.*, which only the command `sql` may"):
         check_predicate(condition, [*COLUMNS, "a", "b"])
 
 
