@@ -13,6 +13,8 @@ _FAMILY = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
 _NUMBERED = re.compile(r"(?P<kind>step|seed)[ _-]?0*(?P<number>\d{1,18})", re.ASCII)
 _CHECKPOINT = re.compile(r"(?:step|checkpoint)[_-]?0*(?P<number>\d{1,18})", re.ASCII)
 
+_SEED = re.compile(r"[-_.]seed[-_]?0*(?P<number>\d{1,18})$", re.ASCII | re.IGNORECASE)
+
 
 class VariantInvalid(NeurothekError):
     """A variant of a form that is not known."""
@@ -71,6 +73,12 @@ def step_of_revision(revision: str) -> int | None:
     """The step of training that a revision of a hub repository is named after: step1000, checkpoint-400; else None."""
     named = _CHECKPOINT.fullmatch(revision)
     return int(named["number"]) if named else None
+
+
+def without_seed(name: str) -> tuple[str, int | None]:
+    """What a model's name says before a seed at its end, and that seed: pythia-14m-seed1 is pythia-14m of seed 1."""
+    named = _SEED.search(name)
+    return (name[: named.start()], int(named["number"])) if named and named.start() else (name, None)
 
 
 def variant_order(variant: str | None) -> tuple[bool, str, int]:

@@ -110,8 +110,9 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     finished is not measured again, and what was interrupted is taken up where it stopped.
 
     REPO@REVISION is a revision of the hub, such as EleutherAI/pythia-70m@step1000, which becomes the variant "step
-    1000" of its family. The branch main is a plain size, and so is the step that ended the training of Pythia. A model
-    that `neurothek train` wrote says its family and variant itself.
+    1000" of its family. The branch main is a plain size, and so is the step that ended the training of Pythia. A name
+    that ends with a seed, such as pythia-14m-seed1, is the variant "seed 1". A model that `neurothek train` wrote says
+    its family and variant itself.
 
     The job counterparts compares models of the warehouse, every two that are named: which neurons of the one do
     those of the other's job. It is no part of `--job all`.

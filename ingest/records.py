@@ -10,7 +10,7 @@ import polars as pl
 from catalog.errors import NeurothekError
 from catalog.publish import CorpusRecord, ModelRecord
 from catalog.tables import CORPORA, MODELS, TOKENIZERS
-from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of
+from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
 from ingest.architectures import Shape
 from ingest.corpora import Corpus
 from ingest.errors import TokenizerTooLarge
@@ -39,7 +39,8 @@ def model_record(
 
     Family and variant are those given, else those that the checkpoint says in a dictionary `neurothek` of its config
     (which also says its training tokens). Else the family is the name without its size, and the variant follows from
-    the hub's revision (step1000) or from a model without positions; `plain` gives none.
+    the hub's revision (step1000), a seed at the name's end (pythia-14m-seed1), or a model without positions; `plain`
+    gives none.
 
     Raises:
         TokenizerTooLarge: the tokenizer has ids that the unembedding has no row for.
@@ -91,26 +92,40 @@ def model_record(
 
 
 def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:
-    """As the model says itself, else its name without its size: the hub's, whatever it is called here, or its own."""
+    """As the model says itself, else its name without its size: the hub's, whatever it is called here, or its own.
+
+    Steps in the training of another seed are a family with it: they are no steps of the plain models.
+    """
     if said.get("family") is not None:
         return _read(checkpoint, said, "family", family_of)
-    return _named_family(checkpoint)
+    family, seed = _named(checkpoint)
+    return family if seed is None or _step(checkpoint) is None else f"{family}-seed{seed}"
 
 
-def _named_family(checkpoint: Checkpoint) -> str:
+def _named(checkpoint: Checkpoint) -> tuple[str, int | None]:
+    """Family and seed by the model's name."""
     name = checkpoint.name if checkpoint.revision is None else Path(checkpoint.source).name
-    return _SIZE.sub("", name.split("@")[0])
+    name, seed = without_seed(name.split("@")[0])
+    return _SIZE.sub("", name), seed
+
+
+def _step(checkpoint: Checkpoint) -> int | None:
+    """The step that the hub's revision is named after, if it did not end the training."""
+    step = None if checkpoint.asked_revision is None else step_of_revision(checkpoint.asked_revision)
+    return None if step == _LAST_STEPS.get(_named(checkpoint)[0]) else step
 
 
 def _variant(checkpoint: Checkpoint, shape: Shape, said: Mapping[str, Any]) -> str | None:
-    """What sets the model apart, as it says itself, else its revision, else its positions."""
+    """What sets the model apart, as it says itself, else its revision, else its name, else its positions."""
     if said.get("variant") is not None:
         return _read(checkpoint, said, "variant", variant_of)
     if said.get("family") is not None:
         return None  # what says a family and no variant says that it is a plain size
-    step = None if checkpoint.asked_revision is None else step_of_revision(checkpoint.asked_revision)
-    if step is not None and step != _LAST_STEPS.get(_named_family(checkpoint)):
+    step, (_, seed) = _step(checkpoint), _named(checkpoint)
+    if step is not None:
         return f"step {step}"
+    if seed is not None:
+        return f"seed {seed}"
     return NO_POSITION if shape.position_encoding == "none" else None
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
+from queries.corpora import which_corpora
 from queries.errors import OtherTokenizer
 from queries.filtered import filtered_records
 from queries.models import IN_PYTHON, KnownModel, choose_models, models_asked, variants_hint
@@ -148,7 +149,11 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         address=str(neuron),
         neurons=framed(with_facts(connection, found, FACTS), COLUMNS),
         n_found=found[0]["n_found"] if found else 0,
-        notes=(f"in {', '.join(model.name for model in models)}", *_above_chance(found, nulls, models)),
+        notes=(
+            f"in {', '.join(model.name for model in models)}",
+            *_above_chance(found, nulls, models),
+            *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
+        ),
         left_out=_alike_in_tokens(connection, own, asked.left_out),
     )
 

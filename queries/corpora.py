@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import duckdb
 
+from catalog.visible import visible
 from queries.errors import UnknownCorpus
 from queries.statement import ask_records
+
+ANOTHER = "`neurothek pin MODEL --corpus NAME` shows another"
 
 
 @dataclass(frozen=True)
@@ -77,3 +80,18 @@ def chosen_corpora(rows: Sequence[MeasuredCorpus], name: str | None = None) -> d
     if name is not None and not chosen:
         raise UnknownCorpus(name, sorted({row.corpus for row in rows}))
     return chosen
+
+
+def which_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
+    """What to say of an answer that hangs on text, where there is a choice: on which corpora; a sentence, or none."""
+    rows = measured_corpora(connection, models)
+    if len({row.corpus_id for row in rows}) < 2:
+        return []
+    readers: dict[str, list[str]] = {}
+    for row in rows:
+        if row.is_shown:
+            readers.setdefault(row.corpus, []).append(row.model)
+    if len(readers) == 1:
+        return [f"on the shown corpus {visible(next(iter(readers)))}: {ANOTHER}"]
+    on = ", ".join(f"{visible(corpus)} ({', '.join(names)})" for corpus, names in readers.items())
+    return [f"on the shown corpora {on}: {ANOTHER}"]

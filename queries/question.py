@@ -90,6 +90,11 @@ class Question:
         """Whether something is asked of the neurons' own facts."""
         return self.alive or self.where is not None
 
+    @property
+    def hangs_on_text(self) -> bool:
+        """Whether another corpus may have other answers."""
+        return self.is_filtered or bool(self.triggered_by or self.min_count)
+
     def require_only(self, kind: str, *honoured: str) -> None:
         """Refuse conditions that an answer would pass over in silence.
 

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from queries.corpora import which_corpora
 from queries.errors import NothingAsked, OneWordOnly
 from queries.filtered import filtered_records
 from queries.models import IN_PYTHON, models_asked, variants_hint
@@ -156,9 +157,13 @@ def scored(
         question=question,
         neurons=framed([row | known[row["model"], row["layer"], row["neuron"]] for row in rows], COLUMNS),
         n_found=best.height,
-        notes=_notes([one for one, _ in found]),
+        notes=(*_notes([one for one, _ in found]), *_read(connection, question, [one.model.name for one, _ in found])),
         left_out=models_asked(connection, question).left_out,
     )
+
+
+def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[str]) -> list[str]:
+    return which_corpora(connection, models) if question.hangs_on_text else []
 
 
 def _notes(wanted: Sequence[Wanted]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
 from queries.beside import told
 from queries.concepts import Neighbour, neighbours_of, remarks
+from queries.corpora import which_corpora
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
 from queries.filtered import filtered_records
 from queries.models import IN_PYTHON, KnownModel, models_asked, variants_hint
@@ -21,7 +22,7 @@ from queries.ranges import layers_of
 from queries.repeats import how_many
 from queries.sections import Section
 from queries.statement import framed
-from queries.triggered import KEPT, triggered_neurons
+from queries.triggered import KEPT, read_for_triggers, triggered_neurons
 from queries.words import Term, find_terms, nearest_words
 
 COLUMNS: Mapping[str, pl.DataType] = {
@@ -165,7 +166,11 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
         terms=tuple(terms),
         neurons=framed([row | {"neighbours": _neighbours(row)} for row in found], COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
-        notes=(*_notes(question, models, [*terms, *opposite]), *_added(question, models, widened)),
+        notes=(
+            *_notes(question, models, [*terms, *opposite]),
+            *_added(question, models, widened),
+            *_read(connection, question, models),
+        ),
         near=_words(near),
         left_out=asked_models.left_out,
     )
@@ -313,6 +318,13 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
     if question.triggered_by:
         notes.append(KEPT)
     return notes
+
+
+def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]) -> list[str]:
+    """On which texts the answer hangs, where it hangs on any."""
+    if question.triggered_by:
+        return read_for_triggers(connection, models)
+    return which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else []
 
 
 def _added(question: Question, models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbour]]) -> list[str]:

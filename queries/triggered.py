@@ -10,7 +10,7 @@ import polars as pl
 
 from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from catalog.visible import visible_list
-from queries.corpora import choose_corpora
+from queries.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from queries.errors import NotMeasured, PhraseTooLong
 from queries.filtered import filtered_records
 from queries.models import IN_PYTHON, KnownModel, models_asked, variants_hint
@@ -141,7 +141,7 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
         question=question,
         neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
-        notes=(*_notes(terms), KEPT),
+        notes=(*_notes(terms), KEPT, *read_for_triggers(connection, asked.models)),
         left_out=asked.left_out,
     )
 
@@ -158,6 +158,21 @@ def triggered_neurons(
     return [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
 
 
+def read_for_triggers(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> list[str]:
+    """What to say of the texts behind an answer about triggers: on which corpora, and whose were not counted."""
+    corpora = _counted_corpora(connection, models)
+    missing = [model.name for model in models if model.name not in corpora]
+    left_out = [f"no n-grams counted on the shown corpus, so left out: {', '.join(missing)}"] if missing else []
+    return [*which_corpora(connection, list(corpora)), *left_out]
+
+
+def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> dict[str, MeasuredCorpus]:
+    """Model -> its shown corpus, where n-grams were counted there."""
+    counted = {(row["model"], row["corpus"]) for row in ask_records(connection, "runs_of_jobs", {"jobs": ["ngrams"]})}
+    chosen = choose_corpora(connection, [model.name for model in models])
+    return {model: one for model, one in chosen.items() if (model, one.corpus) in counted}
+
+
 def _rows(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], *, limit: int
 ) -> tuple[list[dict[str, Any]], list[Term]]:
@@ -166,9 +181,7 @@ def _rows(
     for term in terms:
         if len(term.parts) > LONGEST:
             raise PhraseTooLong(term.word, term.tokens, LONGEST)
-    counted = {(row["model"], row["corpus"]) for row in ask_records(connection, "runs_of_jobs", {"jobs": ["ngrams"]})}
-    chosen = choose_corpora(connection, [model.name for model in models])
-    corpora = {model: one for model, one in chosen.items() if (model, one.corpus) in counted}
+    corpora = _counted_corpora(connection, models)
     if not corpora:
         raise NotMeasured("triggers are measured", "ngrams")
     layers = layers_of(question, models)

@@ -344,3 +344,34 @@ def test_the_table_that_holds_shown_corpora_alone_is_not_asked_of_another(
     with pytest.raises(NeurothekError, match=f"on the corpus {ASKED}, but it holds each model's shown corpus"):
         both.sql(query, corpus=ASKED)
     assert not both.sql(query).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (("school",), []),
+        (
+            ("school", "--alive"),
+            [f"on the shown corpora {ASKED} (gelu-1m, {two.OTHER}), {SHOWN} ({MODEL}): `neurothek pin"],
+        ),
+        (
+            ("--triggered-by", "school"),
+            [
+                f"on the shown corpus {SHOWN}: `neurothek pin MODEL --corpus NAME",
+                f"no n-grams counted on the shown corpus, so left out: weights-only, {two.OTHER}, gelu-1m",
+            ],
+        ),
+        (("school", "--triggered-by", "school", "-m", MODEL), [f"on the shown corpus {SHOWN}: "]),
+        (("school", "--min-count", "1", "-m", "gelu-1m"), []),
+        (("--like", f"{MODEL}/L0N0", "--where", "frequency > 0"), [f"on the shown corpora {ASKED} ({two.OTHER}), "]),
+    ],
+)
+def test_a_search_that_hangs_on_text_says_on_which(
+    both: neurothek.Neurothek, question: tuple[str, ...], said: list[str]
+) -> None:
+    result = CliRunner().invoke(neurothek.main, ["search", *question, "--warehouse", str(both.path)])
+    assert result.exit_code == 0
+    found = [line for line in result.stderr.splitlines() if "shown corp" in line]
+    assert len(found) == len(said)
+    for line, beginning in zip(found, said, strict=True):
+        assert line.startswith(beginning)

@@ -1,6 +1,7 @@
 """Models that others trained: a step of the hub, no positions, what a person says; and the figures that they make."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,39 @@ def test_a_step_of_the_hub_is_a_variant_and_the_last_one_is_not(online: Hub) -> 
     assert checkpoint.revision == commit_of("step1000") != COMMIT
     with pytest.raises(ModelNotOnHub, match="it has no revision 'step9'"):
         find(f"{REPO}@step9")
+
+
+def test_a_seed_at_the_end_of_a_name_is_a_variant(tmp_path: Path) -> None:
+    folder = build(tmp_path / "pythia-14m-seed1", "neox", d_ffn=8)
+    assert found(folder) == ("pythia", "seed 1")
+    assert found(folder, variant="plain") == ("pythia", None)
+    assert found(edit_config(folder, neurothek={"family": "mini"})) == ("mini", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("multiberts-seed_0", ("multiberts", "seed 0")),
+        ("pythia-160m-data-seed3", ("pythia", "seed 3")),
+        ("GPT2-Small-SEED12", ("GPT2", "seed 12")),
+        ("seed1", ("seed1", None)),
+        ("linseed1", ("linseed1", None)),
+        ("bert-seed_0-old", ("bert-seed_0-old", None)),
+    ],
+)
+def test_other_names_say_their_seed_or_none(
+    name: str, expected: tuple[str, str | None], tiny_models: dict[str, Path]
+) -> None:
+    checkpoint = find(str(tiny_models["opt"]), name=name)
+    row = model_record(checkpoint, open_transformer(checkpoint).shape, load(checkpoint.folder)).row
+    assert (row.item(0, "family"), row.item(0, "variant")) == expected
+
+
+def test_steps_of_another_seed_are_a_family_with_it(online: Hub) -> None:
+    for revision, expected in (("step1000", ("pythia-seed2", "step 1000")), ("step143000", ("pythia", "seed 2"))):
+        checkpoint = replace(find(f"{REPO}@{revision}"), source=f"{REPO}-seed2")
+        row = model_record(checkpoint, open_transformer(checkpoint).shape, load(checkpoint.folder)).row
+        assert (row.item(0, "family"), row.item(0, "variant")) == expected
 
 
 def test_no_positions_are_a_variant_unless_somebody_says_otherwise(tmp_path: Path) -> None:
