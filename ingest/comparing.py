@@ -199,15 +199,26 @@ def _report(warehouse: Warehouse, pair: Pair, n_rows: int | None, seconds: float
         select count_if(is_mutual), count_if(rank = 1 and overlap > null_99) from store.counterparts
         where model_id = ? and other_model_id = ?
     """
+    both_ways = """
+        select count(*) from store.counterparts as forth
+        inner join store.counterparts as back
+            on back.model_id = forth.other_model_id and back.other_model_id = forth.model_id
+            and back.layer = forth.other_layer and back.neuron = forth.other_neuron
+        where forth.model_id = ? and forth.other_model_id = ? and forth.is_mutual and back.is_mutual
+            and forth.overlap > forth.null_99 and back.overlap > back.null_99
+    """
+    ids = [pair.one.model_id, pair.other.model_id]
     with warehouse.reader() as connection:
-        forth = first_row(connection, query, [pair.one.model_id, pair.other.model_id])
-        back = first_row(connection, query, [pair.other.model_id, pair.one.model_id])
+        forth, back = first_row(connection, query, ids), first_row(connection, query, ids[::-1])
+        beyond = first_row(connection, both_ways, ids)
     assert forth is not None
     assert back is not None
+    assert beyond is not None
     return PairReport(
         models=(pair.one.name, pair.other.name),
         n_rows=n_rows,
         n_mutual=int(forth[0]),
+        n_mutual_beyond=int(beyond[0]),
         n_beyond=(int(forth[1]), int(back[1])),
         n_neurons=(pair.one.n_neurons, pair.other.n_neurons),
         seconds=seconds,

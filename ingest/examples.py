@@ -1,4 +1,4 @@
-"""Examples: sentences cut at a random place, whose last position is analysed ([G] 5)."""
+"""Examples: sentences cut at a random place, whose last position is analysed ([G] 5; the cut at random is ours)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

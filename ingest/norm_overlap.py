@@ -1,4 +1,4 @@
-"""How far the final norm changes which tokens a vector promotes ([G] A.1)."""
+"""How far the final norm changes which tokens a vector promotes ([G] A.1; that the final norm is meant is ours)."""
 
 from typing import Literal
 

@@ -62,6 +62,7 @@ class PairReport:
         models: their names.
         n_rows: rows published; None if they were compared before.
         n_mutual: neurons of either that are each other's first.
+        n_mutual_beyond: of these, those that overlap more than random vectors of either do.
         n_beyond: for each, neurons that overlap with their first more than random vectors do with theirs.
         n_neurons: for each, how many it has.
         seconds: wall time.
@@ -70,6 +71,7 @@ class PairReport:
     models: tuple[str, str]
     n_rows: int | None
     n_mutual: int
+    n_mutual_beyond: int
     n_beyond: tuple[int, int]
     n_neurons: tuple[int, int]
     seconds: float

@@ -223,8 +223,8 @@ def _pair_report(report: PairReport) -> list[str]:
     beyond = " and ".join(f"{n:,} of {whole:,}" for n, whole in zip(report.n_beyond, report.n_neurons, strict=True))
     return [
         f"{named}: measured counterparts ({report.n_rows:,} rows) in {report.seconds:.1f} s",
-        f"{named}: {report.n_mutual:,} neurons of each are the other's best;"
-        f" {beyond} overlap more than random vectors do",
+        f"{named}: {beyond} neurons have a counterpart above chance; {report.n_mutual:,} pairs are each other's best,"
+        f" {report.n_mutual_beyond:,} of them above chance on either side",
     ]
 
 

@@ -16,4 +16,7 @@ select
     corpus,
 from coverage_bins
 where list_contains($models::varchar[], model)
-order by size, model, n, region, layer, bin_order
+order by
+    size,
+    regexp_extract(variant, '^\D+') nulls first, try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first,
+    model, n, region, layer, bin_order

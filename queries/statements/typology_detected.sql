@@ -16,4 +16,7 @@ select
     corpus,
 from detected_by_layer
 where list_contains($models::varchar[], model)
-order by size, model, n, layer
+order by
+    size,
+    regexp_extract(variant, '^\D+') nulls first, try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first,
+    model, n, layer

@@ -2,4 +2,7 @@
 select *,
 from positions_by_layer
 where list_contains($models::varchar[], model)
-order by size, model, layer
+order by
+    size,
+    regexp_extract(variant, '^\D+') nulls first, try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first,
+    model, layer

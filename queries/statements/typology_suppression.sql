@@ -13,4 +13,8 @@ select
 from suppression_by_model as suppression
 inner join models on models.model = suppression.model
 where list_contains($models::varchar[], suppression.model)
-order by models.size, suppression.model
+order by
+    models.size,
+    regexp_extract(models.variant, '^\D+') nulls first,
+    try_cast(regexp_extract(models.variant, '\d+$') as bigint) nulls first,
+    suppression.model

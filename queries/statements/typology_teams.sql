@@ -2,4 +2,7 @@
 select *,
 from position_teams
 where list_contains($models::varchar[], model)
-order by size, model, layer, team desc
+order by
+    size,
+    regexp_extract(variant, '^\D+') nulls first, try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first,
+    model, layer, team desc

@@ -1,13 +1,16 @@
 """What is said of a paper is what the paper says, and what neurothek decides is marked as ours."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from catalog.warehouse import Warehouse
 from dashboards.concept_charts import concepts_by_layer
 from queries.views import view
+from tests.support import warehouse as made
 
 DEFINITIONS = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text("utf-8")
 
@@ -59,6 +62,37 @@ def test_definitions_tell_the_paper_from_ours(name: str, said: str) -> None:
 )
 def test_headers_of_views_do_too(name: str, said: str) -> None:
     assert said in view(name).purpose
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("norm_overlaps", "that the final norm is meant, random vectors and the norm without its bias are ours"),
+        (
+            "clusterings",
+            "complete linkage, the number of clusters unless it was asked for, and the scalable method are ours",
+        ),
+        ("clusterings.n_clusters_asked", "(ours; the paper has 10,000)"),
+        ("activity", "that a prepended BOS is not counted is ours"),
+        ("examples", "the cut at random, the order and the event sample are ours"),
+        ("examples.saturation_by_ffn", "(ours)"),
+        ("event_samples.extreme_score", "(ours)"),
+        ("sub_updates.kind", "(ours)"),
+    ],
+)
+def test_comments_of_tables_do_too(name: str, said: str, comments: Mapping[str, str]) -> None:
+    assert said in comments[name]
+
+
+@pytest.fixture(scope="module")
+def comments(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What a new warehouse says of each table and column of the store."""
+    path = tmp_path_factory.mktemp("sources") / "empty.duckdb"
+    made.create_empty(path)
+    tables = "select table_name as name, comment from duckdb_tables() where schema_name = 'store'"
+    columns = "select table_name || '.' || column_name, comment from duckdb_columns() where schema_name = 'store'"
+    with Warehouse(path).reader() as connection:
+        return dict(connection.execute(f"{tables} union all {columns}").fetchall())
 
 
 def test_nothing_is_said_to_be_promoted_towards_the_last_layers() -> None:

@@ -51,6 +51,23 @@ def test_coverage_of_the_first_half(ngrams: duckdb.DuckDBPyConnection) -> None:
         assert rows[model]["corpus"] == oracle.coverage(oracle.occurrences(planted.lines(model, 0, 0), 1), 95)
 
 
+def test_checkpoints_stand_in_the_order_of_training_whatever_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "steps.duckdb"
+    planted.publish(path)
+    later_first = sorted(planted.MODELS)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1")
+        for place, name in enumerate(later_first):
+            # As texts 1000 comes before 250.
+            step = {"variant": f"step {(1000, 250)[place]}", "name": name}
+            connection.execute("update store.models set variant = $variant where name = $name", step)
+        found = typology(connection, planted.MODELS)
+    # One of them alone has detectors, of which suppression tells.
+    for part in ("coverage", "detectors", "detected"):
+        rows = getattr(found, part)
+        assert rows.get_column("model").unique(maintain_order=True).to_list() == later_first[::-1], part
+
+
 def test_detectors_and_what_they_detect(ngrams: duckdb.DuckDBPyConnection) -> None:
     sections = typology(ngrams, planted.MODELS).sections()
     counted, known = table(sections, "detectors of n-grams"), table(sections, "tokens that have a detector")

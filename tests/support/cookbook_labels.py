@@ -156,7 +156,8 @@ def answer_20(store: Store) -> Rows:
         depth = store.depth(store.id_of("tiny-1m"), layer)
         under = [one for one in large if store.depth(store.id_of("tiny-2m"), one) <= depth]
         if under:
-            rows.append((layer, max(under), share, large[max(under)]))
+            depth_of_it = store.depth(store.id_of("tiny-2m"), max(under))
+            rows.append((layer, depth, max(under), depth_of_it, share, large[max(under)]))
     return rows
 
 
@@ -179,13 +180,12 @@ def answer_21(store: Store) -> Rows:
 def answer_22(store: Store) -> Rows:
     found: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     for row in pairs(store):
-        found[row["layer"]][0] += row["is_mutual"]
-        found[row["layer"]][1] += row["is_mutual"] and row["overlap"] > row["null_99"]
+        found[row["layer"]][row["overlap"] <= row["null_99"]] += row["is_mutual"]
     large = store.id_of("tiny-2m")
     d_ffn = store.models[large]["d_ffn"]
     return [
-        (layer, store.depth(large, layer), n_mutual / d_ffn, n_beyond / d_ffn)
-        for layer, (n_mutual, n_beyond) in sorted(found.items())
+        (layer, store.depth(large, layer), n_above / d_ffn, n_below / d_ffn)
+        for layer, (n_above, n_below) in sorted(found.items())
     ]
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from ingest.architectures import open_transformer
 from ingest.checkpoints import find
 from ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
 from ingest.jobs.counterparts import CounterpartsJob, null_99
+from ingest.outcomes import PairReport
 from ingest.pair_errors import ListsMissing, PairIncomplete, PairOfOne, PairsApart, PairTokenizers, PairUnknown
 from ingest.random_vectors import random_vectors
+from ingest.reports import Outcome, report_lines
 from ingest.request import IngestRequest
 from ingest.tokenization import load
 from queries.alike import alike
@@ -181,6 +184,25 @@ def test_three_models_are_three_pairs(warehouse: Warehouse) -> None:
     found = {(one, other): n for one, other, n in mutual.rows()}
     assert all(found[one, other] == found[other, one] > 0 for one, other in found)
     assert [report.n_mutual for report in reports] == [found[0, 2], found[1, 2], found[0, 1]]
+    rows = ingests.table(warehouse, "counterparts").filter(pl.col("is_mutual")).to_dicts()
+    beyond = {
+        (row["model_id"], row["layer"], row["neuron"], row["other_model_id"], row["other_layer"], row["other_neuron"])
+        for row in rows
+        if row["overlap"] > row["null_99"]
+    }
+    either = Counter((one[0], one[3]) for one in beyond if one[3:] + one[:3] in beyond)
+    assert [report.n_mutual_beyond for report in reports] == [either[0, 2], either[1, 2], either[0, 1]]
+
+
+@pytest.mark.parametrize("n_rows", [5, None])
+def test_what_is_reported_tells_counterparts_from_what_is_below_chance(n_rows: int | None) -> None:
+    report = PairReport(("a", "b"), n_rows, 145, 20, (40, 1_030), (768, 2_048), 2.31)
+    lines = report_lines([Outcome("a", report, None)], Path("w.duckdb"))
+    said = (
+        "a and b: 40 of 768 and 1,030 of 2,048 neurons have a counterpart above chance;"
+        " 145 pairs are each other's best, 20 of them above chance on either side"
+    )
+    assert (said in lines) == (n_rows is not None)
 
 
 @pytest.mark.parametrize("arena", ["publish_pair", "_fold"])
