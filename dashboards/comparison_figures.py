@@ -16,7 +16,10 @@ from queries.compare import Comparison
 from queries.statement import statement
 from queries.thresholds import thresholds
 
-DEAD = "Dead: never active on the tokens seen ({seen}). Figure 1 of Voita et al. 2023, dead neurons by layer."
+DEAD = (
+    "Dead: never active on the tokens seen ({seen}), of which a prepended BOS is none (ours). Figure 1 of Voita et al. "
+    "2023, dead neurons by layer."
+)
 FREQUENCY = (
     "Share of the tokens seen ({seen}) at which a neuron of the layer is active, mean of those that fired. "
     "Figure 1 of Voita et al. 2023, activation frequency by layer."

@@ -117,12 +117,12 @@ def claims(events: Events) -> list[Claim]:
         *(
             _ordering(
                 events,
-                "5.1",
+                section,
                 f"Random sub-updates{what} promote the token far less than dominant ones.",
                 f"mean absolute score at saturation below {FAR_BELOW:g} of that of dominant ones",
                 lambda model, kind=kind: [_far_below(events.against(model, kind))],  # type: ignore[misc]
             )
-            for kind, what in (("random", ""), ("random_active", " of active neurons"))
+            for kind, section, what in (("random", "5.1", ""), ("random_active", "ours", " of active neurons"))
         ),
         _not_negative(events),
         _spreading(events),

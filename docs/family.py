@@ -28,7 +28,7 @@ class Claim:
     """A claim of the paper, judged.
 
     Attributes:
-        section: where the paper makes it.
+        section: where the paper makes it; "ours" of what it does not claim.
         text: what it says, in our words.
         rule: what is asked for it to hold.
         numbers: what was found, with intervals.

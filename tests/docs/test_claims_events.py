@@ -74,6 +74,15 @@ def test_orderings_are_judged_by_the_interval(kind: str, verdict: str) -> None:
     assert {one.text: one.verdict for one in judged} == {one.text: verdict for one in judged}
 
 
+def test_what_the_paper_does_not_claim_is_not_given_to_it() -> None:
+    sections = {one.text: one.section for one in claims(Events(Made(Path("true"))))}
+    assert {text for text, section in sections.items() if section == "ours"} == {
+        "Random sub-updates of active neurons promote the token far less than dominant ones."
+    }
+    page = (Path(__file__).parents[2] / "docs" / "findings.md").read_text("utf-8")
+    assert all(f"| {section} | {text} |" in page for text, section in sections.items())
+
+
 def test_what_cannot_be_told_says_of_how_many() -> None:
     verdicts = [one.verdict for one in claims(Events(Made(Path("few")))) if "near 0" not in one.text]
     assert set(verdicts) == {"undecided, n = 4"}

@@ -95,6 +95,22 @@ def comments(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         return dict(connection.execute(f"{tables} union all {columns}").fetchall())
 
 
+@pytest.mark.parametrize(
+    ("asked_by", "source"),
+    [
+        ("`dead_by_tokens`", "Voita et al. 2023; what provably cannot is ours"),
+        ("`neighbours`", "Geva et al. 2022; neighbours ours"),
+        ("`coherence_separation`", "Geva et al. 2022; coherence ours"),
+        ("`annotator_agreement`", "Geva et al. 2022; agreement ours"),
+        ("`counterparts`", "ours"),
+    ],
+)
+def test_the_readme_does_too(asked_by: str, source: str) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (row,) = (line for line in readme.splitlines() if line.startswith("| ") and asked_by in line)
+    assert row.endswith(f"| {source} |")
+
+
 def test_nothing_is_said_to_be_promoted_towards_the_last_layers() -> None:
     assert "towards the last" not in view("top_candidate_scores").purpose
 
