@@ -1,21 +1,26 @@
 """SQL that people typed: judged by its text, then run in a process of its own that is bounded and can be ended."""
 
+from __future__ import annotations
+
 import json
-import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from catalog.warehouse import Warehouse
-from queries.answer_stream import AnswerStream
 from queries.answering import answering_process
 from queries.definitions import definitions_of
 from queries.errors import QueryFailed
+from queries.first_look import look
+from queries.judgement import Ground
 from queries.limits import Answer, Limits
-from queries.sandbox import known_relations
+from queries.translation import known_relations
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Mapping
+
+    from catalog.warehouse import Warehouse
+    from queries.answer_stream import AnswerStream
 
 
 def ask_people(
@@ -47,6 +52,8 @@ def ask_people(
     with _asked(
         warehouse, query, parameters, limits=limits, corpus=corpus, updates=updates, is_collected=True
     ) as stream:
+        import polars as pl  # noqa: PLC0415  (slips are told without it)
+
         frame = pl.concat(list(stream), how="vertical_relaxed")
     return Answer(frame, stream.is_truncated, stream.n_rows)
 
@@ -84,15 +91,20 @@ def _asked(
     updates: bool,
     is_collected: bool,
 ) -> Iterator[AnswerStream]:
-    # Started first: it imports while the text is judged.
+    ground, is_likely = _looked_at(warehouse, query, updates=updates)
+    if not is_likely:
+        _check(query, ground)
+    # Started before the text is judged: it imports meanwhile.
     with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process() as process:
-        judge(warehouse, query, updates=updates)
+        _check(query, ground)
         request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch, "corpus": corpus}
         try:
             text = json.dumps({**request, "is_collected": is_collected, "parameters": dict(parameters or {})})
         except TypeError as error:
             raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
         _send(process, text.encode())
+        from queries.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
+
         yield AnswerStream(process, limits)
 
 
@@ -103,12 +115,27 @@ def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
         EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation, QueryFailed: it is
             refused.
     """
-    # sqlglot takes a tenth of a second to import: while it does, the child imports too.
+    ground, _ = _looked_at(warehouse, query, updates=updates)
+    _check(query, ground)
+
+
+def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Ground, bool]:
+    """What the query stands on, and whether it looks like one that is answered.
+
+    Raises:
+        UnknownRelation, UnknownColumn: a name is misspelt.
+    """
+    with warehouse.current_reader() if updates else warehouse.reader() as connection:
+        catalog = warehouse.path.stem.casefold()
+        ground = Ground(known_relations(connection), catalog, definitions_of(connection))
+        return ground, look(connection, query, ground)
+
+
+def _check(query: str, ground: Ground) -> None:
+    # sqlglot takes a quarter of a second to import: while it does, the child imports too.
     from queries.admission import check_query  # noqa: PLC0415  (see above)
 
-    with warehouse.current_reader() if updates else warehouse.reader() as connection:
-        relations, definitions = known_relations(connection), definitions_of(connection)
-    check_query(query, relations, catalog=warehouse.path.stem, definitions=definitions)
+    check_query(query, ground.relations, catalog=ground.catalog, definitions=ground.definitions)
 
 
 def _send(process: subprocess.Popen[bytes], request: bytes) -> None:

@@ -9,8 +9,8 @@ from catalog.interrupts import time_limit
 from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed
 from queries.predicates import insert_predicate
 from queries.repeats import repeated, with_parts
-from queries.sandbox import translated
 from queries.statement import parsed, records, statement
+from queries.translation import translated
 from queries.views import view
 
 SECONDS = 30.0

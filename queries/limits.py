@@ -1,12 +1,16 @@
 """What a query that a person typed may use, and what comes back of it."""
 
+from __future__ import annotations
+
 import os
 import sys
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from queries.errors import BadOption
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _RANGES = {
     "seconds": (0.1, 10**6),

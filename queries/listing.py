@@ -11,8 +11,8 @@ import polars as pl
 from catalog.table import BIG, INTEGER, TEXT, TIME
 from queries.errors import UnknownRelation
 from queries.models import SIZE
-from queries.sandbox import known_relations
 from queries.statement import ask, conform, run
+from queries.translation import known_relations
 from queries.views import all_views, view
 
 RUN_COLUMNS: Mapping[str, pl.DataType] = {

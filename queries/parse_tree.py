@@ -16,6 +16,15 @@ from queries.functions import Place
 LAMBDA = "lambda"
 """What stands for them among the functions that a condition calls."""
 
+MARK = "\ufeff"
+"""What some editors begin a file of UTF-8 with: DuckDB passes over it, and so does the gate."""
+
+MOST_CHARACTERS = 50_000
+"""A longer text is refused unread: parsing it would take longer than most answers."""
+
+EXPLAIN = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+"""How a text begins that asks for a plan."""
+
 UNREADABLE = "its text is nested too deeply, or written in a form that cannot be checked"
 
 _BY_NAME = {"aggregate", "array_aggr", "array_aggregate", "list_aggr", "list_aggregate"}
@@ -76,10 +85,28 @@ def mentions_of(query: str) -> Mentions:
         QueryFailed: it cannot be read, or holds a kind of expression that nobody has looked at.
         NotAQuery: it does more than ask.
     """
+    return mentions_in(statements_of(query))
+
+
+def statements_of(query: str) -> list[dict[str, Any]]:
+    """The trees of a text's statements.
+
+    Raises:
+        QueryFailed, NotAQuery: as `mentions_of`.
+    """
+    found: list[dict[str, Any]] = _tree(query).get("statements", [])
+    return found
+
+
+def mentions_in(statements: list[dict[str, Any]]) -> Mentions:
+    """What such trees mention.
+
+    Raises:
+        QueryFailed: as `mentions_of`.
+    """
     mentions = Mentions()
-    tree = _tree(query)
     in_tables = set()
-    for node in _nodes(tree.get("statements", [])):
+    for node in nodes_in(statements):
         kind = node.get("type")
         _check_kind(node)
         if kind == "BASE_TABLE":
@@ -98,6 +125,18 @@ def mentions_of(query: str) -> Mentions:
     return mentions
 
 
+def nodes_in(value: object) -> Iterator[dict[str, Any]]:
+    """Every object of a JSON tree, each before what it holds; a stack, as it may be deeper than Python's recursion."""
+    stack: list[Any] = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            yield one
+            stack.extend(one.values())
+        elif isinstance(one, list):
+            stack.extend(one)
+
+
 def called_functions(condition: str) -> Counter[str]:
     """How often a condition calls each function, operators left out; its lambdas are called LAMBDA.
 
@@ -106,7 +145,7 @@ def called_functions(condition: str) -> Counter[str]:
     """
     # The line break ends a comment that the condition may close with.
     try:
-        nodes = list(_nodes(_tree(f"select 1 where (\n{condition}\n)")))
+        nodes = list(nodes_in(_tree(f"select 1 where (\n{condition}\n)")))
     except NotAQuery as error:
         raise QueryFailed(UNREADABLE) from error
     called = Counter(
@@ -216,18 +255,6 @@ def _cte_names(node: dict[str, Any]) -> set[str]:
     entries: Iterable[Any] = ctes.get("map", []) if isinstance(ctes, dict) else []
     names = {str(entry.get("key", "")).casefold() for entry in entries if isinstance(entry, dict)}
     return names | ({str(node["cte_name"]).casefold()} if "cte_name" in node else set())
-
-
-def _nodes(value: object) -> Iterator[dict[str, Any]]:
-    """Every object of a JSON tree, each before what it holds; a stack, as it may be deeper than Python's recursion."""
-    stack: list[Any] = [value]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            yield one
-            stack.extend(one.values())
-        elif isinstance(one, list):
-            stack.extend(one)
 
 
 def _first_line(complaint: str) -> str:

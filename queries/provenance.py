@@ -12,8 +12,8 @@ from sqlglot.lineage import lineage
 from sqlglot.optimizer.qualify import qualify
 
 from catalog.tables import JOB_TABLES
-from queries.admission import EXPLAIN, MARK
 from queries.errors import QueryFailed
+from queries.parse_tree import EXPLAIN, MARK
 from queries.sections import Section
 from queries.statement import ask
 from queries.views import all_views

@@ -7,17 +7,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.damage import is_damage
 from catalog.interrupts import time_limit
 from catalog.visible import is_text
-from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownColumn, UnknownRelation
-from queries.statement import ask
-
-_MISSING_TABLE = re.compile(r"Table with name ([^\s!]+) does not exist")
-_MISSING_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
-_CANDIDATES = re.compile(r"Candidate bindings: (.*)")
-_PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
-
+from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed
+from queries.translation import translated
 
 _BATCH_ROWS = 2048
 """DuckDB's own step; long texts may make even this many rows large."""
@@ -130,39 +123,6 @@ def _narrowed(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
         fits = narrow.null_count() == frame.get_column(name).null_count()
         frame = frame.with_columns(narrow if fits else frame.get_column(name).cast(pl.Int128))
     return frame
-
-
-def translated(
-    connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError
-) -> QueryFailed | UnknownColumn | UnknownRelation:
-    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown.
-
-    Raises:
-        duckdb.Error, OSError: the complaint is about the file, not about the query; the lease tells it.
-    """
-    if is_damage(error):
-        raise error
-    text = str(error)
-    table = _MISSING_TABLE.search(text)
-    if table:
-        return UnknownRelation(table[1], known_relations(connection))
-    column = _MISSING_COLUMN.search(text)
-    if column:
-        candidates = _CANDIDATES.search(text)
-        likeliest = re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
-        return UnknownColumn.among(column[1], likeliest, _known_columns(connection))
-    first, *_ = text.splitlines()
-    return QueryFailed(_PREFIX.sub("", first).rstrip("!."))
-
-
-def known_relations(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
-    """Names of the views, then of the tables as `store.NAME`."""
-    return list(ask(connection, "relations").get_column("name"))
-
-
-def _known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Names of the columns of all views and tables."""
-    return list(ask(connection, "column_names").get_column("name"))
 
 
 def _without_end(query: str) -> str:

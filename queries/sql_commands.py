@@ -201,7 +201,7 @@ class _HeldBack:
 def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
     from catalog.errors import NeurothekError
     from queries.prompt import converse, history_file
-    from queries.sandbox import known_relations
+    from queries.translation import known_relations
 
     with door.reader() as connection:
         relations = known_relations(connection)

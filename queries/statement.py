@@ -1,12 +1,16 @@
 """The questions that commands ask, each a SQL file beside this one; Python binds values and runs them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import polars as pl
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _PARSED: dict[str, duckdb.Statement] = {}
 _MOST_PARSED = 512
@@ -59,9 +63,13 @@ def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement
 
 def framed(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Rows as a frame with exactly the columns and types of `schema`; other entries of the rows are left out."""
+    import polars as pl  # noqa: PLC0415  (it takes a tenth of a second, and most errors are told without frames)
+
     return pl.DataFrame([pl.Series(name, [row[name] for row in rows], dtype=schema[name]) for name in schema])
 
 
 def conform(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """The columns of `schema` in its order, with its types."""
+    import polars as pl  # noqa: PLC0415  (see above)
+
     return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())

@@ -152,3 +152,23 @@ def test_every_command_is_among_them(told: Told) -> None:
     slipped = {arguments[0] for arguments, _ in SLIPS.values()}
     # What takes no name, and slips like any other in its options.
     assert told.commands - slipped == {"demo", "corpora"}
+
+
+@pytest.mark.parametrize("query", ["from neurns", "select frequenzy from neurons"])
+def test_a_misspelt_name_of_a_query_is_told_before_frames_and_a_second_parser_are_loaded(
+    query: str, tmp_path: Path
+) -> None:
+    made.create(tmp_path / "known.duckdb")
+    environment = {**os.environ, "NEUROTHEK_WAREHOUSE": str(tmp_path / "known.duckdb"), "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-c", ASKING, *HEAVY, "polars", "pyarrow", "numpy", "sqlglot", "queries.sandbox"],
+        env=environment,
+        input=json.dumps(["sql", query]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(found.stdout.splitlines()[0])
+    assert answer["exit_code"] == 2
+    assert "nearest: " in answer["stderr"]
+    assert answer["loaded"] == []

@@ -13,7 +13,8 @@ from catalog.errors import NeurothekError
 from catalog.warehouse import Warehouse
 from queries import errors
 from queries.admission import check_query
-from queries.sandbox import known_relations, run_query
+from queries.sandbox import run_query
+from queries.translation import known_relations
 from tests.support import hostile
 from tests.support.analytical import QUERIES
 from tests.support.calls import PLACES

@@ -43,11 +43,19 @@ def test_one_waits_and_answers_the_next_question(full_path: Path) -> None:
     assert another != waiting
 
 
-def test_it_is_replaced_after_a_question_that_is_refused(full_path: Path) -> None:
+def test_it_waits_on_where_a_question_is_refused(full_path: Path) -> None:
     answering.start_ahead()
     (waiting,) = children()
     with pytest.raises(errors.NotAQuery):
         ask_people(Warehouse(full_path), "delete from store.models")
+    assert children() == [waiting]
+
+
+def test_it_is_replaced_after_a_question_that_fails(full_path: Path) -> None:
+    answering.start_ahead()
+    (waiting,) = children()
+    with pytest.raises(errors.QueryFailed):
+        ask_people(Warehouse(full_path), "select 'x'::integer")
     (another,) = children()
     assert another != waiting
 

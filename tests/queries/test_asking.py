@@ -224,7 +224,7 @@ def test_no_setting_tells_of_the_machine_even_where_it_is_reached(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     """Nobody judges: the process that answers has nothing to tell. That is for the lock's own lists of files alone."""
-    monkeypatch.setattr(asking, "judge", lambda *_, **__: None)
+    monkeypatch.setattr(asking, "_check", lambda *_: None)
     told = str(ask_people(warehouse, query, limits=replace(TIGHT, seconds=20)).frame.item())
     for folder in (warehouse.path.parent, Path.home(), Path(tempfile.gettempdir())):
         assert str(folder) not in told

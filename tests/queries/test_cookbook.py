@@ -13,7 +13,8 @@ from catalog.warehouse import Warehouse
 from neurothek import main
 from queries import cookbook
 from queries.admission import check_query
-from queries.sandbox import known_relations, run_query
+from queries.sandbox import run_query
+from queries.translation import known_relations
 from queries.views import all_views
 from tests.support import cookbook_labels, cookbook_tokens, detectors, event_warehouse
 from tests.support.cookbook import Rows, Store

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from queries import admission, parse_tree
+from queries import judgement, parse_tree
 from queries.admission import check_query
 from queries.errors import FunctionRefused, NotAQuery, QueryFailed, UnknownFunction
 from queries.functions import classified
@@ -70,7 +70,7 @@ def test_a_function_of_a_newer_duckdb_is_refused_until_it_is_classified(
     check_query(query, RELATIONS)
     functions = classified()
     without = {key: about for key, about in functions.admitted.items() if key != (kind, name)}
-    monkeypatch.setattr(admission, "classified", lambda: replace(functions, admitted=without))
+    monkeypatch.setattr(judgement, "classified", lambda: replace(functions, admitted=without))
     with pytest.raises(FunctionRefused, match=r"nobody has looked yet|it cannot stand there|known aggregates alone"):
         check_query(query, RELATIONS)
 
