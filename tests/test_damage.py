@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import neurothek
 from queries import dialects
-from tests.support import damage
+from tests.support import damage, ingests
 
 COMMANDS: dict[str, list[str]] = {
     "check": ["check"],
@@ -107,6 +107,41 @@ def test_a_byte_that_a_command_does_not_need_is_no_reason_to_refuse_it(path: Pat
     assert before.status == 0
     with damage.flipped(path, damage.a_block_of(path, "positions")):
         assert run(path, COMMANDS["search"]) == before
+
+
+MEASURING: dict[str, list[str]] = {
+    "the same model": ["ingest", "MODELS/tiny-opt", "--job", "projections", "--job", "activity", "--force"],
+    "another job": ["ingest", "MODELS/tiny-opt", "--job", "contexts"],
+    "another model": ["ingest", "MODELS/tiny-gpt2", "--job", "projections", "--job", "activity"],
+    "verify": ["verify", "tiny-opt"],
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of one model that was measured on a text, whose measurements are all broken."""
+    folder = tmp_path_factory.mktemp("measured")
+    corpora = ingests.write_corpus(folder)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    ingests.measure(warehouse, tiny_models["opt"], ingests.request(corpora, jobs=("projections", "activity")))
+    return damage.hollow(folder / "w.duckdb", folder / "hollow.duckdb")
+
+
+@pytest.mark.parametrize("name", MEASURING)
+def test_what_measures_says_it_and_publishes_nothing(
+    measured: Path, tiny_models: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "hollow.duckdb"
+    path.write_bytes(measured.read_bytes())
+    typed = [word.replace("MODELS", str(tiny_models["opt"].parent)) for word in MEASURING[name]]
+    if typed[0] == "ingest":
+        typed += ["--device", "cpu", "--corpus", f"long={measured.with_name('long.txt')}"]
+        typed += ["--corpus", f"short={measured.with_name('short')}", "-q"]
+    outcome = run(path, typed)
+    assert outcome.status == 2, outcome
+    assert f"{path} is damaged: " in outcome.complaint
+    assert "make room" not in outcome.complaint
+    assert path.read_bytes() == measured.read_bytes()
 
 
 PARTS, FLIPS = 6, 50
