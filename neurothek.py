@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from catalog.verification import Agreement
     from catalog.warehouse import Warehouse
     from dashboards.paper_files import AnyFigure
-    from ingest.live_verify import Skipped
+    from ingest.pipeline.verify import Skipped
     from queries.alike import AlikeResult
     from queries.annotations import Saved
     from queries.compare import Comparison
@@ -183,19 +183,20 @@ class Neurothek:
         Raises:
             NeurothekError: it cannot be answered, or weights are not at hand.
         """
-        from ingest.first_look import require_weights
+        from ingest.planning.first_look import require_weights
         from queries.scored import scored, wanted
 
         with self.reader() as connection:
             asked = wanted(connection, question)
         for one in asked:
             require_weights(one.model, weights=weights)
-        from ingest import live, live_scores
+        from ingest.trace import token_scores
+        from ingest.trace import trace as live
 
         found = []
         for one in asked:
             opened = live.open_measured(one.model, weights=weights)
-            frame = live_scores.token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
+            frame = token_scores.token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
             found.append((one, frame))
         with self.reader() as connection:
             return scored(connection, question, found)
@@ -267,7 +268,7 @@ class Neurothek:
         weights: str | Path | None = None,
         allow_pickle: bool = False,
     ) -> TracePage:
-        """How a model builds its prediction at one position of a prompt; see `ingest.live.trace`.
+        """How a model builds its prediction at one position of a prompt; see `ingest.trace.trace.trace`.
 
         With the lens `mat` its states are read through the matrices to the last one too, as `shortcut` gives them.
         The matrices and what is said of neurons are of the corpus of that name, else of the model's shown one.
@@ -277,7 +278,7 @@ class Neurothek:
                 does not fit.
         """
         from catalog.map_files import matrix_of
-        from ingest.first_look import require_weights
+        from ingest.planning.first_look import require_weights
         from queries.corpora import choose_corpora
         from queries.on_corpus import on_corpus
         from queries.trace import kept_for, measured_model, token_of, trace_page
@@ -290,7 +291,7 @@ class Neurothek:
             choose_corpora(connection, [model], corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest import live
+        from ingest.trace import trace as live
 
         opened = live.open_measured(known, weights=weights, allow_pickle=allow_pickle)
         traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
@@ -331,10 +332,10 @@ class Neurothek:
         """
         from catalog.commands import progress_bars
         from catalog.verification import agreement, combined
-        from ingest.first_look import measured_as, require_weights
+        from ingest.planning.first_look import measured_as, require_weights
 
         require_weights(measured_as(self.warehouse, model), weights=weights)
-        from ingest.live_verify import Skipped, remeasure
+        from ingest.pipeline.verify import Skipped, remeasure
 
         agreements, skipped = [], []
         with progress_bars(shown=progress) as bars:
@@ -407,10 +408,10 @@ class Neurothek:
         """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
 
         Returns:
-            One `ingest.reports.Outcome` a model.
+            One `ingest.pipeline.ingest_all.Outcome` a model.
         """
         from catalog.commands import progress_bars
-        from ingest.reports import ingest_all
+        from ingest.pipeline.ingest_all import ingest_all
         from ingest.request import IngestRequest
 
         with progress_bars(shown=progress) as bars:

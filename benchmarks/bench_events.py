@@ -6,13 +6,13 @@ from transformers import GPT2Model
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest import example_pass
-from ingest.architectures import open_transformer
-from ingest.checkpoints import find
-from ingest.example_readings import EXAMPLES_AT_ONCE, slices
-from ingest.examples import Example, Examples
-from ingest.jobs.events import SHARD_EXAMPLES, EventsJob, Opened
-from ingest.lens import Lens
+from ingest.corpora.examples import Example, Examples
+from ingest.forward import prompt_pass
+from ingest.jobs.events.job import SHARD_EXAMPLES, EventsJob, Opened
+from ingest.jobs.events.readings import EXAMPLES_AT_ONCE, slices
+from ingest.lens.logit_lens import Lens
+from ingest.models.checkpoints import find
+from ingest.models.transformer import open_transformer
 
 ROUNDS = 3
 N_LAYERS = 2
@@ -81,8 +81,8 @@ def _examples() -> Examples:
 def _bare(model: GPT2Model, drawn: Examples) -> None:
     for start in range(0, N_EXAMPLES, SHARD_EXAMPLES):
         some = drawn.rows[start : start + SHARD_EXAMPLES]
-        for places in example_pass.batches(some, batch_tokens=BATCH_TOKENS):
-            model(example_pass.padded([some[place] for place in places]), use_cache=False)
+        for places in prompt_pass.batches(some, batch_tokens=BATCH_TOKENS):
+            model(prompt_pass.padded([some[place] for place in places]), use_cache=False)
 
 
 @torch.inference_mode()

@@ -9,15 +9,15 @@ from transformers import OPTModel
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest.activation import ActivationRule
-from ingest.architectures import Transformer, open_transformer
-from ingest.batches import batches
-from ingest.checkpoints import find
-from ingest.corpora import Corpus
-from ingest.jobs.activity import ActivityJob
-from ingest.jobs.contexts import ContextsJob
-from ingest.jobs.protocols import TextJob
-from ingest.sweep import sweep
+from ingest.corpora.corpus import Corpus
+from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.batches import batches
+from ingest.forward.sweep import sweep
+from ingest.jobs.activity.job import ActivityJob
+from ingest.jobs.contexts.job import ContextsJob
+from ingest.jobs.job import TextJob
+from ingest.models.checkpoints import find
+from ingest.models.transformer import Transformer, open_transformer
 
 ROUNDS = 5
 N_LAYERS = 3

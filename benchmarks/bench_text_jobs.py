@@ -12,14 +12,14 @@ from transformers import OPTModel
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from catalog.staging import write_rows
-from ingest.activation import ActivationRule
-from ingest.architectures import Transformer, open_transformer
-from ingest.batches import batches
-from ingest.checkpoints import find
-from ingest.corpora import Corpus
-from ingest.jobs.protocols import Partials
+from ingest.corpora.corpus import Corpus
+from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.batches import batches
+from ingest.forward.sweep import sweep
+from ingest.jobs.job import Partials
 from ingest.jobs.registry import text_jobs
-from ingest.sweep import sweep
+from ingest.models.checkpoints import find
+from ingest.models.transformer import Transformer, open_transformer
 
 ROUNDS = 3
 N_LAYERS = 1

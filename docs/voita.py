@@ -3,11 +3,11 @@
 import torch
 
 from ingest.errors import MemoryTooSmall
-from ingest.families.shapes import Shape
-from ingest.flops import forward_flops, projection_flops
-from ingest.footprints import Extent
+from ingest.forward.footprint import Extent
+from ingest.models.families.shapes import Shape
+from ingest.planning.flops import forward_flops, projection_flops
+from ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, LONGEST_SEQUENCE
-from ingest.sweep_plan import Budget, ModelSize, SweepPlan, choose
 
 N_DOMAINS, TOKENS = 3, 1_000_000
 

@@ -146,7 +146,7 @@ def demo(ctx: click.Context, tokens: int) -> None:
 
 def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> int:
     """Measure what is asked for, one request after the other unless a model fails, and report on all together."""
-    from ingest.reports import Outcome, ingest_all, print_report
+    from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report
 
     outcomes: list[Outcome] = []
     with console_progress() as progress:
@@ -157,7 +157,7 @@ def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> 
 
 
 def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int:
-    from ingest.reports import plan_all
+    from ingest.pipeline.ingest_all import plan_all
 
     request, models = asked
     with console_progress() as progress:
@@ -172,7 +172,7 @@ def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int
 
 
 def _request(options: dict[str, Any]) -> IngestRequest:
-    from ingest.names import JOBS
+    from ingest.jobs.names import JOBS
     from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
     jobs = tuple(name for asked in options["jobs"] for name in (JOBS if asked == "all" else [asked]))

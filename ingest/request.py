@@ -103,7 +103,7 @@ class IngestRequest:
         fit: sentences that it fits on; None: 9,000, or three of four where the text has fewer than 12,000.
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
-        clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.default_sizes` says.
+        clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.job.default_sizes` says.
         force: whether to replace what was measured with other parameters.
     """
 

@@ -43,8 +43,8 @@ def train(
     """
     from dataclasses import replace
 
-    from ingest.sources import parse_sources
-    from ingest.training_settings import Settings, check_places
+    from ingest.corpora.sources.source import parse_sources
+    from ingest.training.settings import Settings, check_places
 
     settings = Settings(
         size=size,
@@ -60,7 +60,7 @@ def train(
     # What takes seconds to load comes after everything that names and places tell.
     import torch
 
-    from ingest.training import train as train_model
+    from ingest.training.train import train as train_model
 
     if device == "auto":
         settings = replace(settings, device="cuda" if torch.cuda.is_available() else "cpu")

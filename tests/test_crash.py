@@ -12,7 +12,7 @@ import pytest
 
 from catalog.checks import check
 from catalog.tables import JOB_TABLES
-from ingest.sweep import Order
+from ingest.forward.sweep import Order
 from tests.support import crash, ingests
 from tests.support.crash import Arena, Moment, Task
 from tests.support.models import build

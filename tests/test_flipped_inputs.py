@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import neurothek
 from catalog.errors import NeurothekError
-from ingest.corpora import Corpus, prepare, recipe
-from ingest.sources import Source
-from ingest.tokenization import load
+from ingest.corpora.corpus import Corpus, prepare, recipe
+from ingest.corpora.sources.source import Source
+from ingest.models.tokenizer import load
 from tests.support import ingests
 from tests.support.models import build
 

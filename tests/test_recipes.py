@@ -11,7 +11,7 @@ from transformers import OPTConfig, OPTForCausalLM
 
 import neurothek
 from docs import voita
-from ingest.sources import Source
+from ingest.corpora.sources.source import Source
 from queries import views
 
 PAGE = Path(voita.__file__).parent / "recipes" / "voita.md"

@@ -12,7 +12,7 @@ from catalog.tables import FACTS, JOB_TABLES
 from catalog.verification import Agreement, NothingToVerify
 from ingest.errors import OtherWeights, WeightsNotAtHand
 from ingest.jobs.registry import NAMES, PAIR_NAMES
-from ingest.live_verify import Skipped
+from ingest.pipeline.verify import Skipped
 from ingest.request import DEFAULT_BATCH_TOKENS
 from neurothek import Neurothek
 from tests.support import ingests

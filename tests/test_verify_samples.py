@@ -12,10 +12,11 @@ from click.testing import CliRunner
 import neurothek
 from catalog.tables import BY_NAME
 from catalog.verification import Agreement
-from ingest.jobs import registry, shortcuts
-from ingest.jobs.events import EventsJob
+from ingest.jobs import registry
+from ingest.jobs.events.job import EventsJob
 from ingest.jobs.registry import NAMES
-from ingest.live_verify import Skipped
+from ingest.jobs.shortcuts import job as shortcuts
+from ingest.pipeline.verify import Skipped
 from ingest.request import DEFAULT_BATCH_TOKENS
 from neurothek import Neurothek
 from tests.support import ingests

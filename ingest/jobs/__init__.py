@@ -1,1 +1,4 @@
-"""The jobs: each declares what it measures, in which tables, and how its parts are folded together."""
+"""The measurements: one folder each, and one line of the registry.
+
+Imports `forward`, `runs` and the rooms below them.
+"""

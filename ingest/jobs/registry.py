@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 
-from ingest.activation import ActivationRule
-from ingest.architectures import Shape, Transformer
-from ingest.jobs.activity import ActivityJob
-from ingest.jobs.clusters import ClustersJob
-from ingest.jobs.contexts import ContextsJob
-from ingest.jobs.controls import ControlsJob
-from ingest.jobs.events import EventsJob
-from ingest.jobs.exits import ExitsJob
-from ingest.jobs.ngrams import NgramsJob
-from ingest.jobs.positions import PositionsJob
-from ingest.jobs.projections import ProjectionsJob
-from ingest.jobs.protocols import PassJob, TextJob, WeightsJob
-from ingest.jobs.shortcuts import ShortcutsJob
-from ingest.names import JOBS as NAMES
-from ingest.names import OF_MASKED
-from ingest.names import PAIR_JOBS as PAIR_NAMES
+from ingest.corpora.split import SentenceSplit
+from ingest.forward.activation_rule import ActivationRule
+from ingest.jobs.activity.job import ActivityJob
+from ingest.jobs.clusters.job import ClustersJob
+from ingest.jobs.contexts.job import ContextsJob
+from ingest.jobs.controls.job import ControlsJob
+from ingest.jobs.events.job import EventsJob
+from ingest.jobs.exits.job import ExitsJob
+from ingest.jobs.job import PassJob, TextJob, WeightsJob
+from ingest.jobs.names import JOBS as NAMES
+from ingest.jobs.names import OF_MASKED
+from ingest.jobs.names import PAIR_JOBS as PAIR_NAMES
+from ingest.jobs.ngrams.job import NgramsJob
+from ingest.jobs.positions.job import PositionsJob
+from ingest.jobs.projections.job import ProjectionsJob
+from ingest.jobs.shortcuts.job import ShortcutsJob
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Shape, Transformer
 from ingest.request import IngestRequest
-from ingest.shortcut_split import SentenceSplit
-from ingest.tokenization import Tokenizer
 
 __all__ = ["NAMES", "OF_MASKED", "PAIR_NAMES", "pass_jobs", "text_jobs", "weights_jobs"]
 

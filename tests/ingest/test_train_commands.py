@@ -8,12 +8,13 @@ import torch
 from click.testing import CliRunner
 from transformers import AutoModelForCausalLM
 
-from ingest import corpora, tokenization
-from ingest.sources import Source
+from ingest.corpora import corpus as corpora
+from ingest.corpora.sources.source import Source
+from ingest.models import tokenizer as tokenization
 from ingest.train_commands import train as train_command
-from ingest.training_errors import SizeUnknown
-from ingest.training_losses import model_loss
-from ingest.training_text import divide
+from ingest.training.errors import SizeUnknown
+from ingest.training.losses import model_loss
+from ingest.training.text import divide
 from tests.support.texts import write_text
 
 pytestmark = pytest.mark.long

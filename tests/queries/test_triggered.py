@@ -11,7 +11,7 @@ import pytest
 
 from catalog.visible import visible
 from catalog.warehouse import Warehouse
-from ingest import ngram_triggers
+from ingest.jobs.ngrams import triggers as ngram_triggers
 from queries import errors
 from queries import views as installer
 from queries.alike import alike

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     # The test that starts children imports neither torch nor what needs it.
-    from ingest.sweep import Order
+    from ingest.forward.sweep import Order
 
 # What a child imports is imported once, by the server that all children are forked from.
 PRELOADED = (
     "torch",
-    "ingest.pipeline",
+    "ingest.pipeline.ingest_model",
     "catalog.imports",
     "catalog.merging",
     "queries.annotations",
@@ -133,12 +133,12 @@ def _measure(task: Task, moment: Moment | None, counts: Path | None) -> None:
     import pytest  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
-    from ingest import corpora  # noqa: PLC0415
+    from ingest.corpora import corpus  # noqa: PLC0415
     from ingest.request import DEFAULT_JOBS  # noqa: PLC0415
     from tests.support import ingests  # noqa: PLC0415
 
     torch.set_num_threads(1)
-    corpora.CHUNK_TOKENS = CHUNK_TOKENS
+    corpus.CHUNK_TOKENS = CHUNK_TOKENS
     profile = _Profile(moment)
     if moment is not None or counts is not None:
         sys.setprofile(profile)

@@ -14,13 +14,15 @@ import pytest
 
 from catalog.progress import Silent
 from catalog.warehouse import Warehouse
-from ingest import allotting, builtin, names, pairs
-from ingest.comparing import compare_pair
-from ingest.outcomes import ModelReport, PairReport
-from ingest.pipeline import ingest_model
+from ingest.corpora.sources import builtin
+from ingest.forward.sweep import Order
+from ingest.jobs import names
+from ingest.pipeline.compare_pair import compare_pair
+from ingest.pipeline.ingest_model import ingest_model
+from ingest.pipeline.outcomes import ModelReport, PairReport
+from ingest.planning import budget, pairs
+from ingest.planning.sweep_plan import SweepPlan, plan
 from ingest.request import IngestRequest, ModelSource, TextRequest
-from ingest.sweep import Order
-from ingest.sweep_plan import SweepPlan, plan
 from queries import views
 
 TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"
@@ -98,7 +100,7 @@ def force(patch: pytest.MonkeyPatch, order: Order, *, is_resident: bool = False)
     def forced(*arguments: Any, **options: Any) -> SweepPlan:
         return dataclasses.replace(plan(*arguments, **options), order=order, is_resident=is_resident)
 
-    patch.setattr(allotting, "plan", forced)
+    patch.setattr(budget, "plan", forced)
 
 
 def table(warehouse: Warehouse, name: str, condition: str = "true") -> pl.DataFrame:

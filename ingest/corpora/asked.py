@@ -1,0 +1,52 @@
+"""Whether a text that was asked for can be one, known without reading it."""
+
+from catalog.warehouse import Warehouse
+from ingest.corpora.sources.source import BUILTIN, NAME, Source, parse_sources
+from ingest.errors import CorpusNameInvalid, CorpusUnknown
+from ingest.request import TextRequest
+
+
+def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | None:
+    """The sources of the text; None for a corpus of the warehouse.
+
+    Raises:
+        CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: it can be no text.
+        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    if stored_name(warehouse, request) is not None:
+        return None
+    require_name(request.name)
+    return parse_sources(request.corpora)
+
+
+def require_name(name: str | None) -> None:
+    """Refuse a name that no corpus of a person's own can have.
+
+    Raises:
+        CorpusNameInvalid: it is one.
+    """
+    if name is not None and (name == BUILTIN or not NAME.fullmatch(name)):
+        raise CorpusNameInvalid(name)
+
+
+def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
+    """The name of the corpus of the warehouse that is asked for; None when sources are given.
+
+    Raises:
+        CorpusUnknown: the warehouse has none of that name, or it was asked for beside others.
+    """
+    bare = [spec for spec in request.corpora if "=" not in spec and spec.split(":")[0] != BUILTIN]
+    if not bare:
+        return None
+    known = _names(warehouse)
+    if len(request.corpora) > 1 or bare[0] not in known:
+        raise CorpusUnknown(bare[0], known)
+    return bare[0]
+
+
+def _names(warehouse: Warehouse) -> list[str]:
+    if not warehouse.exists():
+        return []
+    with warehouse.reader() as connection:
+        rows = connection.execute("select distinct name from store.corpora order by name").fetchall()
+    return [str(row[0]) for row in rows]

@@ -1,0 +1,194 @@
+"""What can be wrong with a text."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+from ingest.numerics.units import in_words
+
+COLUMNS_SHOWN = 20
+
+
+def _others(path: Path, columns: Sequence[str]) -> str:
+    """Which columns could be asked for instead, and how."""
+    if not columns:
+        return "there is no column of text: give another file"
+    more = f" and {len(columns) - COLUMNS_SHOWN} more" if len(columns) > COLUMNS_SHOWN else ""
+    return f"its columns of text are {', '.join(columns[:COLUMNS_SHOWN])}{more}: write {path}:COLUMN"
+
+
+class SourceMissing(NeurothekError):
+    """A text source that is not there."""
+
+    def __init__(self, domain: str, location: str) -> None:
+        super().__init__(f"the text {domain}={location} was asked for, but nothing lies at {location}: check the path")
+
+
+class SourceUnreadable(NeurothekError):
+    """A text source that cannot be opened or parsed."""
+
+    def __init__(self, path: Path, reason: Exception) -> None:
+        said = reason.strerror if isinstance(reason, OSError) and reason.strerror else " ".join(str(reason).split())
+        super().__init__(
+            f"the text {path} cannot be read ({said[:200] or 'no reason given'}): check the file and its permissions"
+        )
+
+
+class SourceNotText(NeurothekError):
+    """A file that is not UTF-8 text."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path} was asked for as text, but {problem}: give UTF-8 text, .jsonl or .parquet")
+
+
+class SourceEmpty(NeurothekError):
+    """A text source without a document."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"the text {path} holds no document: give a file, a folder or a column with text in it")
+
+
+class ColumnUnknown(NeurothekError):
+    """A column that a Parquet file does not have."""
+
+    def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"the column {column!r} of {path} was asked for, but it has none of that name, and {_others(path, columns)}"
+        )
+
+
+class ColumnMissing(NeurothekError):
+    """A column that a line of jsonl does not have."""
+
+    def __init__(self, path: Path, column: str, line: int, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"the column {column!r} of {path} was asked for, but line {line} has none of that name, and"
+            f" {_others(path, columns)}, or mend that line"
+        )
+
+
+class ColumnNotText(NeurothekError):
+    """A column that holds something other than text."""
+
+    def __init__(self, path: Path, column: str, found: str, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"the column {column!r} of {path} was asked for as text, but holds {found}, and {_others(path, columns)}"
+        )
+
+
+class TextTooLong(NeurothekError):
+    """A line or row, held whole while it is read, that memory does not allow."""
+
+    def __init__(self, path: Path, place: str, longest: int, memory: int) -> None:
+        super().__init__(
+            f"{place} of {path} has more than {in_words(longest)}, the most that --memory {in_words(memory)} allows of"
+            " one line or row: allow more, or give the text as a file of its own"
+        )
+
+
+class TextUncuttable(NeurothekError):
+    """Text that has to be tokenized as one, and that memory does not allow."""
+
+    def __init__(self, where: str, tokenizer: str, longest: int, memory: int) -> None:
+        super().__init__(
+            f"the text {where} has more than {in_words(longest)} in a row that the tokenizer of {tokenizer} takes as"
+            f" one, the most that --memory {in_words(memory)} allows: allow more, or put blanks into the text"
+        )
+
+
+class SourceMisnamed(NeurothekError):
+    """A corpus specification that is not understood."""
+
+    def __init__(self, spec: str, problem: str) -> None:
+        super().__init__(f"the corpus {spec!r} {problem}: write builtin or NAME=PATH, each name once")
+
+
+class DomainEmpty(NeurothekError):
+    """A domain whose text gives no token."""
+
+    def __init__(self, domain: str) -> None:
+        super().__init__(f"the domain {domain!r} holds text but not a single token: give it more text or leave it out")
+
+
+class ExamplesInvalid(NeurothekError):
+    """A number of examples that is none."""
+
+    def __init__(self, examples: int) -> None:
+        super().__init__(f"{examples} examples were asked for, and events need at least one; ask for 1 or more")
+
+
+class SentencesMissing(NeurothekError):
+    """A corpus from which no example can be cut."""
+
+    def __init__(self, corpus: str) -> None:
+        super().__init__(
+            f"events are measured on sentences, and the corpus {corpus} has none with a token; choose another --corpus"
+        )
+
+
+class SentencesTooFew(NeurothekError):
+    """A corpus with too few sentences to fit linear maps on some and to judge them by others."""
+
+    def __init__(self, corpus: str, domains: Sequence[str], found: int, least: int) -> None:
+        super().__init__(
+            f"shortcuts are fitted on three of four sentences and judged by the fourth, which takes {least} at least,"
+            f" but {', '.join(domains)} of the corpus {corpus} has {found}; choose another --domain or --corpus"
+        )
+
+
+class SplitInvalid(NeurothekError):
+    """A number of sentences that says nothing."""
+
+    def __init__(self, option: str, asked: int, least: int) -> None:
+        does = "fits on" if option == "--fit" else "judges by"
+        super().__init__(
+            f"{option} {asked:,} was asked for, but the job shortcuts {does} {least} sentences at least;"
+            f" ask for {least} or more"
+        )
+
+
+class SplitTooLarge(NeurothekError):
+    """A corpus with fewer sentences than are to be fitted on and judged by."""
+
+    def __init__(self, corpus: str, domains: Sequence[str], found: int, split: str, least: int) -> None:
+        super().__init__(
+            f"{split} takes {least:,} sentences, but {', '.join(domains)} of the corpus {corpus} has {found:,};"
+            " ask for fewer, or choose another --domain or --corpus"
+        )
+
+
+class DomainUnknown(NeurothekError):
+    """A domain that a corpus does not have."""
+
+    def __init__(self, corpus: str, domain: str, known: Sequence[str]) -> None:
+        super().__init__(f"the corpus {corpus} has no domain {domain}; it has {', '.join(known)}")
+
+
+class EarlierRowsBroken(NeurothekError):
+    """Rows of another job that do not fit together."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"exits are worked out from what the job {job} measured, and some of those rows are gone or do not belong"
+            f" there; measure it again with --job {job} --force"
+        )
+
+
+class ExamplesTooFew(NeurothekError):
+    """Events of fewer examples than a rule can learn from and be tried on."""
+
+    def __init__(self, corpus: str, found: int, least: int) -> None:
+        super().__init__(
+            f"exits are tried on one of ten examples, which takes {least} at least, but the events on the corpus"
+            f" {corpus} have {found}; choose another --corpus, or measure events with more --examples and --force"
+        )
+
+
+class SequenceLengthInvalid(NeurothekError):
+    """Sequences that cannot hold an id, or a token limit below one."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(
+            f"{asked} was asked for, but a corpus needs sequences of at least 2 ids and at least 1 token a domain:"
+            " ask for more"
+        )

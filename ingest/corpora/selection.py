@@ -1,0 +1,140 @@
+"""The corpus that a request asks for: of the warehouse where it lies there, else prepared from its sources."""
+
+import json
+from typing import Any
+
+from catalog.progress import Progress
+from catalog.warehouse import Warehouse
+from ingest.corpora import corpus
+from ingest.corpora.asked import require_name, stored_name
+from ingest.corpora.corpus import Corpus, Recipe
+from ingest.corpora.sources.source import BUILTIN, Source, parse_sources
+from ingest.corpora.text_memory import UNBOUNDED, TextMemory
+from ingest.errors import CorpusChanged
+from ingest.models.errors import SequenceTooLong
+from ingest.models.tokenizer import Tokenizer
+from ingest.request import LONGEST_SEQUENCE, TextRequest
+
+
+def choose_corpus(
+    warehouse: Warehouse,
+    request: TextRequest,
+    tokenizer: Tokenizer,
+    *,
+    context_length: int,
+    progress: Progress,
+    memory: TextMemory = UNBOUNDED,
+) -> Corpus:
+    """The corpus in this tokenizer's ids; text that was tokenized before is not tokenized again.
+
+    Raises:
+        SequenceTooLong: longer sequences were asked for than the model takes.
+        CorpusUnknown: a corpus was asked for by name and the warehouse has none of that name.
+        CorpusChanged: such a corpus has to be read again, and its text is no longer the same.
+        CorpusNameInvalid: the corpus was given a name that it cannot have.
+        SourceMissing, ...: see `corpora`.
+    """
+    if (request.sequence_length or 0) > context_length:
+        raise SequenceTooLong(request.sequence_length or 0, context_length)
+    name = stored_name(warehouse, request)
+    if name is None:
+        require_name(request.name)
+        found = _of_sources(warehouse, request, tokenizer, context_length)
+    else:
+        found = _of_name(warehouse, name, request, tokenizer, context_length)
+    if isinstance(found, Corpus):
+        return found
+    return corpus.prepare(found, tokenizer, name=name or request.name, progress=progress, memory=memory)
+
+
+def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) -> Corpus:
+    """A corpus of the warehouse by its number, which this tokenizer must have made."""
+    (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
+    assert _is_of(row, tokenizer)
+    return _of_row(warehouse, row, tokenizer)
+
+
+def _of_sources(
+    warehouse: Warehouse, request: TextRequest, tokenizer: Tokenizer, context_length: int
+) -> Corpus | Recipe:
+    """What the sources make: a corpus of the warehouse, or the recipe of a new one."""
+    recipe = corpus.recipe(
+        parse_sources(request.corpora),
+        sequence_length=request.sequence_length or min(context_length, LONGEST_SEQUENCE),
+        tokens_per_domain=request.tokens_per_domain,
+        packing=request.packing,
+    )
+    return _stored(warehouse, recipe, tokenizer) or recipe
+
+
+def _of_name(
+    warehouse: Warehouse, name: str, request: TextRequest, tokenizer: Tokenizer, context_length: int
+) -> Corpus | Recipe:
+    """A corpus of the warehouse if this tokenizer made it, else the recipe of one, to be carried out again."""
+    rows = _rows(warehouse, name)
+    for row in rows:
+        length = row["sequence_length"]
+        fits = length == request.sequence_length if request.sequence_length else length <= context_length
+        if _is_of(row, tokenizer) and fits:
+            return _of_row(warehouse, row, tokenizer)
+    said = json.loads(rows[0]["recipe"])
+    recipe = corpus.recipe(
+        [Source(source["domain"], source["location"]) for source in said["sources"]],
+        sequence_length=request.sequence_length or min(said["sequence_length"], context_length),
+        tokens_per_domain=said["tokens_per_domain"],
+        packing=said["packing"],
+    )
+    for source, sha256 in zip(said["sources"], recipe.hashes, strict=True):
+        if source["sha256"] != sha256:
+            raise CorpusChanged(name, source["domain"], source["location"])
+    return recipe
+
+
+def _stored(warehouse: Warehouse, recipe: Recipe, tokenizer: Tokenizer) -> Corpus | None:
+    """The corpus made of the same text in the same way with the same tokenizer, if the warehouse holds it."""
+    if not warehouse.exists():
+        return None
+    content = _content(recipe.json())
+    for row in _rows(warehouse):
+        if _is_of(row, tokenizer) and _content(row["recipe"]) == content:
+            return _of_row(warehouse, row, tokenizer)
+    return None
+
+
+def _content(recipe: str) -> dict[str, Any]:
+    """A recipe without the places of its files: the hashes say what stands in them."""
+    said: dict[str, Any] = json.loads(recipe)
+    for source in said["sources"]:
+        if not source["location"].startswith(f"{BUILTIN}:"):
+            del source["location"]
+    return said
+
+
+def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]:
+    """Rows of `corpora`, those of one name if it is given, with what was their tokenizer; the newest first."""
+    query = """
+        select corpora.*, tokenizers.sha256 as tokenizer_sha256, tokenizers.bos_token_id
+        from store.corpora as corpora
+        inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = corpora.tokenizer_id
+        where $name is null or corpora.name = $name
+        order by corpora.corpus_id desc
+    """
+    with warehouse.reader() as connection:
+        rows: list[dict[str, Any]] = connection.sql(query, params={"name": name}).pl().to_dicts()
+    return rows
+
+
+def _is_of(row: dict[str, Any], tokenizer: Tokenizer) -> bool:
+    """Whether the tokenizer made the corpus: the same pieces, and the same prepended BOS or none."""
+    return bool(row["tokenizer_sha256"] == tokenizer.sha256 and row["bos_token_id"] == tokenizer.bos_id)
+
+
+def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
+    query = """
+        select sequence_id, domain, tokens, starts_document
+        from store.sequences
+        where corpus_id = $corpus_id
+    """
+    with warehouse.reader() as connection:
+        sequences = connection.sql(query, params={"corpus_id": row["corpus_id"]}).pl()
+    return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)

@@ -1,0 +1,212 @@
+"""The text that every Python carries: its own source, its own documentation, and arithmetic made from a seed."""
+
+import ast
+import gc
+import hashlib
+import io
+import itertools
+import os
+import re
+import sys
+import sysconfig
+import tokenize
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from inspect import cleandoc
+from pathlib import Path
+from typing import Literal, get_args
+
+from catalog.visible import is_text
+from ingest.corpora.sources.arithmetic import arithmetic_documents
+
+Domain = Literal["code", "math", "prose"]
+Split = Literal["measure", "train"]
+
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+
+# Raised when the extraction below changes what a document is.
+VERSION = 1
+
+NOT_LIBRARY = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+TOPICS = "pydoc_data/topics.py"
+
+# Shorter docstrings ("Return self.") and modules (an empty __init__.py) say little. In characters.
+SHORTEST = 80
+
+# One document in ten is kept for measuring.
+KEPT = 10
+
+
+def documents(domain: Domain, split: Split) -> Iterator[str]:
+    """The documents of one domain, each once, in the order of their hashes: any beginning is a fair sample.
+
+    A document whose sha256, read as an integer, is 0 modulo 10 belongs to the split 'measure', any other to 'train'.
+    """
+    for digest, text in _hashed(domain):
+        if kept_for_measuring(digest) == (split == "measure"):
+            yield text
+
+
+def kept_for_measuring(digest: bytes) -> bool:
+    """Whether the document with this sha256 is measured on and never trained on."""
+    return int.from_bytes(digest, "big") % KEPT == 0
+
+
+@cache
+def library_sha256() -> str:
+    """A hash of everything that the three domains are made from: the library's files and this extraction."""
+    digest = hashlib.sha256(f"neurothek builtin {VERSION}\n".encode())
+    for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def library_files() -> Iterator[Path]:
+    """The files of Python's own library that the three domains are made from, and no package's beside them."""
+    for folder, folders, found in os.walk(sysconfig.get_path("stdlib")):
+        folders[:] = [name for name in folders if name not in NOT_LIBRARY]
+        yield from (Path(folder, name) for name in found if name.endswith(".py") and not name.startswith("test_"))
+
+
+@cache
+def _hashed(domain: Domain) -> tuple[tuple[bytes, str], ...]:
+    texts = arithmetic_documents() if domain == "math" else _library()[domain]
+    return tuple(sorted((hashlib.sha256(text.encode()).digest(), text) for text in dict.fromkeys(texts)))
+
+
+@cache
+def _library() -> dict[Domain, list[str]]:
+    """The documents of code and of prose, from one reading of the library."""
+    code: list[str] = []
+    prose: list[str] = []
+    for name, source, tree in _parsed():
+        if name == TOPICS:
+            prose += _topics(tree)
+            continue
+        code.append(without_remarks(source, tree))
+        prose += [cleandoc(str(constant.value)) for constant in _docstrings(tree)]
+    return {
+        "code": [text for text in code if len(text) >= SHORTEST and is_text(text)],
+        "prose": [text for text in prose if len(text) >= SHORTEST and is_text(text)],
+    }
+
+
+def _topics(tree: ast.Module) -> Iterator[str]:
+    """The chapters of the language reference that `help()` shows: the values of one dictionary display."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
+            yield from (str(text).strip() for text in ast.literal_eval(node.value).values())
+
+
+def without_remarks(source: str, tree: ast.Module) -> str:
+    """`source` without docstrings and comments, otherwise as it was written; runs of blank lines become one."""
+    lines = source.split("\n")
+    for start, end in sorted(_remarks(source, tree, lines), reverse=True):
+        (first, begin), (last, stop) = start, end
+        lines[first : last + 1] = [lines[first][:begin] + lines[last][stop:]]
+    stripped = (line.rstrip() for line in lines)
+    runs = itertools.groupby(stripped, key=bool)
+    return "\n".join(line for filled, run in runs for line in (run if filled else ("",))).strip("\n") + "\n"
+
+
+Place = tuple[int, int]
+
+
+def _remarks(source: str, tree: ast.Module, lines: list[str]) -> Iterator[tuple[Place, Place]]:
+    """Where docstrings and comments start and end: 0-based lines and characters."""
+    for node in _docstrings(tree):
+        if node.end_lineno is not None and node.end_col_offset is not None:
+            first, last = node.lineno - 1, node.end_lineno - 1
+            yield (
+                (first, _character(lines[first], node.col_offset)),
+                (last, _character(lines[last], node.end_col_offset)),
+            )
+    for start, text in _comments(source):
+        yield start, (start[0], start[1] + len(text))
+
+
+def _comments(source: str) -> Iterator[tuple[Place, str]]:
+    """Where comments start, and what they say, from their # to the end of the line."""
+    if sys.version_info >= (3, 12):  # strings hold strings in f-strings there, and `tokenize` is fast
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                yield (token.start[0] - 1, token.start[1]), token.string
+        return
+    line = line_start = read = 0
+    for found in _STRING_OR_COMMENT.finditer(source):
+        if found.group().startswith("#"):
+            line += source.count("\n", read, found.start())
+            read = found.start()
+            line_start = source.rfind("\n", 0, read) + 1
+            yield (line, read - line_start), found.group()
+
+
+# Neither do strings hold comments nor comments strings: whichever begins first goes on to its end.
+_STRING_OR_COMMENT = re.compile(
+    r'''"""(?:[^\\"]|\\.|"(?!""))*"""'''
+    r"""|'''(?:[^\\']|\\.|'(?!''))*'''"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#[^\n]*""",
+    re.DOTALL,
+)
+
+
+def _character(line: str, n_bytes: int) -> int:
+    """The character that `ast` means: it counts the bytes of a line in UTF-8."""
+    return len(line.encode()[:n_bytes].decode())
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The docstrings of the module and of all that is defined in it: only statements are looked at."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        body = getattr(node, "body", ())
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and body:
+            first = body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                yield first.value
+        for block in _BLOCKS:
+            waiting += getattr(node, block, ())
+
+
+# Where statements hold statements: what they do, and the clauses of `if`, loops, `try` and `match`.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def _parsed() -> Iterator[tuple[str, str, ast.Module]]:
+    """Name, source and syntax tree of every file of the library that this Python can parse."""
+    for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
+        try:
+            with tokenize.open(path) as file:
+                source = file.read()
+            with warnings.catch_warnings(), _collection_put_off():
+                warnings.simplefilter("ignore")  # the library's own style is not our subject
+                tree = ast.parse(source)
+        except (SyntaxError, UnicodeDecodeError, ValueError):
+            continue
+        yield name, source, tree
+
+
+@contextmanager
+def _collection_put_off() -> Iterator[None]:
+    """Half of the time of parsing goes into looking for garbage among nodes that are all alive."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _library_files(root: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(root.rglob("*.py")):
+        relative = path.relative_to(root)
+        if not NOT_LIBRARY.intersection(relative.parts) and not relative.name.startswith("test_"):
+            yield path, relative.as_posix()

@@ -1,0 +1,153 @@
+"""Datasets of the Hugging Face hub as text: a revision of one column, streamed, and never a line of their code run."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pyarrow as pa
+from huggingface_hub import HfApi
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+
+from ingest.corpora.dataset_errors import (
+    DatasetBroken,
+    DatasetColumnUnknown,
+    DatasetEmpty,
+    DatasetMisnamed,
+    DatasetNotOnHub,
+    DatasetsMissing,
+    DatasetUnreachable,
+)
+from ingest.models.hub import why_unreachable
+
+if TYPE_CHECKING:
+    from datasets import IterableDataset
+
+HUB = "hub"
+DEFAULT_SPLIT, DEFAULT_COLUMN = "train", "text"
+_REPOSITORY = re.compile(r"(?P<id>\w[\w.-]*(/\w[\w.-]*)?)(@(?P<revision>[\w./-]+))?", flags=re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class HubDataset:
+    """One text of the hub.
+
+    Attributes:
+        repository: ORG/NAME, or NAME alone.
+        revision: branch, tag or commit; None: the main branch.
+        config: the dataset's configuration; None: its only one.
+        split: train unless asked.
+        column: text unless asked.
+    """
+
+    repository: str
+    revision: str | None = None
+    config: str | None = None
+    split: str = DEFAULT_SPLIT
+    column: str = DEFAULT_COLUMN
+
+    @classmethod
+    def parse(cls, location: str) -> "HubDataset | None":
+        """What `hub:ORG/NAME[@REVISION][:CONFIG][:SPLIT][:COLUMN]` names; None for a location of another kind.
+
+        Raises:
+            DatasetMisnamed: it begins like that and goes on otherwise.
+        """
+        kind, _, rest = location.partition(":")
+        if kind != HUB:
+            return None
+        named, *parts = rest.split(":")
+        found = _REPOSITORY.fullmatch(named)
+        if found is None or len(parts) > 3:
+            raise DatasetMisnamed(location)
+        config, split, column = (*parts, "", "", "")[:3]
+        return cls(found["id"], found["revision"], config or None, split or DEFAULT_SPLIT, column or DEFAULT_COLUMN)
+
+    @property
+    def location(self) -> str:
+        """The dataset as `parse` reads it, with everything said."""
+        revision = f"@{self.revision}" if self.revision else ""
+        return f"{HUB}:{self.repository}{revision}:{self.config or ''}:{self.split}:{self.column}"
+
+    @property
+    def sha256(self) -> str:
+        """A hash that stands for the text: of what a pinned dataset is called, since a commit cannot change."""
+        return hashlib.sha256(self.location.encode()).hexdigest()
+
+    def pinned(self) -> "HubDataset":
+        """The same with the commit that its revision is at now; the hub is asked unless it is a commit already.
+
+        Raises:
+            DatasetUnreachable: the hub cannot be asked.
+            DatasetNotOnHub: it shows no such dataset or revision to this person.
+        """
+        if self.revision is not None and _COMMIT.fullmatch(self.revision):
+            return self
+        _require_hub(self)
+        try:
+            commit = HfApi().dataset_info(self.repository, revision=self.revision).sha
+        except GatedRepoError as error:
+            raise DatasetNotOnHub(self.location, "its authors ask for an agreement first") from error
+        except RevisionNotFoundError as error:
+            raise DatasetNotOnHub(self.location, f"it has no revision {self.revision!r}") from error
+        except RepositoryNotFoundError as error:
+            raise DatasetNotOnHub(self.location, "there is none of that name that you may read") from error
+        except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
+            raise DatasetBroken(self.location, _one_line(error)) from error
+        return replace(self, revision=commit)
+
+    def documents(self) -> Iterator[str]:
+        """The texts of the column, row by row as they arrive; rows without text are left out.
+
+        Raises:
+            DatasetEmpty: no row has any.
+            DatasetsMissing: the library is not installed.
+            DatasetUnreachable: the hub cannot be asked.
+            DatasetColumnUnknown: the rows have no such column of text.
+            DatasetBroken: no such configuration or split, no data that the library reads, or the stream broke off.
+        """
+        is_empty = True
+        try:
+            for row in self._rows():
+                text = row.get(self.column, 0)
+                if not isinstance(text, str | None):
+                    columns = [name for name, value in row.items() if isinstance(value, str)]
+                    raise DatasetColumnUnknown(self.location, self.column, columns)
+                if text:
+                    is_empty = False
+                    yield text
+        # What the library raises: files and connections, unknown names, unreadable tables, scripts that it refuses.
+        except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError, pa.ArrowException) as error:
+            raise DatasetBroken(self.location, _one_line(error)) from error
+        if is_empty:
+            raise DatasetEmpty(self.location)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        try:
+            # Here, because it is an extra, and slow to import.
+            from datasets import load_dataset  # noqa: PLC0415
+        except ImportError as error:
+            raise DatasetsMissing(self.location) from error
+        dataset: IterableDataset = load_dataset(
+            _place(self), self.config, split=self.split, revision=self.revision, streaming=True
+        )
+        yield from dataset
+
+
+def _place(dataset: HubDataset) -> str:
+    """What the library is to open: the repository, and never a folder of that name."""
+    _require_hub(dataset)
+    return f"hf://datasets/{dataset.repository}"
+
+
+def _require_hub(dataset: HubDataset) -> None:
+    reason = why_unreachable()
+    if reason is not None:
+        raise DatasetUnreachable(dataset.location, reason)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

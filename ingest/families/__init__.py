@@ -1,1 +1,0 @@
-"""What is particular to a family of language models; the rest of the project sees only ingest.architectures."""

@@ -1,0 +1,61 @@
+"""Whole sequences of a chunk as right-padded batches, cut by the corpus and a token count alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ingest.corpora.corpus import Corpus
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Whole sequences of one chunk, right-padded.
+
+    Attributes:
+        first_sequence: number of the first sequence in the corpus.
+        tokens: Int[batch time], ids; 0 where a sequence has ended.
+        lengths: how many ids each sequence has.
+        domains: index of each sequence's domain.
+        first_counted: first counted position: 1 where a BOS was prepended, else 0.
+    """
+
+    first_sequence: int
+    tokens: Int[Tensor, "batch time"]
+    lengths: tuple[int, ...]
+    domains: tuple[int, ...]
+    first_counted: int
+
+
+def batches(corpus: Corpus, chunk: range, *, batch_tokens: int) -> Iterator[Batch]:
+    """Cut a chunk into batches: as many whole sequences as fit `batch_tokens` when padded to the longest, at least one.
+
+    The cut depends on the corpus and on `batch_tokens` alone, never on free memory.
+    """
+    start = chunk.start
+    while start < chunk.stop:
+        end, longest = start, 0
+        while end < chunk.stop:
+            longest = max(longest, len(corpus.sequence(end)))
+            if end > start and (end + 1 - start) * longest > batch_tokens:
+                break
+            end += 1
+        yield _batch(corpus, range(start, end))
+        start = end
+
+
+def _batch(corpus: Corpus, sequences: range) -> Batch:
+    ids = [corpus.sequence(i) for i in sequences]
+    tokens = np.zeros((len(ids), max(map(len, ids))), dtype=np.int64)
+    for row, sequence in zip(tokens, ids, strict=True):
+        row[: len(sequence)] = sequence
+    return Batch(
+        first_sequence=sequences.start,
+        tokens=torch.from_numpy(tokens),
+        lengths=tuple(map(len, ids)),
+        domains=tuple(corpus.domain_of[sequences.start : sequences.stop].tolist()),
+        first_counted=int(corpus.has_bos),
+    )

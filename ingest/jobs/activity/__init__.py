@@ -1,0 +1,1 @@
+"""How often each neuron fires, and how strongly."""

@@ -1,0 +1,76 @@
+"""The job `activity`: how often and how strongly each neuron fires, by domain ([V] 3)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from catalog.tables import ACTIVITY, Table
+from ingest.corpora.corpus import Corpus
+from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.sweep import Observer
+from ingest.jobs.activity.observer import PARTIAL, ActivityObserver
+from ingest.jobs.activity.tally import ABOVE
+from ingest.models.transformer import Shape
+
+
+@dataclass(frozen=True)
+class ActivityJob:
+    """Counts and sums over the counted positions of every domain.
+
+    Attributes:
+        rule: when a coefficient counts as active.
+    """
+
+    rule: ActivationRule
+    name: str = "activity"
+    version: int = 1
+    tables: tuple[Table, ...] = (ACTIVITY,)
+
+    def parameters(self) -> dict[str, Any]:
+        """The activation rule and the thresholds of |m|."""
+        return {"activation_rule": str(self.rule), "above": list(ABOVE)}
+
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+        """What watches one layer of one chunk."""
+        return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.is_non_negative)
+
+    def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+        """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
+        folded = pl.DataFrame(schema=PARTIAL)
+        for partial in partials:
+            folded = _appended(folded, partial)
+        return {"activity": self._rows(folded, layer, corpus)}
+
+    @staticmethod
+    def _rows(folded: pl.DataFrame, layer: int, corpus: Corpus) -> pl.DataFrame:
+        has_bos = pl.lit(corpus.has_bos)
+        named = folded.with_columns(
+            pl.lit(layer, pl.Int16).alias("layer"),
+            pl.col("domain").replace_strict(dict(enumerate(corpus.domains)), return_dtype=pl.String),
+            pl.when(has_bos).then(pl.col("activation_bos") / pl.col("n_sequences")).alias("activation_bos"),
+            pl.when(pl.col("first_active") >= 0).then(pl.col("first_active")).alias("first_active"),
+            pl.concat_list(f"n_above_{number}" for number in range(len(ABOVE))).alias("n_above"),
+        )
+        return ACTIVITY.check(named.sort("neuron", "domain").select(*ACTIVITY.columns))
+
+
+_EXTREMES = ("activation_min", "activation_max")
+_GRAIN = ["domain", "neuron"]
+_SUMS = [name for name in PARTIAL if name.startswith(("n_", "activation_")) and name not in _EXTREMES]
+
+
+def _appended(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """What was seen of two stretches of text, one after the other."""
+    text = pl.concat([before, after])
+    earlier = pl.col("n_positions").first() * (pl.len() - 1)
+    first_active = pl.col("first_active")
+    placed = pl.when(first_active.last() >= 0).then(first_active.last() + earlier).otherwise(-1)
+    sums = text.group_by(_GRAIN, maintain_order=True).agg(
+        *(pl.col(name).sum() for name in _SUMS),
+        pl.col("activation_min").min(),
+        pl.col("activation_max").max(),
+        pl.when(first_active.first() >= 0).then(first_active.first()).otherwise(placed).alias("first_active"),
+    )
+    return sums.select(pl.col(name).cast(kind) for name, kind in PARTIAL.items())

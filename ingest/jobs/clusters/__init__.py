@@ -1,0 +1,1 @@
+"""Which value vectors point the same way."""

@@ -1,0 +1,217 @@
+"""Clusters of directions by complete linkage: over all pairs where their distances fit into memory, else in two steps.
+
+The scalable method first lets vectors merge only within parts of them, cut by two-means, and in the order of height
+over all parts, until the distances of what is left fit into memory; from there on the linkage is exact: the distance of
+two groups is that of their two most distant members, over all pairs of vectors.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy.cluster.hierarchy import fcluster
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from torch import Tensor
+
+from ingest.jobs.clusters import complete_linkage
+from ingest.numerics.parallel import share
+
+Method = Literal["exact", "scalable"]
+Cut = Callable[[int], np.ndarray]
+"""Number of clusters asked for -> the cluster of every vector, numbered in the order of first members."""
+
+LEAST_LINKED = 1000
+"""With fewer vectors linked at once, parts would say more about the result than distances do."""
+
+# Blocks of cosines, and what the library and the cut keep a vector.
+_WORKSPACE_BYTES, _BYTES_A_VECTOR = 256 << 20, 200
+
+_ROUNDS = 10
+# No part gets less than this share of what it is cut from, so that there are few parts.
+_SMALLEST_SHARE = 0.25
+_ROW_VECTORS, _COLUMN_VECTORS = 1024, 8192
+
+
+def bytes_beside(n: int, d_model: int) -> int:
+    """Memory that clustering `n` vectors takes beside the distances: two copies of them, as they are and by group."""
+    return _WORKSPACE_BYTES + n * (_BYTES_A_VECTOR + 8 * d_model)
+
+
+def least_bytes(n: int, d_model: int) -> int:
+    """Memory without which not even the scalable method works."""
+    return bytes_beside(n, d_model) + complete_linkage.bytes_needed(min(n, LEAST_LINKED))
+
+
+def exact(directions: Float[Tensor, "n d_model"]) -> Cut:
+    """Complete linkage over all pairs; what it asks for may give fewer clusters where merges tie."""
+    n = directions.shape[0]
+    merges = complete_linkage.complete_linkage(complete_linkage.cosine_distances(directions), n)
+    return lambda size: _cut(merges, n, size)
+
+
+def scalable(directions: Float[Tensor, "n d_model"], *, most: int) -> Cut:
+    """The method in two steps, with at most `most` vectors or groups linked at once [ours]."""
+    n = directions.shape[0]
+    forest = _Forest.of(directions, most=most)
+    groups = forest.cut(min(n, most))
+    merges = complete_linkage.complete_linkage(_group_distances(directions, groups), int(groups.max()) + 1)
+
+    def cut(size: int) -> np.ndarray:
+        if size >= min(n, most):
+            return _in_order(forest.cut(size))
+        return _in_order(_cut(merges, min(n, most), size)[groups])
+
+    return cut
+
+
+def _cut(merges: np.ndarray, n: int, size: int) -> np.ndarray:
+    if size >= n:
+        return np.arange(n)
+    return _in_order(fcluster(merges, size, "maxclust"))
+
+
+def _in_order(labels: np.ndarray) -> np.ndarray:
+    """The same clusters, numbered in the order of their first members."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[inverse]
+
+
+class _Forest:
+    """The merges within the parts, all of them by rising height, each as two vectors of what is merged."""
+
+    def __init__(self, n: int, pairs: np.ndarray) -> None:
+        self._n, self._pairs = n, pairs
+
+    @classmethod
+    def of(cls, directions: Float[Tensor, "n d_model"], *, most: int) -> "_Forest":
+        pairs, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
+        for part in parts(directions, most=most):
+            mine = directions[torch.from_numpy(part).to(directions.device)]
+            merges = complete_linkage.complete_linkage(complete_linkage.cosine_distances(mine), len(part))
+            pairs.append(part[_members(merges)])
+            heights.append(merges[:, 2])
+        # A stable order keeps a part's merges in theirs: what a merge joins is made before it.
+        order = np.argsort(np.concatenate(heights), kind="stable")
+        return cls(directions.shape[0], np.concatenate(pairs)[order])
+
+    def cut(self, size: int) -> np.ndarray:
+        """[n] the tree of every vector after the first n - size merges."""
+        first, second = self._pairs[: max(0, self._n - size)].T
+        graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(self._n, self._n))
+        labels: np.ndarray = connected_components(graph, directed=False)[1]
+        return labels
+
+
+def _members(merges: np.ndarray) -> np.ndarray:
+    """[n - 1, 4] merges -> [n - 1, 2] one vector of each of the two that are merged."""
+    n = len(merges) + 1
+    member = np.concatenate([np.arange(n), np.empty(n - 1, dtype=np.int64)])
+    joined = merges[:, :2].astype(np.int64)
+    for number, (left, _) in enumerate(joined.tolist(), start=n):
+        member[number] = member[left]
+    return member[joined]
+
+
+def parts(directions: Float[Tensor, "n d_model"], *, most: int) -> list[np.ndarray]:
+    """Indices of parts of at most `most` vectors, cut in two again and again where two means part them [ours]."""
+    waiting, done = [torch.arange(directions.shape[0], device=directions.device)], []
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= most:
+            done.append(part.cpu().numpy())
+        else:
+            side, n_first = _halves(directions[part])
+            waiting += [part[side[n_first:]].sort().values, part[side[:n_first]].sort().values]
+    return done
+
+
+def _halves(vectors: Float[Tensor, "n d_model"]) -> tuple[Tensor, int]:
+    """Two-means of directions, from two that are far apart: an order of the vectors, and how many come to one side."""
+    n = vectors.shape[0]
+    one = vectors[(vectors @ vectors.mean(0)).argmin()]
+    axis = one - vectors[(vectors @ one).argmin()]
+    for _ in range(_ROUNDS):
+        is_one = vectors @ axis > 0
+        if bool(is_one.all()) or not bool(is_one.any()):
+            break
+        axis = torch.nn.functional.normalize(vectors[is_one].sum(0), dim=0)
+        axis = axis - torch.nn.functional.normalize(vectors[~is_one].sum(0), dim=0)
+    along = vectors @ axis
+    least = max(1, int(n * _SMALLEST_SHARE))
+    n_first = min(max(int((along <= 0).sum()), least), n - least)
+    return along.sort(stable=True).indices, n_first
+
+
+def _group_distances(directions: Float[Tensor, "n d_model"], groups: np.ndarray) -> np.ndarray:
+    """Condensed distances of groups: of their two most distant members."""
+    order = np.argsort(groups, kind="stable")
+    vectors = directions[torch.from_numpy(order).to(directions.device)]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+    n = len(starts) - 1
+    distances = np.empty(n * (n - 1) // 2)
+    columns = _runs(starts, _COLUMN_VECTORS)
+
+    def work(mine: Iterator[range]) -> None:
+        with torch.inference_mode():
+            for rows in mine:
+                for others in columns:
+                    if others.stop > rows.start:
+                        _fill(distances, vectors, starts, rows, others)
+
+    share(_runs(starts, _ROW_VECTORS), work, workers=complete_linkage.workers_on(directions.device))
+    return distances
+
+
+def _fill(
+    distances: np.ndarray, vectors: Float[Tensor, "n d_model"], starts: np.ndarray, rows: range, columns: range
+) -> None:
+    """Write the distances between a run of groups and those of another run that come after them."""
+    mine = vectors[starts[rows.start] : starts[rows.stop]]
+    cosines = (mine @ vectors[starts[columns.start] : starts[columns.stop]].T).cpu().numpy()
+    # Reducing over the first axis is quick: whole rows are compared at once.
+    least = np.minimum.reduceat(cosines, starts[rows.start : rows.stop] - starts[rows.start], axis=0)
+    least = np.ascontiguousarray(least.T)
+    least = np.minimum.reduceat(least, starts[columns.start : columns.stop] - starts[columns.start], axis=0)
+    farthest = np.maximum(1 - least.T, 0)
+    n = len(starts) - 1
+    for offset, row in enumerate(rows):
+        begin = max(row + 1, columns.start)
+        if begin < columns.stop:
+            first = complete_linkage.place(row, n) + begin - row - 1
+            distances[first : first + columns.stop - begin] = farthest[offset, begin - columns.start :]
+
+
+def _runs(starts: np.ndarray, vectors: int) -> list[range]:
+    """Runs of whole groups of about so many vectors; a larger group is a run of its own."""
+    n, runs, first = len(starts) - 1, list[range](), 0
+    while first < n:
+        last = int(np.searchsorted(starts, starts[first] + vectors, side="right")) - 1
+        runs.append(range(first, min(n, max(last, first + 1))))
+        first = runs[-1].stop
+    return runs
+
+
+def centre_cosines(directions: Float[Tensor, "n d_model"], labels: Sequence[int] | np.ndarray) -> np.ndarray:
+    """[n] float64: cosine of each direction with the sum of its cluster's directions; nan for one without direction.
+
+    These say how tight a cluster is: their sum is the length of the sum of its directions.
+    """
+    where = torch.as_tensor(np.asarray(labels), device=directions.device)
+    n_clusters = int(where.max()) + 1
+    sums = torch.zeros(n_clusters, directions.shape[1], dtype=torch.float64, device=directions.device)
+    cosines = torch.empty(directions.shape[0], dtype=torch.float64, device=directions.device)
+    blocks = [slice(start, start + _COLUMN_VECTORS) for start in range(0, len(where), _COLUMN_VECTORS)]
+    for block in blocks:
+        sums.index_add_(0, where[block], directions[block].double())
+    lengths = torch.linalg.vector_norm(sums, dim=1)
+    for block in blocks:
+        rows, into = directions[block].double(), where[block]
+        products = (rows * sums[into]).sum(1) / lengths[into].clamp_min(1e-300)
+        cosines[block] = torch.where((rows != 0).any(1), products, torch.nan)
+    found: np.ndarray = cosines.cpu().numpy()
+    return found

@@ -1,0 +1,51 @@
+"""Which value vectors of a model point nearly the same way, layer against layer."""
+
+import numpy as np
+import polars as pl
+
+from catalog.tables import NEIGHBOURS
+from ingest.jobs.projections.token_neighbours import without_self
+from ingest.lens.scorer import Keep, Scorer
+from ingest.models.transformer import Transformer
+from ingest.numerics.unit_vectors import directions_of
+
+
+def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> pl.DataFrame:
+    """Rows of `neighbours`: for each neuron of the layer the `k` others of the model with the largest cosine.
+
+    Ties go to the lower layer, then the lower neuron. Two layers are in memory at once.
+    """
+    shape = transformer.shape
+    kept = min(k, shape.n_layers * shape.d_ffn - 1)
+    if kept < 1:
+        return NEIGHBOURS.empty()
+    mine = directions_of(transformer.value_vectors(layer))
+    cosines: np.ndarray = np.empty((shape.d_ffn, 0), dtype=np.float32)
+    places: np.ndarray = np.empty((shape.d_ffn, 0), dtype=np.int64)
+    for other in range(shape.n_layers):
+        theirs = mine if other == layer else directions_of(transformer.value_vectors(other))
+        # One more than asked for among its own layer, where a neuron is usually its own nearest.
+        nearest = Scorer(theirs, keep=Keep(largest=min(kept + (other == layer), shape.d_ffn))).score(mine).largest
+        assert nearest is not None
+        rows, values = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
+        if other == layer:
+            chosen = without_self(rows)
+            rows, values = (part[chosen].reshape(shape.d_ffn, -1) for part in (rows, values))
+        cosines = np.concatenate([cosines, values], axis=1)
+        places = np.concatenate([places, other * shape.d_ffn + rows], axis=1)
+        best = np.argsort(-cosines, axis=1, kind="stable")[:, :kept]
+        cosines, places = (np.take_along_axis(part, best, axis=1) for part in (cosines, places))
+    return _frame(layer, shape.d_ffn, cosines, places)
+
+
+def _frame(layer: int, d_ffn: int, cosines: np.ndarray, places: np.ndarray) -> pl.DataFrame:
+    n, kept = places.shape
+    columns = {
+        "layer": np.full(n * kept, layer, dtype=np.int16),
+        "neuron": np.repeat(np.arange(n, dtype=np.int32), kept),
+        "rank": np.tile(np.arange(1, kept + 1, dtype=np.int16), n),
+        "other_layer": (places.ravel() // d_ffn).astype(np.int16),
+        "other_neuron": (places.ravel() % d_ffn).astype(np.int32),
+        "cosine": np.clip(cosines.ravel(), -1, 1),
+    }
+    return pl.DataFrame(columns, schema=dict(NEIGHBOURS.columns))

@@ -1,0 +1,1 @@
+"""Where each neuron fires most strongly."""

@@ -1,0 +1,1 @@
+"""What random vectors and FFN updates promote, beside neurons."""

@@ -1,0 +1,98 @@
+"""How alike the tokens are that a vector promotes: the mean cosine of their embeddings, held against random vectors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from ingest.corpora.corpus import Corpus
+from ingest.jobs.projections.token_neighbours import unit_rows
+from ingest.lens.scorer import Keep, Scorer
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer
+from ingest.numerics.unit_vectors import SHORTEST
+
+N_TOKENS = 30
+"""Tokens of largest score that are compared."""
+
+LEAST_COUNT = 10
+"""How often the corpus must have a token: embeddings of rarer ones are hardly trained."""
+
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Coherence of n vectors, each array float64 with nan where it is not defined.
+
+    Attributes:
+        coherence: mean pairwise cosine.
+        z: standard deviations above the mean of the random vectors.
+        percentile: share of the random vectors that are less coherent, in percent; equal ones count half.
+    """
+
+    coherence: np.ndarray
+    z: np.ndarray
+    percentile: np.ndarray
+
+    def columns(self) -> list[pl.Series]:
+        """As columns of the tables, null where not defined."""
+        named = {"coherence": self.coherence, "coherence_z": self.z, "coherence_percentile": self.percentile}
+        return [pl.Series(name, values, pl.Float64).fill_nan(None) for name, values in named.items()]
+
+
+class Coherence:
+    """Measures coherence for one model and one corpus [ours].
+
+    The tokens are the 30 of largest raw score among those that are not special and that the corpus has at least ten
+    times; their embeddings are rows of the unembedding less the mean of its unmasked rows.
+    """
+
+    def __init__(self, transformer: Transformer, tokenizer: Tokenizer, corpus: Corpus) -> None:
+        unembedding = transformer.unembedding()
+        ids = torch.from_numpy(_eligible(tokenizer, corpus)).to(unembedding.device)
+        every = torch.from_numpy(tokenizer.ids.astype(np.int64)).to(unembedding.device)
+        chosen = unembedding[ids]
+        self._units = unit_rows(chosen - unembedding[every].mean(0, dtype=torch.float64).float())
+        self._n_tokens = min(N_TOKENS, len(ids))
+        self._scorer = Scorer(chosen, keep=Keep(largest=self._n_tokens)) if len(ids) > 1 else None
+
+    def of(self, vectors: Float[Tensor, "n d_model"]) -> np.ndarray:
+        """[n d_model] -> [n] float64 coherence; nan for a vector without direction, or without two tokens."""
+        if self._scorer is None:
+            return np.full(vectors.shape[0], np.nan)
+        best = self._scorer.score(vectors).largest
+        assert best is not None
+        # A row is zero where an embedding is the mean itself: it has cosine 0 with the others.
+        has_direction = (self._units != 0).any(1).double()
+        starts = range(0, vectors.shape[0], _BLOCK)
+        found = torch.cat([self._mean_cosine(best.rows[start : start + _BLOCK], has_direction) for start in starts])
+        short = torch.linalg.vector_norm(vectors.double(), dim=1) < SHORTEST
+        measured: np.ndarray = torch.where(short, torch.nan, found).cpu().numpy()
+        return measured
+
+    def _mean_cosine(self, rows: Tensor, has_direction: Tensor) -> Tensor:
+        k = self._n_tokens
+        sums = functional.embedding_bag(rows, self._units, mode="sum").double()
+        return (sums.square().sum(1) - has_direction[rows].sum(1)) / (k * (k - 1))
+
+
+def judged(coherence: np.ndarray, null: np.ndarray) -> Judged:
+    """[n] and [n_random] coherences -> how the former stand among the latter; nan where either is not defined."""
+    null = np.sort(null[~np.isnan(null)])
+    missing = np.isnan(coherence) | (len(null) == 0)
+    below = np.searchsorted(null, coherence, side="left") + np.searchsorted(null, coherence, side="right")
+    spread = null.std() if len(null) else 0.0
+    z = (coherence - null.mean()) / spread if spread > 0 else np.full(len(coherence), np.nan)
+    return Judged(coherence, z, np.where(missing, np.nan, 100 * below / (2 * max(1, len(null)))))
+
+
+def _eligible(tokenizer: Tokenizer, corpus: Corpus) -> np.ndarray:
+    counts = corpus.token_counts_frame().group_by("token_id").agg(pl.col("n_occurrences").sum())
+    often = counts.filter(pl.col("n_occurrences") >= LEAST_COUNT)["token_id"].to_numpy()
+    known = np.intersect1d(often, tokenizer.ids)
+    return np.setdiff1d(known, np.array(sorted(tokenizer.special_ids), dtype=known.dtype)).astype(np.int64)

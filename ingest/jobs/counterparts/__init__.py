@@ -1,0 +1,1 @@
+"""Which neurons of another model promote and suppress the same."""

@@ -1,0 +1,1 @@
+"""How predictions are built: dominant sub-updates, saturation, elimination."""

@@ -1,0 +1,1 @@
+"""How early a model can be left, and at what price."""

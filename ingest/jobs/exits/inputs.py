@@ -1,0 +1,174 @@
+"""What exits are worked out from: rows that the jobs clusters, events and shortcuts left in the warehouse."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from jaxtyping import Bool, Float, Int
+
+from ingest.corpora.errors import EarlierRowsBroken
+from ingest.corpora.examples import Example
+from ingest.jobs.events.sub_updates import N_DOMINANT
+from ingest.jobs.exits.cluster_rule import NOBODY
+from ingest.runs.finished import EarlierRuns
+
+_EXAMPLES = """
+    select example_id, domain, tokens, n_prefix_tokens, final_token, target_token, saturation_layer
+    from store.examples where run_id = $run_id order by example_id
+"""
+_TOPS = "select example_id, layer, top_token from store.streams where run_id = $run_id and moment = 'post'"
+_CLUSTERING = """
+    select clustering_id, n_clusters_asked from store.clusterings
+    where run_id = $run_id order by n_clusters_asked, clustering_id limit 1
+"""
+_LISTS = """
+    select sub_updates.example_id, sub_updates.layer, sub_updates.rank, clusters.cluster_id
+    from store.sub_updates as sub_updates
+    inner join store.clusters as clusters
+        on clusters.layer = sub_updates.layer and clusters.neuron = sub_updates.neuron
+    where sub_updates.run_id = $run_id and sub_updates.kind = 'dominant' and clusters.clustering_id = $clustering_id
+"""
+_PARAMETERS = "select parameters from store.runs where run_id = $run_id"
+_SENTENCES = """
+    select sentence_id, own_position from store.shortcut_sentences
+    where run_id = $run_id and is_validation order by sentence_id
+"""
+_READINGS = """
+    select sentence_id, state, top_probability - second_probability as margin, rank_in_model = 1 as is_correct
+    from store.shortcut_readings where run_id = $run_id and method = $method order by state, sentence_id
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class WatchedExamples:
+    """The examples of the job events.
+
+    Attributes:
+        rows: the examples, in the order of their numbers.
+        saturation: the layer from which on each one's final token stays at the top.
+        is_correct: whether the final token is at the top after a layer.
+    """
+
+    rows: list[Example]
+    saturation: Int[np.ndarray, " examples"]
+    is_correct: Bool[np.ndarray, "n_layers examples"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterLists:
+    """The clusters of the dominant neurons of every example and layer.
+
+    Attributes:
+        n_clusters_asked: of the clustering: the one into fewest clusters that the model has.
+        ids: by contribution; `NOBODY` where a layer has fewer neurons.
+    """
+
+    n_clusters_asked: int
+    ids: Int[np.ndarray, "n_layers examples places"]
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What one kind of shortcut says of the validation sentences, from every state.
+
+    Attributes:
+        margins: the difference of its two largest probabilities.
+        is_correct: whether its token is the model's own.
+    """
+
+    margins: Float[np.ndarray, "sentences states"]
+    is_correct: Bool[np.ndarray, "sentences states"]
+
+
+@dataclass(frozen=True)
+class ExitInputs:
+    """What the rows of other jobs say of one model on one text.
+
+    Attributes:
+        runs: their runs.
+    """
+
+    runs: EarlierRuns
+
+    def examples(self, *, n_layers: int) -> WatchedExamples:
+        """The examples of the run of events.
+
+        Raises:
+            EarlierRowsBroken: some of their rows are gone, or there are others.
+        """
+        rows = self.runs.rows(_EXAMPLES, "events")
+        tops, n = self.runs.rows(_TOPS, "events"), rows.height
+        _require("events", rows["example_id"].to_list() == list(range(n)))
+        _require("events", tops.height == n_layers * n and _is_within(tops, layer=n_layers, example_id=n))
+        found = np.zeros((n_layers, n), dtype=np.int64)
+        found[tops["layer"].to_numpy(), tops["example_id"].to_numpy()] = tops["top_token"].to_numpy()
+        return WatchedExamples(
+            rows=[_example(row) for row in rows.to_dicts()],
+            saturation=rows["saturation_layer"].to_numpy().astype(np.int64),
+            is_correct=found == rows["final_token"].to_numpy(),
+        )
+
+    def lists(self, *, n_layers: int, n_examples: int) -> ClusterLists:
+        """The clusters of the dominant neurons, in the model's coarsest clustering.
+
+        Raises:
+            EarlierRowsBroken: some of their rows are gone, or there are others.
+        """
+        clusterings = self.runs.rows(_CLUSTERING, "clusters")
+        _require("clusters", not clusterings.is_empty())
+        chosen = clusterings.row(0, named=True)
+        rows = self.runs.rows(_LISTS, "events", clustering_id=chosen["clustering_id"])
+        _require("events", _is_within(rows, layer=n_layers, example_id=n_examples, rank=N_DOMINANT + 1))
+        ids = np.full((n_layers, n_examples, N_DOMINANT), NOBODY, dtype=np.int32)
+        place = (rows["layer"].to_numpy(), rows["example_id"].to_numpy(), rows["rank"].to_numpy() - 1)
+        ids[place] = rows["cluster_id"].to_numpy()
+        return ClusterLists(chosen["n_clusters_asked"], ids)
+
+    def own_positions(self) -> Int[np.ndarray, " sentences"]:
+        """[sentences] the position looked at in each validation sentence, among its own tokens."""
+        return self.runs.rows(_SENTENCES, "shortcuts")["own_position"].to_numpy().astype(np.int64)
+
+    def sentence_seed(self) -> int:
+        """Seed of the draw of the sentences."""
+        parameters = self.runs.rows(_PARAMETERS, "shortcuts").item()
+        return int(json.loads(parameters)["seed"])
+
+    def readings(self, method: str, *, n_layers: int) -> Readings | None:
+        """What a kind of shortcut says; None where it was not tried.
+
+        Raises:
+            EarlierRowsBroken: some of the rows are gone, or there are others.
+        """
+        rows = self.runs.rows(_READINGS, "shortcuts", method=method)
+        if rows.is_empty():
+            return None
+        sentences = self.runs.rows(_SENTENCES, "shortcuts").select("sentence_id")
+        states = pl.DataFrame({"state": range(n_layers + 1)})
+        _require("shortcuts", rows.select("state", "sentence_id").rows() == states.join(sentences, how="cross").rows())
+        shape = (n_layers + 1, -1)
+        return Readings(
+            margins=rows["margin"].to_numpy().reshape(shape).T,
+            is_correct=rows["is_correct"].to_numpy().reshape(shape).T,
+        )
+
+
+def _is_within(rows: pl.DataFrame, **sizes: int) -> bool:
+    """Whether each of the columns is within its size."""
+    return all(rows[name].is_between(0, size, closed="left").all() for name, size in sizes.items())
+
+
+def _require(job: str, is_whole: bool) -> None:
+    if not is_whole:
+        raise EarlierRowsBroken(job)
+
+
+def _example(row: dict[str, Any]) -> Example:
+    return Example(
+        example_id=row["example_id"],
+        domain=row["domain"],
+        tokens=np.array(row["tokens"], dtype=np.int32),
+        n_prefix=row["n_prefix_tokens"],
+        target=row["target_token"],
+    )

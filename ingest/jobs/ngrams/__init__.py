@@ -1,0 +1,1 @@
+"""Which tokens and n-grams trigger each neuron."""

@@ -1,0 +1,187 @@
+"""The job `ngrams`: which tokens, bigrams and trigrams trigger each neuron, and how few of them cover it ([V] 4)."""
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import polars as pl
+import torch
+
+from catalog.tables import NGRAM_SPECTRUM, NGRAMS, TRIGGERS, Table
+from ingest.corpora.corpus import Corpus
+from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.footprint import READ_BYTES
+from ingest.forward.sweep import Observer
+from ingest.jobs.job import Partials
+from ingest.jobs.ngrams import trigger_scores
+from ingest.jobs.ngrams import triggers as kept
+from ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
+from ingest.jobs.ngrams.index import NgramIndex, number_ngrams
+from ingest.jobs.ngrams.observer import NgramsObserver
+from ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
+from ingest.jobs.ngrams.triggers import Triggers
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Shape, Transformer
+
+LONGEST = 3
+"""Length of the longest n-grams."""
+
+_COVERING = [f"n_covering_{percent}" for percent in COVERAGE]
+
+
+@dataclass(frozen=True)
+class NgramsJob:
+    """Counts every n-gram of the corpus for every neuron, and keeps the coverage and the most frequent triggers.
+
+    Attributes:
+        rule: when a coefficient counts as active.
+        transformer: the model, whose weights say what a neuron does to the tokens that trigger it.
+        tokenizer: its tokenizer, whose ids are the unmasked ones.
+        seed: of the tokens drawn beside each trigger.
+    """
+
+    rule: ActivationRule
+    transformer: Transformer
+    tokenizer: Tokenizer
+    seed: int = 0
+    name: str = "ngrams"
+    version: int = 1
+    tables: tuple[Table, ...] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)
+    _opened: MutableMapping[Corpus, "_Opened"] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+
+    def parameters(self) -> dict[str, Any]:
+        """What is counted, what is kept, and how controls are drawn."""
+        return {
+            "activation_rule": str(self.rule),
+            "longest": LONGEST,
+            "kept": kept.NARROW,
+            "kept_recall_percent": kept.LEAST_RECALL_PERCENT,
+            "kept_occurrences": kept.LEAST_OCCURRENCES,
+            "draws": trigger_scores.DRAWS,
+            "seed": self.seed,
+        }
+
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+        """What watches one layer of one chunk."""
+        return NgramsObserver(shape.d_ffn, self.rule)
+
+    def fold(self, layer: int, partials: Partials, corpus: Corpus) -> dict[str, pl.DataFrame]:
+        """A layer's rows; what the layers share is made for the first of them."""
+        if corpus not in self._opened:
+            self._opened[corpus] = _Opened.of(self, corpus)
+        opened = self._opened[corpus]
+        columns = list(opened.count(partials, corpus))
+        spectrum = opened.spectrum() if layer == 0 else NGRAM_SPECTRUM.empty()
+        return {
+            NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=self.transformer.shape.d_ffn),
+            TRIGGERS.name: opened.triggers_frame(layer, columns, self.transformer),
+            NGRAM_SPECTRUM.name: NGRAM_SPECTRUM.check(spectrum),
+        }
+
+
+Counted = list[tuple[Coverage, Triggers]]
+"""Of eight neurons, for n = 1, 2, 3."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """What the layers of one model share on one corpus."""
+
+    indexes: tuple[NgramIndex, ...]
+    scores: TriggerScores
+
+    @classmethod
+    def of(cls, job: NgramsJob, corpus: Corpus) -> "_Opened":
+        indexes = tuple(number_ngrams(corpus, longest=LONGEST))
+        return cls(indexes, TriggerScores.of(job.transformer, job.tokenizer, Peers.of(indexes[0]), seed=job.seed))
+
+    def count(self, partials: Partials, corpus: Corpus) -> Iterator[Counted]:
+        """Counts of neurons 0-7, 8-15, ..., in order."""
+        at_once = max(1, READ_BYTES // max(corpus.n_counted, 1))
+        # NumPy lets go of the interpreter's lock: columns are independent, and their order is kept.
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            start = 0
+            while rows := [part.slice(start, at_once).collect()["bits"].to_list() for part in partials.scans]:
+                if not rows[0]:
+                    break
+                yield from pool.map(self._count_column, zip(*rows, strict=True))
+                start += at_once
+
+    def _count_column(self, parts: Sequence[bytes]) -> Counted:
+        bits = np.frombuffer(b"".join(parts), dtype=np.uint8)
+        counted, totals = [], active_totals(bits)
+        for index in self.indexes:
+            counts = NgramCounts.of(index, bits, totals)
+            coverage = Coverage.of(*counts.spectrum())
+            counted.append((coverage, Triggers.of(counts, coverage)))
+        return counted
+
+    def ngrams_frame(self, layer: int, columns: Sequence[Counted], *, d_ffn: int) -> pl.DataFrame:
+        """One row a neuron and n."""
+        frames = []
+        for number, index in enumerate(self.indexes):
+            totals = [column[number][0] for column in columns]
+            frame = {
+                "layer": np.full(d_ffn, layer, dtype=np.int16),
+                "neuron": np.arange(d_ffn, dtype=np.int32),
+                "n": np.full(d_ffn, index.n, dtype=np.int16),
+                "n_active": np.concatenate([part.n_active for part in totals])[:d_ffn],
+                "n_distinct": np.concatenate([part.n_distinct for part in totals])[:d_ffn],
+            }
+            covering = np.concatenate([part.n_covering for part in totals], axis=1)[:, :d_ffn]
+            frames.append(pl.DataFrame(frame | dict(zip(_COVERING, covering, strict=True)), schema=NGRAMS.columns))
+        return NGRAMS.check(pl.concat(frames).sort("n", "neuron"))
+
+    def triggers_frame(self, layer: int, columns: Sequence[Counted], transformer: Transformer) -> pl.DataFrame:
+        """One row a kept trigger."""
+        frames = []
+        for number, index in enumerate(self.indexes):
+            found = [column[number][1] for column in columns]
+            neurons = np.concatenate([part.lanes + LANES * column for column, part in enumerate(found)])
+            rows = np.concatenate([part.rows for part in found])
+            frame = pl.DataFrame(
+                {
+                    "layer": np.full(len(rows), layer, dtype=np.int16),
+                    "neuron": neurons.astype(np.int32),
+                    "n": np.full(len(rows), index.n, dtype=np.int16),
+                    "rank": np.concatenate([part.ranks for part in found]).astype(np.int16),
+                    "token_ids": pl.Series(index.ids(rows), dtype=pl.Array(pl.Int32, index.n)).arr.to_list(),
+                    "n_active": np.concatenate([part.counts for part in found]),
+                    "n_occurrences": index.occurrences[rows],
+                }
+            )
+            if index.n == 1:
+                is_drawn = np.concatenate([part.could_detect for part in found])
+                frame = self._with_scores(layer, frame, transformer, is_drawn)
+            frames.append(frame)
+        # Lengths apart: pages of null scores take no room.
+        return TRIGGERS.check(pl.concat(frames, how="diagonal").sort("n", "neuron", "rank"))
+
+    def _with_scores(
+        self, layer: int, triggers: pl.DataFrame, transformer: Transformer, is_drawn: np.ndarray
+    ) -> pl.DataFrame:
+        """The triggers with what the neurons say of them."""
+        scores = self.scores.frame(
+            layer,
+            transformer.value_vectors(layer),
+            neurons=triggers["neuron"].to_numpy(),
+            tokens=triggers["token_ids"].list.first().to_numpy(),
+            is_drawn=is_drawn,
+        )
+        return pl.concat([triggers, scores], how="horizontal")
+
+    def spectrum(self) -> pl.DataFrame:
+        """How many n-grams of the corpus occur how often."""
+        frames = []
+        for index in self.indexes:
+            occurrences, numbers = np.unique(index.occurrences, return_counts=True)
+            columns = {
+                "n": np.full(len(occurrences), index.n, dtype=np.int16),
+                "n_occurrences": occurrences.astype(np.int64),
+                "n_distinct": numbers.astype(np.int64),
+            }
+            frames.append(pl.DataFrame(columns, schema=NGRAM_SPECTRUM.columns))
+        return pl.concat(frames)

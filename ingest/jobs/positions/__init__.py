@@ -1,0 +1,1 @@
+"""How firing depends on the position in the sequence."""

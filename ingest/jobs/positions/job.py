@@ -1,0 +1,127 @@
+"""The job `positions`: how each neuron's frequency depends on the position in a full-length sequence ([V] 5)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Int
+
+from catalog.table import BIG, COUNTS
+from catalog.tables import POSITIONS, Table
+from ingest.corpora.corpus import Corpus
+from ingest.corpora.sources.source import POOLED
+from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.sweep import Observer
+from ingest.jobs.positions.observer import PositionsObserver
+from ingest.jobs.positions.profiles import OFF, ON, binned, measure
+from ingest.models.transformer import Shape
+from ingest.numerics.parallel import mapped
+
+KEPT_INFORMATION = 0.01
+"""Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""
+
+# Profiles of a block of neurons stay in the processor's last cache: 256 of 2,048 positions are 4 MB.
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class PositionsJob:
+    """Profiles over the counted positions, pooled, and by domain where the position tells something.
+
+    Attributes:
+        rule: when a coefficient counts as active.
+        d_ffn: neurons a layer has.
+    """
+
+    rule: ActivationRule
+    d_ffn: int
+    name: str = "positions"
+    version: int = 1
+    tables: tuple[Table, ...] = (POSITIONS,)
+
+    def parameters(self) -> dict[str, Any]:
+        """The activation rule, what a run is, and from where on counts are kept."""
+        return {
+            "activation_rule": str(self.rule),
+            "on": float(ON),
+            "off": float(OFF),
+            "kept_information": KEPT_INFORMATION,
+        }
+
+    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+        """What watches one layer of one chunk."""
+        return PositionsObserver(shape.d_ffn, self.rule, sequence_length=corpus.sequence_length)
+
+    def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+        """One pooled row a neuron, and one a domain with a full-length sequence where the pooled profile is kept."""
+        folded = _Folded.of(partials, corpus, d_ffn=self.d_ffn)
+        blocks = [range(start, min(start + _BLOCK, folded.d_ffn)) for start in range(0, folded.d_ffn, _BLOCK)]
+        # NumPy lets go of the interpreter's lock.
+        named = pl.concat(mapped(folded.rows, blocks, device=torch.device("cpu"))).with_columns(
+            pl.lit(layer, pl.Int16).alias("layer"),
+            pl.lit(int(corpus.has_bos), pl.Int32).alias("first_position"),
+        )
+        # The quiet beside the quiet: DuckDB gives all counts of a page the bits of its largest.
+        ordered = named.sort("domain", pl.col("counts_64").list.sum(), "neuron")
+        return {"positions": POSITIONS.check(ordered.select(*POSITIONS.columns))}
+
+
+@dataclass(frozen=True, eq=False)
+class _Folded:
+    """The counts of all chunks: by domain those of full-length sequences."""
+
+    sequence_length: int
+    d_ffn: int
+    n_positions: int
+    counts: dict[str, Int[np.ndarray, "positions d_ffn"]]
+    n_sequences: dict[str, int]
+
+    @classmethod
+    def of(cls, partials: Iterable[pl.DataFrame], corpus: Corpus, *, d_ffn: int) -> "_Folded":
+        """Add up the chunks, each read once; whole numbers, so their order does not matter."""
+        counts: dict[str, Int[np.ndarray, "positions d_ffn"]] = {}
+        n_sequences: dict[str, int] = {}
+        n_positions = corpus.sequence_length - int(corpus.has_bos)
+        for partial in partials:
+            for (domain,), rows in partial.group_by("domain", maintain_order=True):
+                name = corpus.domains[int(str(domain))]
+                total = counts.setdefault(name, np.zeros((n_positions, d_ffn), dtype=np.int32))
+                total += np.frombuffer(b"".join(rows["counts"]), dtype=np.uint16).reshape(total.shape)
+                n_sequences[name] = n_sequences.get(name, 0) + rows.item(0, "n_sequences")
+        return cls(corpus.sequence_length, d_ffn, n_positions, counts, n_sequences)
+
+    def rows(self, neurons: range) -> pl.DataFrame:
+        """The rows of some neurons."""
+        profiles = {name: self._profiles(counts, neurons) for name, counts in sorted(self.counts.items())}
+        pooled = sum(profiles.values(), start=np.zeros((len(neurons), self.n_positions), dtype=np.int64))
+        everyone = np.arange(neurons.start, neurons.stop, dtype=np.int32)
+        frames = [self._frame(POOLED, everyone, pooled, sum(self.n_sequences.values()))]
+        keeps = (frames[0]["mutual_information_corrected"].fill_null(0) >= KEPT_INFORMATION).to_numpy()
+        for name, own in profiles.items():
+            frames.append(self._frame(name, everyone[keeps], own[keeps], self.n_sequences[name]))
+        return pl.concat(frames)
+
+    @staticmethod
+    def _profiles(counts: Int[np.ndarray, "positions d_ffn"], neurons: range) -> Int[np.ndarray, "neurons positions"]:
+        return np.ascontiguousarray(counts[:, neurons.start : neurons.stop].T, dtype=np.int64)
+
+    def _frame(
+        self,
+        domain: str,
+        neurons: Int[np.ndarray, " neurons"],
+        counts: Int[np.ndarray, "neurons positions"],
+        n_sequences: int,
+    ) -> pl.DataFrame:
+        measured = vars(measure(counts, n_sequences, sequence_length=self.sequence_length))
+        kept = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
+        columns = [pl.Series(name, values, POSITIONS.columns[name]) for name, values in measured.items()]
+        frame = pl.DataFrame([pl.Series("neuron", neurons), *columns]).with_columns(
+            pl.lit(domain).alias("domain"),
+            pl.lit(n_sequences, BIG).alias("n_sequences"),
+            pl.Series("counts_64", binned(counts)).cast(COUNTS),
+        )
+        every = pl.DataFrame([pl.Series("neuron", neurons[kept]), pl.Series("counts", counts[kept]).cast(COUNTS)])
+        return frame.join(every, on="neuron", how="left", maintain_order="left").fill_nan(None)

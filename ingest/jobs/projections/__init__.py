@@ -1,0 +1,1 @@
+"""What each value vector promotes and suppresses."""

@@ -1,0 +1,48 @@
+"""Which tokens are nearest to each other in a model's own unembedding."""
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from catalog.tables import TOKEN_NEIGHBOURS
+from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.vocabulary import Vocabulary
+
+
+def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
+    """Rows of `token_neighbours`: for each token the `k` others of largest cosine, ties by id [ours].
+
+    A token whose row is zero has cosine 0 with all others.
+    """
+    n_tokens = len(vocabulary.ids)
+    kept = min(k, n_tokens - 1)
+    if kept < 1:
+        return TOKEN_NEIGHBOURS.empty()
+    directions = unit_rows(vocabulary.rows)
+    # One more than asked for, since a token is usually its own nearest.
+    nearest = Scorer(directions, keep=Keep(largest=kept + 1)).score(directions).largest
+    assert nearest is not None
+    rows, cosines = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
+    chosen = without_self(rows)
+    columns = {
+        "token_id": np.repeat(vocabulary.ids, kept),
+        "rank": np.tile(np.arange(1, kept + 1, dtype=np.int16), n_tokens),
+        "neighbour_id": vocabulary.ids[rows[chosen]],
+        "cosine": cosines[chosen],
+    }
+    return pl.DataFrame(columns, schema=dict(TOKEN_NEIGHBOURS.columns))
+
+
+def unit_rows(matrix: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
+    """[rows d_model] rows scaled to length 1; zero rows stay zero."""
+    norms = torch.linalg.vector_norm(matrix, dim=1, keepdim=True)
+    return torch.where(norms > 0, matrix / norms, 0.0)
+
+
+def without_self(rows: np.ndarray) -> np.ndarray:
+    """[tokens k+1] -> bool mask that leaves k in each row: all but the token itself, or the last if it is not there."""
+    chosen: np.ndarray = rows != np.arange(len(rows))[:, None]
+    chosen[chosen.all(1), -1] = False
+    return chosen

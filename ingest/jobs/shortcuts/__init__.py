@@ -1,0 +1,1 @@
+"""How linear a model is between its states."""

@@ -1,0 +1,130 @@
+"""Shortcuts from a state of a model to all states above, and the substitutes of its last state that they make."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ingest.numerics.array_files import keep, mapped
+from ingest.numerics.least_squares import Basis, r2, spread
+
+Sink = Callable[[int, Float[Tensor, "d_model d_model"]], None]
+"""Takes a target state and the matrix that leads there."""
+
+
+@runtime_checkable
+class States(Protocol):
+    """Where states come from."""
+
+    def state(self, number: int) -> Float[Tensor, "sentences d_model"]:
+        """[sentences d_model] one state of every sentence, float32."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was found from one source state.
+
+    Attributes:
+        condition: of the states fitted on; None where they are all 0.
+        rank: how many directions they have.
+        r2: r^2 of each target, in order.
+    """
+
+    condition: float | None
+    rank: int
+    r2: dict[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Shortcuts:
+    """The states of a sample, the first sentences to fit on and the others to validate on.
+
+    Attributes:
+        states: of all sentences.
+        last_state: number of the last one.
+        n_fit: how many sentences are to fit on.
+        device: where products are taken.
+        folder: where substitutes are kept.
+    """
+
+    states: States
+    last_state: int
+    n_fit: int
+    device: torch.device
+    folder: Path
+    _mapped: dict[int, Tensor] = field(default_factory=dict, repr=False)
+    _totals: dict[int, Tensor] = field(default_factory=dict, repr=False)
+
+    def targets(self, source: int) -> range:
+        """The states above a source."""
+        return range(source + 1, self.last_state + 1)
+
+    def unfitted(self, source: int) -> dict[int, float]:
+        """r^2 of each target, predicted by the source itself."""
+        own = self._validation(source)
+        return {target: self._r2(target, own) for target in self.targets(source)}
+
+    def fit(self, source: int, *, wanted: Collection[int] = (), sink: Sink = lambda target, matrix: None) -> Fitted:
+        """Fit all targets of a source, decomposed once; keep what it puts in the place of the last state.
+
+        Args:
+            source: the state.
+            wanted: the targets whose matrices `sink` takes.
+            sink: takes them.
+        """
+        basis = Basis.of(self._fit(source))
+        own_in_basis = basis.of_others(self._validation(source))
+        found = {}
+        for target in self.targets(source):
+            there = self._fit(target)
+            coefficients = basis.coefficients(there)
+            predicted = own_in_basis @ coefficients
+            found[target] = self._r2(target, predicted)
+            if target in wanted:
+                sink(target, basis.matrix(there, coefficients))
+            if target == self.last_state:
+                keep(self._substitutes_path(source), predicted.cpu().numpy())
+        return Fitted(basis.condition, basis.rank, found)
+
+    def substitutes(self, source: int) -> Float[Tensor, "validation d_model"]:
+        """[validation d_model] what the least-squares map from a source puts in the place of the last state."""
+        path = self._substitutes_path(source)
+        if not path.exists():
+            self.fit(source)
+        return mapped(path)
+
+    def of_validation(self, number: int) -> Float[Tensor, "validation d_model"]:
+        """[validation d_model] one state, mapped from its file."""
+        return self._state(number)[self.n_fit :]
+
+    def _fit(self, number: int) -> Float[Tensor, "fit d_model"]:
+        return self._state(number)[: self.n_fit].to(self.device)
+
+    def _state(self, number: int) -> Float[Tensor, "sentences d_model"]:
+        """A file stays mapped once it was: mapping it anew for every pair costs a fault a page."""
+        if number not in self._mapped:
+            self._mapped[number] = self.states.state(number)
+        return self._mapped[number]
+
+    def _validation(self, number: int) -> Float[Tensor, "validation d_model"]:
+        return self.of_validation(number).to(self.device)
+
+    def _r2(self, target: int, predicted: Float[Tensor, "validation d_model"]) -> float:
+        there = self._validation(target)
+        if target not in self._totals:
+            self._totals[target] = spread(there)
+        return r2(there, predicted, total=self._totals[target])
+
+    def _substitutes_path(self, source: int) -> Path:
+        return self.folder / f"substitutes-{source:04d}.npy"
+
+
+def applied(
+    matrix: Float[Tensor, "d_target d_model"], states: Float[Tensor, "states d_model"]
+) -> Float[Tensor, "states d_target"]:
+    """[states d_target] float32, A h of every state: in double precision, since large entries of A may cancel."""
+    return (states.double() @ matrix.double().T).float()

@@ -1,0 +1,76 @@
+"""The logit lens: a residual stream read through the model's own end, wherever it is taken ([G] 5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ingest.lens.vocabulary import Vocabulary
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Norm, Transform, Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """The end of a model.
+
+    Attributes:
+        vocabulary: the unmasked rows of the unembedding; a row here is a place in them, not a token id.
+        norm: the final norm; None where the model has none.
+        transform: what the head of a masked model does before the unembedding; None in other models.
+        bias: [vocab] what such a head adds to each token's logit.
+    """
+
+    vocabulary: Vocabulary
+    norm: Norm | None
+    transform: Transform | None = None
+    bias: Float[Tensor, " vocab"] | None = None
+
+    @classmethod
+    def of(cls, transformer: Transformer, tokenizer: Tokenizer) -> "Lens":
+        """The lens of a model, in float32 whatever the model computes in."""
+        bias = transformer.token_bias()
+        if bias is not None:
+            bias = bias[torch.from_numpy(tokenizer.ids.astype(np.int64)).to(bias.device)]
+        vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
+        return cls(vocabulary, transformer.final_norm(), transformer.transform(), bias)
+
+    def logits(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, "streams vocab"]:
+        """[streams vocab] logits of the unmasked tokens."""
+        streams = streams.float()
+        if self.norm is not None:
+            streams = self.norm(streams)
+        if self.transform is not None:
+            streams = self.transform(streams)
+        logits = streams @ self.vocabulary.rows.T
+        return logits if self.bias is None else logits + self.bias
+
+    def divisors(self, streams: Float[Tensor, "streams d_model"]) -> Float[Tensor, " streams"]:
+        """[streams] what the final norm divides a stream by; 1 where there is no final norm."""
+        if self.norm is None:
+            return torch.ones(len(streams), device=streams.device)
+        return self.norm.divisors(streams)
+
+
+def tops(logits: Float[Tensor, "streams vocab"]) -> tuple[Float[Tensor, " streams"], Int[Tensor, " streams"]]:
+    """([streams], [streams]) the largest logit of each stream and its row, ties to the first."""
+    largest, rows = logits.max(1)
+    return largest, rows
+
+
+def ranks(logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"]) -> Int[Tensor, "streams asked"]:
+    """[streams asked] 1 + how many rows have a strictly larger logit than each row asked about."""
+    scratch = torch.empty_like(logits)
+    # Compared into floats, which is faster than into booleans; counts below 2^24 are exact in float32.
+    above = [torch.gt(logits, asked[:, None], out=scratch).sum(1) for asked in logits.gather(1, rows).T]
+    return torch.stack(above, dim=1).long() + 1
+
+
+def probabilities_(
+    logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"], *, largest: Float[Tensor, " streams"]
+) -> Float[Tensor, "streams asked"]:
+    """[streams asked] float64 probabilities of the rows asked about; the logits are used up."""
+    exponents = logits.sub_(largest[:, None]).exp_()
+    return exponents.gather(1, rows).double() / exponents.sum(1, keepdim=True).double()

@@ -1,0 +1,80 @@
+"""Finds a model's files, by hub id, folder or shipped name, and refuses what could not be measured."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from catalog.progress import Progress, Silent
+from ingest.models.errors import WeightsNotFinite
+from ingest.models.finding import config_of, located, split_revision, valid_name
+from ingest.models.transformer import check, require_supported
+from ingest.models.weight_files import weight_files
+from ingest.models.weights import Checkpoint, Weights
+from ingest.models.weights_hash import fingerprint
+
+__all__ = ["Checkpoint", "Weights", "find"]
+
+
+def find(
+    source: str,
+    *,
+    name: str | None = None,
+    revision: str | None = None,
+    allow_pickle: bool = False,
+    progress: Progress | None = None,
+) -> Checkpoint:
+    """Find a model and check that it can be measured; code that lies beside the weights is never run.
+
+    Args:
+        source: a folder, the name of a shipped model, or a hub id, maybe with @REVISION; tried in this order.
+        name: what to call the model; else the last part of `source`, followed by @REVISION if one was asked for.
+        revision: a branch, tag or commit of the hub.
+        allow_pickle: read pickled weights where there are no safetensors (`weights_only`, so no code runs).
+        progress: is told how far reading the weights has come, the first time they are seen.
+
+    Raises:
+        ModelMissing, ModelIsFile, RevisionOfFolder, RevisionTwice, ModelNameInvalid: `source` or `name` is no model's.
+        ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: the hub did not give it out.
+        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
+        ConfigMissing, ConfigInvalid, ArchitectureUnsupported: config.json describes nothing that is known here.
+        WeightsMissing, WeightsPickled, WeightsUnreadable, WeightsMismatch, WeightsNotFinite: the weights are
+            absent, refused, damaged, not those of config.json, or hold NaN or infinity.
+    """
+    source, revision = split_revision(source, revision)
+
+    def accept(folder: Path) -> None:
+        require_supported(config_of(folder), where=source)
+
+    folder, commit = located(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
+    config = config_of(folder)
+    require_supported(config, where=source)
+    files, pickled = weight_files(folder, allow_pickle=allow_pickle)
+    found = Checkpoint(
+        name=valid_name(source, name=name, revision=revision),
+        source=source,
+        folder=folder,
+        revision=commit,
+        weights_sha256="",  # reading all weights takes longest and comes after everything that may be refused at once
+        config=config,
+        files=files,
+        pickled=pickled,
+        asked_revision=revision,
+    )
+    check(found)
+    weights = Weights(found)
+    digest = fingerprint(files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent())
+    return replace(found, weights_sha256=digest)
+
+
+def _require_finite(weights: Weights, file: Path) -> None:
+    for name in sorted(weights.names()):
+        if weights.file(name) != file:
+            continue
+        tensor = weights.read(name)
+        if not tensor.is_floating_point() or not tensor.numel():
+            continue
+        # The extremes carry NaN and infinity along and need no second copy of the tensor, as isfinite() would.
+        # What float64 holds may be too large for float32, in which everything is measured.
+        if not all(torch.isfinite(extreme.float()) for extreme in torch.aminmax(tensor)):
+            raise WeightsNotFinite(file, name)

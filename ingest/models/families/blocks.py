@@ -1,0 +1,142 @@
+"""One block of a model at work: the stream it returns and the coefficients of its neurons."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ingest.models.families.family import Family
+from ingest.models.families.masks import padding_mask, window_mask
+from ingest.models.families.rotary import Rotary
+from ingest.models.families.sub_modules import SubModules
+
+
+@dataclass(frozen=True)
+class BlockOutput:
+    """What one block did to a batch.
+
+    Attributes:
+        stream: the residual stream after the block; of the last block before the final norm.
+        coefficients: the neurons' activations after the non-linearity; of a gated FFN act(gate) * up.
+        pre_ffn: the stream between attention and FFN: what the FFN adds to, or what it reads in post-norm blocks; in
+            parallel blocks, whose FFN reads what enters the block, that plus the attention's output.
+        gates: the pre-activations of the gates, None where the FFN has none.
+    """
+
+    stream: Float[Tensor, "batch time d_model"]
+    coefficients: Float[Tensor, "batch time d_ffn"]
+    pre_ffn: Float[Tensor, "batch time d_model"]
+    gates: Float[Tensor, "batch time d_ffn"] | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a block of a family is put together.
+
+    Attributes:
+        family: the family.
+        is_post_norm: whether it normalizes after adding to the stream.
+        is_parallel: whether attention and FFN both read what enters the block.
+        window: how many positions its attention sees, itself included; None: all before.
+    """
+
+    family: Family
+    is_post_norm: bool
+    is_parallel: bool
+    window: int | None
+
+
+class Block:
+    """One block with its weights in place."""
+
+    def __init__(self, module: nn.Module, layout: Layout, rotary: Rotary | None) -> None:
+        self._module, self._layout, self._rotary = module, layout, rotary
+        family = layout.family
+        self._values = module.get_submodule(family.values)
+        self._keys = module.get_submodule(family.keys)
+        self._attention = module.get_submodule(family.attention)
+        self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
+
+    @torch.inference_mode()
+    def __call__(
+        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None = None
+    ) -> BlockOutput:
+        """Run the block on right-padded sequences.
+
+        Where attention is causal no padding is masked: what stands at a real position depends on real positions only,
+        and what stands at padding means nothing. A masked model sees what comes after, and must be told where a
+        sequence ends.
+
+        Args:
+            stream: what enters the block.
+            lengths: how many ids each sequence has; None: nothing is padded. Causal models do not ask.
+        """
+        layout = self._layout
+        with ExitStack() as hooks:
+            coefficients = hooks.enter_context(_collected(self._values, _input))
+            gates = hooks.enter_context(_collected(self._keys, _output)) if layout.family.is_gated else []
+            between = (self._attention, _output) if layout.is_parallel else (self._reader, _input)
+            pre_ffn = hooks.enter_context(_collected(*between))
+            after = self._module(stream, **self._arguments(stream, lengths))
+        # OPT flattens batch and time before its FFN.
+        rows = stream.shape[:2]
+        return BlockOutput(
+            stream=after,
+            coefficients=coefficients[0].view(*rows, -1),
+            pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
+            gates=gates[0].view(*rows, -1) if gates else None,
+        )
+
+    @property
+    def parts(self) -> SubModules:
+        """Its attention, FFN and norms; only of families that say where the attention's norm is."""
+        return SubModules(self._module, self._layout.family, is_post_norm=self._layout.is_post_norm)
+
+    def _arguments(
+        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None
+    ) -> dict[str, object]:
+        """What the block is told beside the stream; without a mask it sees what its family's blocks see."""
+        told: dict[str, object] = {}
+        if self._rotary is not None:
+            told["position_embeddings"] = self._rotary(stream)
+        if self._layout.window is not None:
+            told["attention_mask"] = window_mask(stream.shape[1], self._layout.window, stream.device)
+        if self._layout.family.is_masked and lengths is not None:
+            told["attention_mask"] = padding_mask(lengths, stream.shape[1], stream.device)
+        return told
+
+
+def _input(arguments: Sequence[Any], result: object) -> Tensor:
+    given: Tensor = arguments[0]
+    return given
+
+
+def _output(arguments: Sequence[Any], result: Tensor | Sequence[Any]) -> Tensor:
+    returned: Tensor = result if isinstance(result, Tensor) else result[0]
+    return returned
+
+
+@contextmanager
+def _collected(module: nn.Module, of: Callable[..., Tensor]) -> Iterator[list[Tensor]]:
+    """Collects what `module` is called with, or what it returns."""
+    seen: list[Tensor] = []
+    handle = module.register_forward_hook(partial(_collect, seen, of))
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+def _collect(
+    seen: list[Tensor],
+    of: Callable[..., Tensor],
+    _: nn.Module,
+    arguments: Sequence[Any],
+    result: Tensor | Sequence[Any],
+) -> None:
+    seen.append(of(arguments, result))

@@ -1,0 +1,112 @@
+"""The tensors of a checkpoint by the names transformers gives them, once they are proven to be the model's."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ingest.models.errors import WeightsFormatUnsupported, WeightsMismatch
+from ingest.models.families.skeletons import Skeleton
+from ingest.models.weights import Checkpoint, Weights
+
+FORMATS = ("F64", "F32", "F16", "BF16")
+
+
+class Parameters:
+    """The weights of one model, matched with what its config.json describes.
+
+    Attributes:
+        is_tied: whether the unembedding is the token embedding.
+
+    Raises:
+        WeightsMismatch: weights are missing, unexpected or of another shape.
+        WeightsFormatUnsupported: weights are whole numbers, or have eight bits.
+        WeightsUnreadable: a file is damaged.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, skeleton: Skeleton) -> None:
+        self._checkpoint = checkpoint
+        self._skeleton = skeleton
+        self._weights = Weights(checkpoint)
+        expected = skeleton.model.state_dict().items()
+        self._shapes = {name: tuple(tensor.shape) for name, tensor in expected if name not in skeleton.copies}
+        self._stored: dict[str, str] = {}
+        self._match_names()
+        self._match_layouts()
+        self.is_tied = self._tie()
+
+    def read(self, name: str) -> Tensor:
+        """The tensor that transformers calls `name`, as stored, memory-mapped on the CPU."""
+        return self._weights.read(self._stored[name])
+
+    def count(self, names: Sequence[str] | None = None) -> int:
+        """How many numbers the named tensors hold (all of them by default); a tied unembedding holds none."""
+        chosen = self._shapes if names is None else names
+        return sum(math.prod(self._shapes[name]) for name in chosen if not (self.is_tied and name == self._head))
+
+    @property
+    def _head(self) -> str:
+        return self._skeleton.family.head + ".weight"
+
+    @property
+    def _tokens(self) -> str:
+        return self._skeleton.family.tokens + ".weight"
+
+    def _match_names(self) -> None:
+        """Find each expected tensor on disk, with or without the prefix of the whole model."""
+        family, unexpected = self._skeleton.family, []
+        for stored in sorted(self._weights.names()):
+            name = self._named(stored)
+            if name in self._shapes and name not in self._stored:
+                self._stored[name] = stored
+            elif stored not in self._skeleton.copies and not family.ignorable.fullmatch(name):
+                unexpected.append(stored)
+        missing = sorted(self._shapes.keys() - self._stored.keys() - self._replaceable())
+        if missing:
+            raise WeightsMismatch(self._checkpoint.folder, "tensors are missing", missing)
+        if unexpected:
+            raise WeightsMismatch(self._checkpoint.folder, "tensors have no place in it", unexpected)
+
+    def _named(self, stored: str) -> str:
+        """What transformers calls a tensor, with the prefix of the whole model and without names of other releases."""
+        family = self._skeleton.family
+        name = stored if stored.startswith((family.base, *family.outside)) else family.base + stored
+        for old, new in family.renamed:
+            if name.endswith(old):
+                name = name.removesuffix(old) + new
+        # Where both are there, the original comes first by name.
+        return self._skeleton.copies.get(name, name)
+
+    def _replaceable(self) -> set[str]:
+        """The one of two tied tensors that need not be there because the other is."""
+        if not self._skeleton.config.tie_word_embeddings:
+            return set()
+        return {self._head} if self._tokens in self._stored else {self._tokens} if self._head in self._stored else set()
+
+    def _match_layouts(self) -> None:
+        wrong, quantized = [], []
+        for name, stored in self._stored.items():
+            shape, number_format = self._weights.layout(stored)
+            if shape != self._shapes[name]:
+                wrong.append(f"{stored} is {_written(shape)} instead of {_written(self._shapes[name])}")
+            if number_format not in FORMATS:
+                quantized.append(f"{stored} is {number_format}")
+        if wrong:
+            raise WeightsMismatch(self._checkpoint.folder, "tensors have another shape", wrong)
+        if quantized:
+            raise WeightsFormatUnsupported(self._checkpoint.folder, quantized, FORMATS)
+
+    def _tie(self) -> bool:
+        """Whether the two embeddings are one; two stored ones that differ are two, whatever config.json says."""
+        if not self._skeleton.config.tie_word_embeddings:
+            return False
+        for absent, present in ((self._head, self._tokens), (self._tokens, self._head)):
+            if absent not in self._stored:
+                self._stored[absent] = self._stored[present]
+                return True
+        return torch.equal(self.read(self._head), self.read(self._tokens))
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "a single number"

@@ -1,0 +1,80 @@
+"""What a model is like without its weights."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ingest.models.families.family import Architecture
+from ingest.models.families.table import FAMILIES
+
+# Activations that are exactly 0 for a neuron that is off; all others only come close to it.
+EXACT_ZEROS = frozenset({"relu", "relu2", "relu6"})
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a model is like, without its weights.
+
+    Attributes:
+        architecture: the family.
+        activation: the non-linearity as config.json names it, such as relu or gelu_new.
+        norm_position: whether blocks normalize what they read ("pre") or what they wrote ("post").
+        position_encoding: "none" for a learned position table that is zero everywhere.
+        n_layers: blocks, each with one FFN.
+        d_model: width of the residual stream.
+        d_ffn: neurons a layer.
+        n_heads: attention heads a layer.
+        vocab_size: rows of the unembedding, which may be more than the tokenizer has ids.
+        context_length: the longest sequence, in tokens.
+        n_parameters: all weights, a tied unembedding counted once.
+        n_parameters_embedding: those of the token and position embeddings, and of an unembedding of its own; the
+            projections between a narrower embedding and the stream (OPT-350m) are no embeddings.
+        has_exact_zeros: whether a neuron that is off has coefficient 0 exactly.
+        has_parallel_residual: whether attention and FFN of a block both read what enters the block.
+        settings: what else config.json decides beside weights and sizes, as JSON; "" for families without any.
+    """
+
+    architecture: Architecture
+    activation: str
+    norm_position: Literal["pre", "post"]
+    position_encoding: Literal["learned", "none", "rotary"]
+    n_layers: int
+    d_model: int
+    d_ffn: int
+    n_heads: int
+    vocab_size: int
+    context_length: int
+    n_parameters: int
+    n_parameters_embedding: int
+    has_exact_zeros: bool
+    has_parallel_residual: bool = False
+    settings: str = ""
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether it fills in masked tokens instead of saying the next one."""
+        return FAMILIES[self.architecture].is_masked
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a coefficient is act(gate) * up, so that its sign tells nothing of the gate."""
+        return FAMILIES[self.architecture].is_gated
+
+    @property
+    def is_non_negative(self) -> bool:
+        """Whether no coefficient can be below 0."""
+        return self.has_exact_zeros and not self.is_gated
+
+    @property
+    def activation_rule(self) -> Literal["m != 0", "m > 0", "gate > 0"]:
+        """When a neuron counts as active ([V] 3; for gates and for activations without exact zeros ours)."""
+        if self.is_gated:
+            return "gate > 0"
+        return "m != 0" if self.has_exact_zeros else "m > 0"
+
+    def identity(self) -> dict[str, Any]:
+        """What of it is part of a run's identity; a field that says nothing is none, so that others may be added."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value or name not in ("has_parallel_residual", "settings")
+        }

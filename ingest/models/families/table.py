@@ -1,0 +1,166 @@
+"""The families of language models that are known here, by their `model_type`.
+
+Supporting another one means adding a row, and teaching `blocks` and `ingest.models.transformer`
+whatever its blocks do that these do not.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+    PreTrainedConfig,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from ingest.models.families.family import Family
+
+
+def _window_of_layer_types(config: PreTrainedConfig, layer: int) -> int | None:
+    return config.sliding_window if config.layer_types[layer] == "sliding_attention" else None
+
+
+OPT = Family(
+    architecture="opt",
+    config_class=OPTConfig,
+    model_class=OPTForCausalLM,
+    base="model.",
+    ignorable=re.compile(r"model\.decoder\.version"),
+    layers="model.decoder.layers",
+    tokens="model.decoder.embed_tokens",
+    positions="model.decoder.embed_positions",
+    position_offset=2,
+    project_in="model.decoder.project_in",
+    project_out="model.decoder.project_out",
+    final_norm="model.decoder.final_layer_norm",
+    attention="self_attn",
+    attention_norm="self_attn_layer_norm",
+    keys="fc1",
+    values="fc2",
+    ffn_norm="final_layer_norm",
+    activation="activation_function",
+    is_post_norm=lambda config: not config.do_layer_norm_before,
+)
+
+GPT2 = Family(
+    architecture="gpt2",
+    config_class=GPT2Config,
+    model_class=GPT2LMHeadModel,
+    base="transformer.",
+    ignorable=re.compile(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)"),
+    layers="transformer.h",
+    tokens="transformer.wte",
+    positions="transformer.wpe",
+    final_norm="transformer.ln_f",
+    attention="attn",
+    attention_norm="ln_1",
+    keys="mlp.c_fc",
+    values="mlp.c_proj",
+    ffn_norm="ln_2",
+    activation="activation_function",
+)
+
+NEOX = Family(
+    architecture="gpt_neox",
+    config_class=GPTNeoXConfig,
+    model_class=GPTNeoXForCausalLM,
+    base="gpt_neox.",
+    outside=("embed_out.",),
+    renamed=(("embed_out.weight", "lm_head.weight"),),
+    ignorable=re.compile(r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)"),
+    layers="gpt_neox.layers",
+    tokens="gpt_neox.embed_in",
+    rotary="gpt_neox.rotary_emb",
+    final_norm="gpt_neox.final_layer_norm",
+    attention="attention",
+    attention_norm="input_layernorm",
+    keys="mlp.dense_h_to_4h",
+    values="mlp.dense_4h_to_h",
+    ffn_norm="post_attention_layernorm",
+    settings=("layer_norm_eps", "rope_parameters"),
+    is_parallel=lambda config: config.use_parallel_residual,
+)
+
+LLAMA = Family(
+    architecture="llama",
+    config_class=LlamaConfig,
+    model_class=LlamaForCausalLM,
+    base="model.",
+    ignorable=re.compile(r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq"),
+    layers="model.layers",
+    tokens="model.embed_tokens",
+    rotary="model.rotary_emb",
+    final_norm="model.norm",
+    attention="self_attn",
+    attention_norm="input_layernorm",
+    keys="mlp.gate_proj",
+    values="mlp.down_proj",
+    ffn_norm="post_attention_layernorm",
+    settings=("rms_norm_eps", "rope_parameters"),
+    is_gated=True,
+)
+
+MISTRAL = replace(
+    LLAMA,
+    architecture="mistral",
+    config_class=MistralConfig,
+    model_class=MistralForCausalLM,
+    settings=(*LLAMA.settings, "sliding_window"),
+    window=lambda config, layer: config.sliding_window,
+)
+
+QWEN2 = replace(
+    LLAMA,
+    architecture="qwen2",
+    config_class=Qwen2Config,
+    model_class=Qwen2ForCausalLM,
+    settings=(*LLAMA.settings, "sliding_window", "layer_types"),
+    window=_window_of_layer_types,
+)
+
+QWEN3 = replace(QWEN2, architecture="qwen3", config_class=Qwen3Config, model_class=Qwen3ForCausalLM)
+
+BERT = Family(
+    architecture="bert",
+    config_class=BertConfig,
+    model_class=BertForMaskedLM,
+    base="bert.",
+    outside=("cls.",),
+    renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
+    copies={"cls.predictions.decoder.bias": "cls.predictions.bias"},
+    # What BERT was trained with beside filling in tokens: whether one sentence follows another.
+    ignorable=re.compile(r"bert\.embeddings\.(position_ids|token_type_ids)|bert\.pooler\..*|cls\.seq_relationship\..*"),
+    layers="bert.encoder.layer",
+    tokens="bert.embeddings.word_embeddings",
+    positions="bert.embeddings.position_embeddings",
+    segments="bert.embeddings.token_type_embeddings",
+    embedding_norm="bert.embeddings.LayerNorm",
+    transform="cls.predictions.transform",
+    head="cls.predictions.decoder",
+    attention="attention",
+    keys="intermediate.dense",
+    values="output.dense",
+    ffn_norm="output.LayerNorm",
+    settings=("layer_norm_eps",),
+    is_masked=True,
+    is_post_norm=lambda config: True,
+)
+
+FAMILIES: Mapping[str, Family] = {
+    family.architecture: family for family in (OPT, GPT2, NEOX, LLAMA, MISTRAL, QWEN2, QWEN3, BERT)
+}

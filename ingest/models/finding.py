@@ -1,0 +1,211 @@
+"""Where a model that was asked for lies, and what config.json says of it; the weights are not opened."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from catalog.warehouse import Warehouse
+from ingest import minis
+from ingest.models import hub
+from ingest.models.errors import (
+    LONGEST_NAME,
+    ConfigInvalid,
+    ConfigMissing,
+    ModelIsFile,
+    ModelMissing,
+    ModelNameInvalid,
+    RevisionOfFolder,
+    RevisionTwice,
+)
+from ingest.models.regular_files import require_plain
+from ingest.request import ModelSource
+
+NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
+_LONGEST_SUGGESTED = 40
+
+
+@runtime_checkable
+class KnownFiles(Protocol):
+    """What the warehouse knows of a model's files."""
+
+    @property
+    def name(self) -> str:
+        """The model's name in the warehouse."""
+
+    @property
+    def source(self) -> str:
+        """Where it came from."""
+
+    @property
+    def revision(self) -> str | None:
+        """The hub's commit, if it came from there."""
+
+    @property
+    def weights_sha256(self) -> str:
+        """What the warehouse knows its weights by."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The files of a model, known as `KnownFiles` says."""
+
+    name: str
+    source: str
+    revision: str | None
+    weights_sha256: str
+
+
+def folder_of(source: str, *, revision: str | None) -> Path | None:
+    """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id.
+
+    Raises:
+        ModelIsFile, ModelMissing, RevisionOfFolder: it can be no model's.
+    """
+    path = Path(source).expanduser()
+    if path.is_file():
+        raise ModelIsFile(source)
+    local = path if path.is_dir() else minis.folder(source)
+    if local is not None and revision is not None:
+        raise RevisionOfFolder(source, revision)
+    if local is None and not hub.is_id(source):
+        raise ModelMissing(source, minis.names())
+    return local
+
+
+def located(
+    source: str, *, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]
+) -> tuple[Path, str | None]:
+    """Where the files of `source` lie, and the hub's commit if they are the hub's; downloaded if need be.
+
+    Raises:
+        ModelIsFile, ModelMissing, RevisionOfFolder: as `folder_of`.
+        ModelUnreachable, ModelNotOnHub, ModelDownloadFailed, WeightsPickled: the hub did not give it out.
+    """
+    local = folder_of(source, revision=revision)
+    if local is not None:
+        return local, None
+    snapshot = hub.snapshot(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
+    return snapshot, snapshot.name
+
+
+def split_revision(source: str, revision: str | None = None) -> tuple[str, str | None]:
+    """A hub id and its revision, which may stand behind it as in `EleutherAI/pythia-70m@step1000`.
+
+    A folder keeps its name, whatever it holds.
+
+    Raises:
+        RevisionTwice: another one is asked for as well.
+    """
+    repo, _, written = source.partition("@")
+    if not written or not hub.is_id(repo) or Path(source).expanduser().exists():
+        return source, revision
+    if revision is not None and revision != written:
+        raise RevisionTwice(source, revision)
+    return repo, written
+
+
+def model_name(source: str, *, name: str | None = None, revision: str | None = None) -> str:
+    """What a model is called: `name`, else the last part of `source`, followed by @REVISION if one was asked for.
+
+    Raises:
+        RevisionTwice: see `split_revision`.
+    """
+    if name is not None:
+        return name
+    source, revision = split_revision(source, revision)
+    last = Path(source).name
+    # "." and ".." are folders whose name stands elsewhere.
+    last = last if last not in ("", "..") else Path(source).expanduser().resolve().name
+    return f"{last}@{revision}" if revision is not None else last
+
+
+def valid_name(source: str, *, name: str | None, revision: str | None) -> str:
+    """The same, as long as the warehouse takes it.
+
+    Raises:
+        ModelNameInvalid: it does not.
+    """
+    called = model_name(source, name=name, revision=revision)
+    if not NAME.fullmatch(called):
+        raise ModelNameInvalid(
+            called, source, re.sub(r"[^A-Za-z0-9._@+-]+", "-", called).strip("-")[:_LONGEST_SUGGESTED] or "NAME"
+        )
+    return called
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    """config.json as it stands.
+
+    Raises:
+        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
+        ConfigMissing, ConfigInvalid: there is none, or it is no JSON object.
+    """
+    try:
+        require_plain(folder)
+        found = json.loads((folder / "config.json").read_bytes().decode(), object_pairs_hook=_once(folder))
+    except FileNotFoundError as error:
+        raise ConfigMissing(folder) from error
+    except (OSError, ValueError, RecursionError) as error:
+        # Python reads no integer of more digits.
+        is_long = "integer string conversion" in str(error)
+        raise ConfigInvalid(folder, "it holds an integer of too many digits" if is_long else "it is no JSON") from error
+    if not isinstance(found, dict):
+        raise ConfigInvalid(folder, "it is no JSON object")
+    return found
+
+
+def _once(folder: Path) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Makes an object of its fields, each of which stands there once: of two the library would take the last."""
+
+    def made(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(fields)
+        if len(found) < len(fields):
+            names = [name for name, _ in fields]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigInvalid(folder, f"it says {twice} twice")
+        return found
+
+    return made
+
+
+def measured_models(warehouse: Warehouse) -> Mapping[str, Measured]:
+    """The models of a warehouse by name, in the order in which they came; none where there is no file.
+
+    Raises:
+        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    if not warehouse.exists():
+        return {}
+    query = "select name, source, revision, weights_sha256 from store.models order by model_id"
+    with warehouse.reader() as connection:
+        rows = connection.execute(query).fetchall()
+    return {row[0]: Measured(*row) for row in rows}
+
+
+def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -> Measured | None:
+    """The model of the warehouse that is asked for by nothing but its name; None for a folder, a shipped one, others.
+
+    A model of the hub that has this name and is complete in the cache goes before one whose weights are gone.
+
+    Raises:
+        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    source = asked.source
+    if asked.name is not None or revision is not None or Path(source).expanduser().exists() or minis.folder(source):
+        return None
+    known = measured_models(warehouse).get(source)
+    if known is None or (known.source != source and _is_gone(known) and hub.is_cached(source)):
+        return None
+    return known
+
+
+def _is_gone(known: Measured) -> bool:
+    try:
+        return folder_of(known.source, revision=known.revision) is None and not hub.is_cached(
+            known.source, revision=known.revision
+        )
+    except (ModelMissing, ModelIsFile, RevisionOfFolder):
+        return True

@@ -1,0 +1,202 @@
+"""Models from the Hugging Face hub: the local cache first, and never a wait for a network that is not there."""
+
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+from huggingface_hub import HfApi, constants, get_session, snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from ingest import minis
+from ingest.models.errors import (
+    ModelDownloadFailed,
+    ModelMissing,
+    ModelNotOnHub,
+    ModelUnreachable,
+    WeightsMissing,
+    WeightsPickled,
+)
+from ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
+
+# A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
+PROBE_SECONDS = 2.0
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)
+
+
+def is_id(source: str) -> bool:
+    """Whether `source` has the form of a hub id, NAME or ORG/NAME, and not that of a path."""
+    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", source, flags=re.ASCII) is not None
+
+
+def snapshot(
+    repo_id: str,
+    *,
+    revision: str | None = None,
+    allow_pickle: bool = False,
+    accept: Callable[[Path], None] = lambda folder: None,
+) -> Path:
+    """The folder of a model's files in the hub's cache, downloaded if they are not there yet.
+
+    A complete snapshot in the cache is used without asking the hub. Only the configuration, the tokenizer and the
+    weights are downloaded; HF_TOKEN, HF_HUB_OFFLINE, HF_ENDPOINT and HF_HOME are respected. `accept` sees the folder
+    when only config.json lies there, and raises if the rest need not be fetched.
+
+    Raises:
+        ModelMissing: the hub allows no such id.
+        ModelUnreachable: the files are not in the cache and the hub cannot be asked.
+        ModelNotOnHub: the hub has no such model or revision, or does not show it to this person.
+        ModelDownloadFailed: the download broke off.
+        WeightsPickled: the model has only pickled weights and `allow_pickle` is off.
+    """
+    cached = _cached(repo_id, revision)
+    if cached is not None and _has_weights(cached, allow_pickle) and _has_tokenizer(cached):
+        return cached
+    reason = why_unreachable()
+    if reason is None:
+        return _download(repo_id, revision, allow_pickle, accept)
+    if cached is not None and _has_weights(cached, allow_pickle):
+        return cached
+    raise ModelUnreachable(repo_id, reason, minis.names())
+
+
+def is_cached(repo_id: str, *, revision: str | None = None) -> bool:
+    """Whether a model's files are complete in the hub's cache, so that the hub is not asked for them."""
+    return cached(repo_id, revision=revision) is not None
+
+
+def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
+    """The folder of a model whose files are complete in the hub's cache."""
+    found = _cached(repo_id, revision) if is_id(repo_id) else None
+    return found if found is not None and _has_weights(found, allow_pickle=True) else None
+
+
+def require_there(repo_id: str, *, revision: str | None = None) -> None:
+    """Check that the cache or the hub has a model, before anything else is done; of the hub config.json is fetched.
+
+    Raises:
+        ModelMissing, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: as `snapshot`.
+    """
+    if is_cached(repo_id, revision=revision):
+        return
+    reason = why_unreachable()
+    if reason is not None:
+        raise ModelUnreachable(repo_id, reason, minis.names())
+    with _told(repo_id, revision):
+        snapshot_download(repo_id, revision=revision, allow_patterns="config.json")
+
+
+def _cached(repo_id: str, revision: str | None) -> Path | None:
+    try:
+        found = snapshot_download(repo_id, revision=revision, local_files_only=True, allow_patterns="config.json")
+    except LocalEntryNotFoundError:
+        return None
+    except HFValidationError as error:
+        raise ModelMissing(repo_id) from error
+    folder = Path(found)
+    return folder if (folder / "config.json").is_file() else None
+
+
+def _has_weights(folder: Path, allow_pickle: bool) -> bool:
+    try:
+        weight_files(folder, allow_pickle=allow_pickle)
+    except (WeightsMissing, WeightsPickled):
+        return False
+    return True
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in TOKENIZER_FILES)
+
+
+def why_unreachable() -> str | None:
+    """Why the hub cannot be asked, or None if it answers; takes at most about `PROBE_SECONDS`."""
+    if constants.is_offline_mode():
+        return "HF_HUB_OFFLINE is set, as it is for pages of the dashboard"
+    answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            get_session().head(constants.ENDPOINT, timeout=PROBE_SECONDS)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            answers.put(_one_line(error))
+        else:
+            answers.put(None)
+
+    # A thread of its own, because looking up a name knows no timeout.
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        return answers.get(timeout=PROBE_SECONDS)
+    except queue.Empty:
+        return f"no answer within {PROBE_SECONDS:.0f} seconds"
+
+
+def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]) -> Path:
+    with _told(repo_id, revision):
+        folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns="config.json"))
+        accept(folder)
+        files = HfApi().list_repo_files(repo_id, revision=folder.name)
+        wanted = _wanted(repo_id, files, allow_pickle)
+        return Path(snapshot_download(repo_id, revision=revision, allow_patterns=wanted))
+
+
+@contextmanager
+def _told(repo_id: str, revision: str | None) -> Iterator[None]:
+    """What the hub refuses, in sentences."""
+    try:
+        yield
+    except GatedRepoError as error:
+        raise ModelNotOnHub(repo_id, "its authors ask for an agreement first") from error
+    except RepositoryNotFoundError as error:
+        raise ModelNotOnHub(repo_id, "there is none of that name that you may read", minis.names()) from error
+    except RevisionNotFoundError as error:
+        raise ModelNotOnHub(repo_id, f"it has no revision {revision!r}") from error
+    except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
+        raise ModelDownloadFailed(repo_id, _one_line(error)) from error
+
+
+def _wanted(repo_id: str, files: Sequence[str], allow_pickle: bool) -> list[str]:
+    """The names of the files to download: the weights in one format only, and no other framework's."""
+    small = [name for name in files if name in ("config.json", *TOKENIZER_FILES)]
+    weights = _of_format(files, SAFETENSORS)
+    if not weights:
+        weights = _of_format(files, PICKLES)
+        if weights and not allow_pickle:
+            raise WeightsPickled(repo_id, weights[0])
+    return small + weights
+
+
+def _of_format(files: Sequence[str], single: str) -> list[str]:
+    if single in files:
+        return [single]
+    if single + INDEX not in files:
+        return []
+    stem, suffix = single.rsplit(".", 1)
+    shard = re.compile(rf"{re.escape(stem)}-\d+-of-\d+\.{suffix}")
+    return [single + INDEX, *(name for name in files if shard.fullmatch(name))]
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

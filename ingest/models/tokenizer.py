@@ -1,0 +1,298 @@
+"""A tokenizer as the warehouse sees it: its ids, their exact texts, and text turned into ids without additions."""
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import tokenizers
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from catalog.tables import TOKENS
+from ingest.models.cutting import Cuts, cuts_of
+from ingest.models.errors import TokenizerAmbiguous, TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.models.regular_files import require_plain
+
+FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+
+# Encoding 256 kilobytes at once keeps both cores busy and the encodings' memory near 100 MB.
+BYTES_AT_ONCE = 1 << 18
+# A long text is cut at the first place after so many characters where that changes no id.
+CHARACTERS_A_CUT = 1 << 15
+# How SentencePiece writes the bytes of a character that it has no piece for.
+SINGLE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenizer:
+    """What the rest of the project needs of a tokenizer.
+
+    Attributes:
+        name: the folder's name, for people.
+        sha256: hash of the (id, piece) list, the special ids, and what is put before and between texts; models with
+            the same one share their tokens.
+        ids: int32 [vocab_size], the ids that exist, rising.
+        bos_id: the id that the tokenizer puts in front of every text by itself, None where it does not.
+        eos_id: the id that ends a text, None where the tokenizer has none.
+        closing_id: the id that the tokenizer puts behind every text by itself (BERT: [SEP]), None where it does not.
+        mask_id: the id that stands for a token to be filled in, None where the tokenizer has none.
+        special_ids: ids of control tokens.
+        pieces: the raw pieces in the order of `ids`.
+    """
+
+    name: str
+    sha256: str
+    ids: np.ndarray
+    bos_id: int | None
+    eos_id: int | None
+    closing_id: int | None
+    mask_id: int | None
+    special_ids: frozenset[int]
+    pieces: tuple[str, ...] = field(repr=False)
+    _backend: tokenizers.Tokenizer = field(repr=False)
+    _cuts: Cuts = field(repr=False)
+    _byte_level: bool = field(repr=False)
+    _byte_fallback: bool = field(repr=False)
+    _part_mark: str = field(repr=False)
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are (padding rows of an embedding are no ids)."""
+        return len(self.ids)
+
+    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """One int32 array of ids a text, without BOS or any other addition."""
+        pieces = [[part for part, is_cut in self.parts([text]) if is_cut] for text in texts]
+        encoded = iter(self.encode_parts([piece for cut in pieces for piece in cut]))
+        return [_joined([next(encoded) for _ in cut]) for cut in pieces]
+
+    def parts(self, blocks: Iterable[str], *, every: int | None = None) -> Iterator[tuple[str, bool]]:
+        """Parts of a text whose ids, one after another, are those of the whole; see `Cuts.parts`."""
+        return self._cuts.parts(blocks, every=every or CHARACTERS_A_CUT)
+
+    def encode_parts(self, parts: Sequence[str], *, bytes_at_once: int = BYTES_AT_ONCE) -> Iterator[np.ndarray]:
+        """int32 ids of each part, some of them at once; a part is not cut any further."""
+        sizes = [len(part.encode()) for part in parts]
+        start = 0
+        while start < len(parts):
+            end, size = start + 1, sizes[start]
+            while end < len(parts) and size + sizes[end] <= bytes_at_once:
+                size += sizes[end]
+                end += 1
+            for encoding in self._backend.encode_batch(parts[start:end], add_special_tokens=False):
+                yield np.asarray(encoding.ids, dtype=np.int32)
+            start = end
+
+    def decode(self, ids: np.ndarray) -> str:
+        """The text that ids stand for, without the special ones."""
+        text: str = self._backend.decode(ids.tolist(), skip_special_tokens=True)
+        return text
+
+    def texts(self, ids: np.ndarray) -> tuple[str, ...]:
+        """The exact text of each id, as the table `tokens` has it."""
+        places = np.searchsorted(self.ids, ids).tolist()
+        return tuple(self._text(int(number), self.pieces[place]) for number, place in zip(ids, places, strict=True))
+
+    def frame(self) -> pl.DataFrame:
+        """[vocab_size] rows of the table `tokens`: token_id, piece, text, word, is_special."""
+        texts = [self._text(token_id, piece) for token_id, piece in zip(self.ids.tolist(), self.pieces, strict=True)]
+        columns = {
+            "token_id": self.ids,
+            "piece": list(self.pieces),
+            "text": texts,
+            "word": [self._word(text) for text in texts],
+            "is_special": [token_id in self.special_ids for token_id in self.ids.tolist()],
+        }
+        return TOKENS.check(pl.DataFrame(columns, schema=dict(TOKENS.columns)))
+
+    def _word(self, text: str) -> str:
+        """What searches compare: without white space, the mark of a word's later parts, and capitals."""
+        return text.strip().casefold().removeprefix(self._part_mark)
+
+    def _text(self, token_id: int, piece: str) -> str:
+        if token_id in self.special_ids:
+            return piece
+        if self._byte_level:
+            return _decoded(piece)
+        byte = SINGLE_BYTE.fullmatch(piece) if self._byte_fallback else None
+        if byte is not None:
+            return bytes.fromhex(byte[1]).decode(errors="backslashreplace")
+        return piece.replace("\u2581", " ")
+
+
+def load(folder: Path) -> Tokenizer:
+    """The tokenizer of a checkpoint's folder; code that lies there is never run.
+
+    Raises:
+        TokenizerMissing: no tokenizer file is there.
+        ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
+        TokenizerUnreadable: the files do not make a tokenizer.
+        TokenizerEmpty: the tokenizer has no usable ids.
+    """
+    if not any((folder / name).is_file() for name in FILES):
+        raise TokenizerMissing(folder)
+    require_plain(folder)
+    try:
+        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder))
+    except Exception as error:
+        # The library behind transformers raises a bare Exception for a file that it cannot parse.
+        if type(error) is not Exception and not isinstance(error, _MALFORMED):
+            raise
+        raise TokenizerUnreadable(folder, _why(folder, error)) from error
+    return wrap(found, name=folder.name)
+
+
+# What the library lets through of a file that is JSON and no tokenizer, or too deep to be read.
+_MALFORMED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+
+_JSON_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
+_LONGEST_REASON = 200
+
+
+def _why(folder: Path, error: Exception) -> str:
+    """What is wrong with the files: the first that is no JSON object, else the library's sentence if it is one."""
+    for path in (folder / name for name in _JSON_FILES if (folder / name).is_file()):
+        try:
+            found = json.loads(path.read_bytes().decode())
+        except (OSError, ValueError, RecursionError):
+            return f"{path.name} is no JSON"
+        if not isinstance(found, dict):
+            return f"{path.name} is no JSON object"
+        if path.name == "tokenizer.json":
+            if not isinstance(found.get("model"), dict):
+                return f"{path.name} has no model"
+            if not isinstance(found.get("added_tokens"), list):
+                return f"{path.name} has no list added_tokens"
+    # Rust's library raises a bare Exception with a sentence; Python's errors speak of Python.
+    said = " ".join(str(error).split())
+    if type(error) is Exception and said:
+        return said[:_LONGEST_REASON]
+    return "a value is not of the kind that a tokenizer has there"
+
+
+# What OPT's repository says in tokenizer_config.json; a copy of its vocabulary alone would become GPT-2's tokenizer.
+OPT_SETTINGS = {
+    "add_bos_token": True,
+    "bos_token": "</s>",
+    "eos_token": "</s>",
+    "pad_token": "<pad>",
+    "unk_token": "</s>",
+}
+
+
+def _unsaid(folder: Path) -> dict[str, Any]:
+    """Settings of an OPT folder that holds nothing but vocab.json and merges.txt."""
+    config = folder / "config.json"
+    if (folder / "tokenizer_config.json").exists() or (folder / "tokenizer.json").exists() or not config.exists():
+        return {}
+    return OPT_SETTINGS if json.loads(config.read_text()).get("model_type") == "opt" else {}
+
+
+def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
+    """A transformers tokenizer as a `Tokenizer`.
+
+    Raises:
+        TokenizerUnreadable: it is not one of the fast ones.
+        TokenizerAmbiguous: an id stands for two pieces.
+        TokenizerEmpty: it has no ids but special ones, or a single id.
+    """
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise TokenizerUnreadable(Path(name), "its files make none of the fast tokenizers")
+    vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
+    for (token_id, piece), (next_id, other) in itertools.pairwise(vocabulary):
+        if token_id == next_id:
+            raise TokenizerAmbiguous(name, token_id, (piece, other))
+    added = tokenizer.added_tokens_decoder.items()
+    special = frozenset(tokenizer.all_special_ids) | {token_id for token_id, token in added if token.special}
+    is_special = all(token_id in special for token_id, _ in vocabulary)
+    if is_special or len(vocabulary) < 2:
+        raise TokenizerEmpty(name, is_special=is_special)
+    backend = tokenizer.backend_tokenizer
+    # A file may say that texts are cut at some length, and filled up to one.
+    backend.no_truncation()
+    backend.no_padding()
+    settings = json.loads(backend.to_str())
+    unknown = _unknown_around(settings.get("post_processor"))
+    if unknown is not None:
+        raise TokenizerUnreadable(Path(name), f"it puts {unknown!r} around texts and does not say which id that has")
+    opening, closing = _added(tokenizer)
+    known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
+    bos = opening[0] if opening and opening[0] in known else None
+    # BERT has no EOS, and ends every text with a separator.
+    eos = closing[-1] if tokenizer.eos_token_id is None and closing else tokenizer.eos_token_id
+    return Tokenizer(
+        name=name,
+        # What is put before and between texts is part of it: two that differ there cut one text into other sequences.
+        sha256=_sha256(vocabulary, special, bos, eos),
+        ids=np.array([token_id for token_id, _ in vocabulary], dtype=np.int32),
+        bos_id=bos,
+        eos_id=eos,
+        closing_id=closing[-1] if closing else None,
+        mask_id=tokenizer.mask_token_id,
+        special_ids=special,
+        pieces=tuple(piece for _, piece in vocabulary),
+        _backend=backend,
+        _cuts=cuts_of(settings),
+        _byte_level=_is_byte_level(settings.get("decoder")),
+        _byte_fallback=bool(settings["model"].get("byte_fallback")),
+        _part_mark=(settings["model"].get("continuing_subword_prefix") or "").casefold(),
+    )
+
+
+def _unknown_around(said: dict[str, Any] | None) -> str | None:
+    """A token that is put around texts without an id, over which the library ends the process's call by a panic."""
+    if said is None:
+        return None
+    if said["type"] == "Sequence":
+        return next(filter(None, map(_unknown_around, said["processors"])), None)
+    parts = [*said.get("single", []), *said.get("pair", [])] if said["type"] == "TemplateProcessing" else []
+    named = [part["SpecialToken"]["id"] for part in parts if "SpecialToken" in part]
+    return next((token for token in named if token not in said["special_tokens"]), None)
+
+
+def _added(tokenizer: PreTrainedTokenizerFast) -> tuple[list[int], list[int]]:
+    """The ids that the tokenizer puts before and behind a text by itself: having a BOS says nothing about using it."""
+    ids = tokenizer.backend_tokenizer.encode("a", add_special_tokens=True).ids
+    plain = tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids
+    starts = [start for start in range(len(ids) - len(plain) + 1) if ids[start : start + len(plain)] == plain]
+    if not starts:
+        return [], []
+    return ids[: starts[0]], ids[starts[0] + len(plain) :]
+
+
+def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
+    if decoder is None:
+        return False
+    return decoder["type"] == "ByteLevel" or any(map(_is_byte_level, decoder.get("decoders", [])))
+
+
+def _sha256(vocabulary: list[tuple[int, str]], special: frozenset[int], bos: int | None, eos: int | None) -> str:
+    written = json.dumps([vocabulary, sorted(special), bos, eos], ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int32), *parts])
+
+
+def _decoded(piece: str) -> str:
+    r"""The exact bytes behind a byte-level piece as text; a broken character shows as \xe2\x80."""
+    table = _byte_of()
+    if any(character not in table for character in piece):
+        return piece
+    return bytes(table[character] for character in piece).decode(errors="backslashreplace")
+
+
+@lru_cache(maxsize=1)
+def _byte_of() -> dict[str, int]:
+    """GPT-2's alphabet: printable bytes stand for themselves, the others take the characters from 256 on, in order."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("\u00a1"), ord("\u00ac") + 1), *range(ord("\u00ae"), 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}

@@ -1,0 +1,281 @@
+"""One view of every supported language model: its embedding, its blocks and their feed-forward neurons.
+
+A neuron is one row of the hidden layer of a block's feed-forward network (FFN). Its coefficient m is the activation
+after the non-linearity (in a gated FFN act(gate) * up), and m times its value vector v is what it adds to the residual
+stream: a block's FFN output is the sum of m * v over its neurons, plus a bias that belongs to no neuron ([G] 3).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from ingest.models.errors import SequenceTooLong
+from ingest.models.families.blocks import Block, BlockOutput, Layout
+from ingest.models.families.ends import Embeddings, Head, Transform
+from ingest.models.families.loading import Loader
+from ingest.models.families.norms import Norm
+from ingest.models.families.parameters import Parameters
+from ingest.models.families.rotary import Rotary
+from ingest.models.families.shapes import EXACT_ZEROS, Shape
+from ingest.models.families.skeletons import Skeleton, family_of, skeleton
+from ingest.models.weights import Checkpoint
+from ingest.training.errors import DeviceMissing
+
+__all__ = [
+    "Block",
+    "BlockOutput",
+    "Norm",
+    "Shape",
+    "Transform",
+    "Transformer",
+    "check",
+    "open_transformer",
+    "require_supported",
+]
+
+
+def require_supported(config: Mapping[str, Any], *, where: str) -> None:
+    """Check that a config.json names a family that is known here, before anything else of the model is fetched.
+
+    Raises:
+        ArchitectureUnsupported: it does not.
+    """
+    family_of(config, where=where)
+
+
+def check(checkpoint: Checkpoint) -> None:
+    """Check that a checkpoint can be opened: its architecture, its configuration, its tensors' names and shapes.
+
+    Raises:
+        ArchitectureUnsupported, ConfigInvalid: config.json describes nothing that is known here.
+        WeightsMismatch, WeightsUnreadable: the weights are not those it describes.
+    """
+    Parameters(checkpoint, skeleton(checkpoint))
+
+
+def open_transformer(
+    checkpoint: Checkpoint,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    resident: bool = True,
+) -> "Transformer":
+    """Open a model for measuring: no dropout, no gradients, float32 products in full precision (no TF32).
+
+    Args:
+        checkpoint: the model.
+        device: where its blocks run.
+        dtype: the number format they run in.
+        resident: keep a block's weights after their first use; otherwise they are read anew each time, so that the
+            device holds one block at a time.
+
+    Raises:
+        DeviceMissing: this machine has no such device.
+        ArchitectureUnsupported, ConfigInvalid, WeightsMismatch, WeightsUnreadable: as `check`.
+    """
+    torch.set_float32_matmul_precision("highest")
+    built = skeleton(checkpoint)
+    return Transformer(built, Parameters(checkpoint, built), device=_device(device), dtype=dtype, resident=resident)
+
+
+def _device(named: str | torch.device) -> torch.device:
+    try:
+        device = torch.device(named)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise DeviceMissing(str(named)) from error
+    return device
+
+
+class Transformer:
+    """A model whose blocks run one after the other, and whose neurons' weights are read by layer.
+
+    Weights are returned as stored, in float32, whatever number format the blocks run in. They are for reading only:
+    where nothing had to be converted they are the model's own memory.
+
+    Attributes:
+        shape: what the model is like.
+        device: where it runs, and where all tensors it returns lie.
+        dtype: the number format of the streams.
+    """
+
+    def __init__(
+        self, built: Skeleton, parameters: Parameters, *, device: torch.device, dtype: torch.dtype, resident: bool
+    ) -> None:
+        self.device, self.dtype = device, dtype
+        self._family, self._built, self._parameters = built.family, built, parameters
+        self._is_post_norm = built.family.is_post_norm(built.config)
+        self._is_parallel = built.family.is_parallel(built.config)
+        self._layers = list(built.model.get_submodule(built.family.layers).children())
+        self._loaded: set[int] = set()
+        self._loader = Loader(built, parameters, device, dtype, resident)
+        self._embeddings, self._head = Embeddings(self._loader), Head(self._loader)
+        self._rotary = self._angles(built.family.rotary)
+        self.shape = self._described()
+
+    def embed(self, ids: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time d_model"]:
+        """[batch time d_model] the stream that enters block 0, for right-padded sequences that begin at position 0.
+
+        Raises:
+            SequenceTooLong: the model has no position for the last ids.
+        """
+        length = ids.shape[1]
+        if length > self.shape.context_length:
+            raise SequenceTooLong(length, self.shape.context_length)
+        return self._embeddings(ids)
+
+    @contextmanager
+    def block(self, layer: int) -> Iterator[Block]:
+        """The block `layer`, its weights there for the duration of the context."""
+        module = self._layers[layer]
+        if layer not in self._loaded:
+            self._loader.fill_(module, f"{self._family.layers}.{layer}")
+            self._loaded.add(layer)
+        try:
+            window = self._family.window(self._built.config, layer)
+            layout = Layout(self._family, self._is_post_norm, self._is_parallel, window)
+            yield Block(module, layout, self._rotary)
+        finally:
+            if not self._loader.is_resident:
+                module.to("meta")
+                self._loaded.discard(layer)
+
+    def logits(self, stream: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time vocab"]:
+        """[batch time vocab] the logits of a stream that left the last block, by the model's own head.
+
+        Of a masked model that transforms the stream and adds a bias a token.
+        """
+        return self._head(stream)
+
+    def unembedding(self) -> Float[Tensor, "vocab d_model"]:
+        """[vocab d_model] E, whose row w gives the score e_w . v; OPT-350m's output projection is folded in."""
+        table = self._loader.float32(f"{self._family.head}.weight")
+        if self._head.project_out is None:
+            return table
+        return table @ self._loader.float32(f"{self._family.project_out}.weight")
+
+    def value_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
+        """[d_ffn d_model] row i is what a unit activation of neuron i adds to the stream ([G] 3)."""
+        return self._rows(layer, self._family.values, of="inputs")
+
+    def key_vectors(self, layer: int) -> Float[Tensor, "d_ffn d_model"]:
+        """[d_ffn d_model] row i is what neuron i, or its gate, compares its input with ([G] 3)."""
+        return self._rows(layer, self._family.keys, of="outputs")
+
+    def key_bias(self, layer: int) -> Float[Tensor, " d_ffn"]:
+        """[d_ffn] what is added to a neuron's, or its gate's, pre-activation; 0 where the model has no biases."""
+        return self._bias(layer, self._family.keys, width=self.shape.d_ffn)
+
+    def value_bias(self, layer: int) -> Float[Tensor, " d_model"]:
+        """[d_model] what the FFN adds to the stream beside its neurons; 0 where the model has no biases."""
+        return self._bias(layer, self._family.values, width=self.shape.d_model)
+
+    def ffn_norm(self, layer: int) -> Norm | None:
+        """The norm before the FFN; None for post-norm blocks."""
+        if self._is_post_norm:
+            return None
+        path = self._family.ffn_norm
+        return self._norm(self._layers[layer].get_submodule(path), self._name(layer, path))
+
+    def final_norm(self) -> Norm | None:
+        """The norm before the unembedding; None where the model has none."""
+        if self._head.final_norm is None:
+            return None
+        return self._norm(self._head.final_norm, str(self._family.final_norm))
+
+    def transform(self) -> Transform | None:
+        """What a masked model's head does to a stream before the unembedding; None for the others."""
+        return self._head.transform()
+
+    def token_bias(self) -> Float[Tensor, " vocab"] | None:
+        """[vocab] what a masked model's head adds to the logit of each token; None for the others."""
+        return self._head.token_bias()
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the blocks' attention, FFN and norms can be looked at one by one."""
+        return self._family.attention_norm is not None
+
+    def block_bytes(self, layer: int) -> int:
+        """How much memory the weights of block `layer` take while they are there."""
+        return sum(tensor.numel() for tensor in self._layers[layer].parameters()) * self.dtype.itemsize
+
+    @property
+    def embedding_bytes(self) -> int:
+        """How much memory the embeddings and the unembedding take, whole and in the run's number format."""
+        return self.shape.n_parameters_embedding * self.dtype.itemsize
+
+    def _described(self) -> Shape:
+        config, family = self._built.config, self._family
+        head = None if self._parameters.is_tied else family.head
+        tables = (family.tokens, family.positions, family.segments, head)
+        embeddings = [f"{path}.weight" for path in tables if path is not None]
+        settings = {name: getattr(config, name) for name in family.settings}
+        activation = getattr(config, family.activation)
+        return Shape(
+            architecture=family.architecture,
+            activation=activation,
+            norm_position="post" if self._is_post_norm else "pre",
+            position_encoding=self._position_encoding(),
+            n_layers=len(self._layers),
+            d_model=config.hidden_size,
+            d_ffn=self._width(),
+            n_heads=config.num_attention_heads,
+            vocab_size=config.vocab_size,
+            context_length=config.max_position_embeddings,
+            n_parameters=self._parameters.count(),
+            n_parameters_embedding=self._parameters.count(embeddings),
+            has_exact_zeros=activation in EXACT_ZEROS,
+            has_parallel_residual=self._is_parallel,
+            settings=json.dumps(settings, sort_keys=True) if settings else "",
+        )
+
+    def _width(self) -> int:
+        values = self._layers[0].get_submodule(self._family.values)
+        assert isinstance(values.weight, Tensor)
+        return values.weight.shape[0 if isinstance(values, Conv1D) else 1]
+
+    def _position_encoding(self) -> Literal["learned", "none", "rotary"]:
+        if self._rotary is not None:
+            return "rotary"
+        return "learned" if self._embeddings.tells_positions else "none"
+
+    def _rows(self, layer: int, path: str, *, of: Literal["inputs", "outputs"]) -> Float[Tensor, "d_ffn d_model"]:
+        """The weight of a linear map with one row an input, or one an output, whichever way it is stored."""
+        weight = self._loader.float32(self._name(layer, f"{path}.weight"))
+        # GPT-2's Conv1D stores one row an input, a linear layer one row an output.
+        stored = "inputs" if isinstance(self._layers[layer].get_submodule(path), Conv1D) else "outputs"
+        return (weight if stored == of else weight.T).contiguous()
+
+    def _bias(self, layer: int, path: str, *, width: int) -> Float[Tensor, " width"]:
+        module = self._layers[layer].get_submodule(path)
+        if not isinstance(module.bias, Tensor):
+            return torch.zeros(width, device=self.device)
+        return self._loader.float32(self._name(layer, f"{path}.bias"))
+
+    def _norm(self, module: nn.Module, path: str) -> Norm:
+        if not isinstance(module, nn.LayerNorm):
+            # Each family of transformers has an RMS norm of its own.
+            assert isinstance(module.variance_epsilon, float)
+            gamma = self._loader.float32(f"{path}.weight")
+            return Norm(gamma, torch.zeros_like(gamma), module.variance_epsilon, is_centred=False)
+        if not module.elementwise_affine:
+            width = self.shape.d_model
+            return Norm(torch.ones(width, device=self.device), torch.zeros(width, device=self.device), module.eps)
+        return Norm(self._loader.float32(f"{path}.weight"), self._loader.float32(f"{path}.bias"), module.eps)
+
+    def _name(self, layer: int, path: str) -> str:
+        return f"{self._family.layers}.{layer}.{path}"
+
+    def _angles(self, path: str | None) -> Rotary | None:
+        if path is None:
+            return None
+        # On the meta device its angles were only shapes: they are no weights, and are made anew.
+        module = type(self._built.model.get_submodule(path))(self._built.config)
+        return Rotary(module, self.device)

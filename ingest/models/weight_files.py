@@ -1,0 +1,56 @@
+"""Which files of a folder hold a model's weights, known without opening them."""
+
+import json
+from pathlib import Path
+
+from ingest.models.errors import WeightsMissing, WeightsPickled, WeightsUnreadable
+
+SAFETENSORS = "model.safetensors"
+PICKLES = "pytorch_model.bin"
+INDEX = ".index.json"
+
+
+def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Path, ...], bool]:
+    """The weight files of `folder`, sorted, and whether they are pickles.
+
+    One file goes before shards with an index, safetensors go before pickles, as in transformers.
+
+    Raises:
+        WeightsMissing: there are none, or the index names shards that are not there.
+        WeightsPickled: there are only pickles and `allow_pickle` is off.
+        WeightsUnreadable: the index is no index.
+    """
+    files = _complete(folder, SAFETENSORS)
+    if files:
+        return files, False
+    files = _complete(folder, PICKLES)
+    if not files:
+        raise WeightsMissing(folder, f"weights: there is neither {SAFETENSORS} nor {SAFETENSORS}{INDEX}")
+    if not allow_pickle:
+        raise WeightsPickled(str(folder), files[0].name)
+    return files, True
+
+
+def _complete(folder: Path, single: str) -> tuple[Path, ...]:
+    """`single` if it is there, else all shards of its index, else nothing."""
+    if (folder / single).is_file():
+        return (folder / single,)
+    index = folder / (single + INDEX)
+    if not index.is_file():
+        return ()
+    names = _indexed(index)
+    absent = [name for name in names if not (folder / name).is_file()]
+    if absent:
+        raise WeightsMissing(folder, f"{len(absent)} of the {len(names)} files of {index.name}, such as {absent[0]}")
+    return tuple(folder / name for name in names)
+
+
+def _indexed(index: Path) -> list[str]:
+    try:
+        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
+        raise WeightsUnreadable(index, "it is no index of weight files") from error
+    # A name that leads out of the folder would let a model read files that are none of its own.
+    if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
+        raise WeightsUnreadable(index, "it names no files of its own folder")
+    return names

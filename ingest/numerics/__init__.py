@@ -1,0 +1,1 @@
+"""Arrays and no models: linear algebra, logistic regression, threads. Imports nothing of ours."""

@@ -1,0 +1,4 @@
+"""Measures and publishes.
+
+Imports every other room of this package.
+"""

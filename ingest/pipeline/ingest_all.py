@@ -1,0 +1,277 @@
+"""Several models one after another, and the end report that a person reads."""
+
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.progress import Progress
+from catalog.warehouse import Warehouse
+from ingest.pipeline import up_to_date
+from ingest.pipeline.outcomes import ModelReport, PairReport
+from ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
+from ingest.planning.pairs import ListedModel, asked_models, pairs_of
+from ingest.request import IngestRequest, ModelSource
+
+Report = ModelReport | PairReport
+
+LEAST_SEQUENCES = 100
+"""Full-length sequences below which the views label no neuron positional."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How it went with one model, or with one pair of them.
+
+    Attributes:
+        asked: the model as it was asked for.
+        report: what was measured; None if it failed.
+        problem: the error's sentence; None if it went well.
+    """
+
+    asked: str
+    report: Report | None
+    problem: str | None
+
+
+def ingest_all(
+    warehouse: Warehouse,
+    request: IngestRequest,
+    models: Sequence[str],
+    *,
+    progress: Progress,
+    announce: Callable[[str], None] = lambda text: None,
+) -> list[Outcome]:
+    """Measure every model, or compare every two of them; one that fails does not stop the others.
+
+    `announce` takes what a person should know before a model is measured.
+
+    Raises:
+        JobUnknown, ThresholdInvalid, PairsApart: the request makes no sense, whatever the model.
+        ModelNamedTwice: two of the models would get one name.
+        PairIncomplete, PairOfOne, PairUnknown, WarehouseMissing: there are no pairs to compare.
+        WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
+    """
+    check_request(request)
+    if is_about_pairs(request):
+        pairs = pairs_of(asked_models(warehouse, request, models))
+        return [
+            _outcome(_named(pair), partial(_compared, warehouse, request, pair, progress), progress) for pair in pairs
+        ]
+    refuse_one_name(request, models)
+    warehouse.require_writable()
+    check_text(warehouse, request)
+    problems = _problems(warehouse, request, models, announce)
+    return [
+        Outcome(asked, None, problems[asked])
+        if asked in problems
+        else _outcome(asked, partial(_measured, warehouse, request, asked, progress, announce), progress)
+        for asked in models
+    ]
+
+
+def plan_all(
+    warehouse: Warehouse,
+    request: IngestRequest,
+    models: Sequence[str],
+    *,
+    progress: Progress,
+    show: Callable[[str], None],
+    complain: Callable[[str], None],
+) -> int:
+    """Show what measuring each model would take; returns the exit code, 2 if a model could not be measured.
+
+    Raises:
+        JobUnknown, ThresholdInvalid, ModelNamedTwice and the others: as `ingest_all`.
+    """
+    check_request(request)
+    plans: list[Callable[[], list[str]]]
+    if is_about_pairs(request):
+        pairs = pairs_of(asked_models(warehouse, request, models))
+        plans = [partial(_pair_lines, warehouse, request, pair) for pair in pairs]
+    else:
+        refuse_one_name(request, models)
+        check_text(warehouse, request)
+        plans = [partial(_model_lines, warehouse, request, asked, progress) for asked in models]
+    status = 0
+    for planned in plans:
+        try:
+            lines = planned()
+        except NeurothekError as error:
+            complain(str(error))
+            status = 2
+            continue
+        finally:
+            progress.finish()
+        for line in lines:
+            show(line)
+    return status
+
+
+def _problems(
+    warehouse: Warehouse, request: IngestRequest, models: Sequence[str], announce: Callable[[str], None]
+) -> dict[str, str]:
+    """Models that cannot be measured, and why, known before anything large is loaded; told now if others go on."""
+    found = {asked: problem for asked in models if (problem := problem_of(warehouse, request, asked)) is not None}
+    if len(found) < len(models):
+        for asked, problem in found.items():
+            announce(f"{asked} is left out: {problem}")
+    return found
+
+
+def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress) -> list[str]:
+    problem = problem_of(warehouse, request, asked)
+    if problem is not None:
+        raise NeurothekError(problem)
+    source = ModelSource.parse(asked)
+    done = up_to_date.recall(warehouse, up_to_date.inputs(warehouse, request, source))
+    if done is not None:
+        return [f"{done.model}: everything is up to date"]
+    from ingest.planning.model_plan import plan_model
+
+    return plan_model(warehouse, request, source, progress=progress).lines()
+
+
+def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel]) -> list[str]:
+    from ingest.pipeline.compare_pair import plan_pair
+
+    found = plan_pair(warehouse, request, pair)
+    return [f"{_named(pair)}: everything is up to date"] if found is None else found.lines()
+
+
+def _named(pair: Sequence[ListedModel]) -> str:
+    return " and ".join(model.name for model in pair)
+
+
+def report_lines(outcomes: Sequence[Outcome], path: Path) -> list[str]:
+    """The end report: what was measured, how many rows, in how many seconds, where it lies, what to try next."""
+    done = [outcome.report for outcome in outcomes if outcome.report is not None]
+    lines = [line for report in done for line in _lines(report)]
+    if done:
+        lines += [f"the warehouse is {path}", *_next_steps(done, path)]
+    return lines
+
+
+def print_report(
+    outcomes: Sequence[Outcome],
+    path: Path,
+    *,
+    say: Callable[[str], None],
+    complain: Callable[[str], None],
+    detail: Callable[[str], None] = lambda text: None,
+) -> int:
+    """Say the report and the problems, and in detail how texts were read; the exit code is 2 if a model failed."""
+    for outcome in outcomes:
+        report = outcome.report
+        if isinstance(report, ModelReport) and report.sweep is not None:
+            detail(f"{report.model}: {report.sweep.order} outside, since {report.sweep.why}")
+            detail(f"{report.model}: planned with up to {report.sweep.memory_bytes / 1e9:.2f} GB of memory")
+    for line in report_lines(outcomes, path):
+        say(line)
+    problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
+    for problem in problems:
+        complain(problem)
+    return 2 if problems else 0
+
+
+def _measured(
+    warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress, announce: Callable[[str], None]
+) -> ModelReport:
+    source = ModelSource.parse(asked)
+    known = up_to_date.inputs(warehouse, request, source)
+    report = up_to_date.recall(warehouse, known)
+    if report is not None:
+        warehouse.settle()
+        return report
+    from ingest.pipeline.ingest_model import ingest_model
+
+    report = ingest_model(warehouse, request, source, progress=progress, announce=announce)
+    if report.finished and known == up_to_date.inputs(warehouse, request, source):
+        up_to_date.remember(warehouse, known, report)
+    return report
+
+
+def _compared(
+    warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel], progress: Progress
+) -> PairReport:
+    from ingest.pipeline.compare_pair import compare_pair
+
+    return compare_pair(warehouse, request, pair, progress=progress)
+
+
+def _outcome(asked: str, measure: Callable[[], Report], progress: Progress) -> Outcome:
+    try:
+        return Outcome(asked, measure(), None)
+    except NeurothekError as error:
+        return Outcome(asked, None, str(error))
+    finally:
+        progress.finish()
+
+
+def _lines(report: Report) -> list[str]:
+    return _pair_report(report) if isinstance(report, PairReport) else [_line(report), *_remarks(report)]
+
+
+def _pair_report(report: PairReport) -> list[str]:
+    named = " and ".join(report.models)
+    if report.n_rows is None:
+        return [f"{named}: everything is up to date (counterparts)"]
+    beyond = " and ".join(f"{n:,} of {whole:,}" for n, whole in zip(report.n_beyond, report.n_neurons, strict=True))
+    return [
+        f"{named}: measured counterparts ({report.n_rows:,} rows) in {report.seconds:.1f} s",
+        f"{named}: {beyond} neurons have a counterpart above chance; {report.n_mutual:,} pairs are each other's best,"
+        f" {report.n_mutual_beyond:,} of them above chance on either side",
+    ]
+
+
+def _line(report: ModelReport) -> str:
+    if not report.jobs:
+        return f"{report.model}: everything is up to date ({', '.join(report.up_to_date)})"
+    rows = f"{sum(report.rows.values()):,} rows"
+    text = f", {report.n_tokens:,} tokens of {report.corpus}" if report.corpus else ""
+    earlier = f"; up to date before: {', '.join(report.up_to_date)}" if report.up_to_date else ""
+    return f"{report.model}: measured {', '.join(report.jobs)} ({rows}{text}) in {report.seconds:.1f} s{earlier}"
+
+
+def _remarks(report: ModelReport) -> list[str]:
+    """What the text was too short for, and what else jobs have to say."""
+    remarks = [f"{report.model}: {remark}" for remark in report.remarks]
+    full = report.n_full_length
+    if "positions" not in report.jobs or full is None or full >= LEAST_SEQUENCES:
+        return remarks
+    return [
+        *remarks,
+        f"{report.model}: {report.corpus} has {full} full-length sequences, and positional neurons cannot be labelled"
+        f" on fewer than {LEAST_SEQUENCES}; for labels give more --tokens or a shorter --sequence-length",
+    ]
+
+
+def _next_steps(done: Sequence[Report], path: Path) -> list[str]:
+    models = [report for report in done if isinstance(report, ModelReport)]
+    report = models[-1] if models else done[-1]
+    here = "" if str(path) == (os.environ.get("NEUROTHEK_WAREHOUSE") or "neurothek.duckdb") else _option(path)
+    commands = _examples(report)
+    return ["try next:", *(f"  {command}{here}" for command in commands)]
+
+
+def _examples(report: Report) -> tuple[str, ...]:
+    if isinstance(report, PairReport):
+        mutual = "select address, other_address, overlap from counterparts where is_mutual and is_beyond_null"
+        return (
+            command_line("neuron", f"{report.model}/L0N0"),
+            command_line("sql", f"{mutual} order by overlap desc"),
+        )
+    return (
+        command_line("search", "school", "--limit", "10"),
+        command_line("neuron", f"{report.model}/L0N0"),
+        command_line("compare"),
+        command_line("sql", "select * from scaling"),
+    )
+
+
+def _option(path: Path) -> str:
+    return f" --warehouse {shlex.quote(str(path))}"

@@ -1,0 +1,117 @@
+"""From a model and a text to published rows: what is missing is measured, staged and published."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from catalog.advice import command_line
+from catalog.maintenance import label, label_of
+from catalog.progress import Progress, Silent
+from catalog.staging import discard_runs
+from catalog.variants import PLAIN, described
+from catalog.warehouse import Warehouse
+from ingest.pipeline.measure import measure_passes, measure_text, measure_weights
+from ingest.pipeline.outcomes import ModelReport
+from ingest.planning.agenda import Prepared, prepare
+from ingest.planning.budget import allot
+from ingest.planning.first_look import check_request
+from ingest.planning.malloc import give_back_at_once
+from ingest.planning.prerequisites import announcements
+from ingest.request import IngestRequest, ModelSource
+from ingest.runs.identity import to_measure
+
+
+def ingest_model(
+    warehouse: Warehouse,
+    request: IngestRequest,
+    asked: ModelSource,
+    *,
+    progress: Progress | None = None,
+    announce: Callable[[str], None] = lambda text: None,
+) -> ModelReport:
+    """Measure one model and publish the rows; what is finished is not measured again.
+
+    Everything that can be refused is refused before anything is written.
+
+    Args:
+        warehouse: where to.
+        request: what.
+        asked: which model.
+        progress: shows how far it is.
+        announce: takes what a person should know before it begins.
+
+    Raises:
+        JobUnknown: a name is no job.
+        NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
+    """
+    started = time.monotonic()
+    check_request(request)
+    warehouse.require_writable()
+    prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    allotted = allot(prepared)
+    work, corpus, agenda = allotted.work, prepared.corpus, prepared.agenda
+    if agenda.jobs:
+        warehouse.require_whole(progress=work.progress)
+    for text in announcements([job for job, _ in agenda.passes], prepared.needed_first):
+        announce(f"{work.model.name}: {text}")
+    if allotted.is_tight:
+        give_back_at_once()
+    remarks = [left_out(prepared.left_out)] if prepared.left_out else []
+    if request.family is not None or request.variant is not None:
+        _label_known(warehouse, work.model.name, request)
+    rows = measure_weights(work, agenda.weights)
+    if corpus is not None and allotted.sweep is not None:
+        rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
+    if corpus is not None:
+        passed, said = measure_passes(allotted.passes, corpus, agenda.passes)
+        rows |= passed
+        remarks += said
+    # A process that was killed between publishing and tidying left shards that nobody needs.
+    discard_runs(work.staging, [identity.key for identity in agenda.identities])
+    warehouse.settle()
+    return ModelReport(
+        model=work.model.name,
+        jobs=agenda.jobs,
+        rows=rows,
+        up_to_date=tuple(identity.job for identity in agenda.identities if identity.job not in agenda.jobs),
+        corpus=corpus.name if corpus else None,
+        n_tokens=corpus.n_counted if corpus else 0,
+        seconds=time.monotonic() - started,
+        sweep=allotted.sweep,
+        n_full_length=corpus.n_full_length if corpus else None,
+        remarks=(*remarks, *_labelled(warehouse, prepared)),
+        finished=_finished(warehouse, prepared),
+    )
+
+
+def _finished(warehouse: Warehouse, prepared: Prepared) -> dict[str, str]:
+    """The jobs and their runs' keys, if asking again would find nothing to measure and have nothing else to say."""
+    identities = prepared.agenda.identities
+    if prepared.left_out or prepared.needed_first or to_measure(warehouse, identities, force=False):
+        return {}
+    return {identity.job: identity.key for identity in identities}
+
+
+def _label_known(warehouse: Warehouse, name: str, request: IngestRequest) -> None:
+    """What a person says of a model that is there holds for it, too; a new one comes with it."""
+    if label_of(warehouse, name) is not None:
+        label(warehouse, name, family=request.family, variant=request.variant)
+
+
+def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
+    """What the model counts as, where a person said it or where it follows from what was found."""
+    work = prepared.work
+    is_asked = work.request.family is not None or work.request.variant is not None
+    is_found = bool(prepared.agenda.jobs) and "neurothek" not in prepared.checkpoint.config
+    now = label_of(warehouse, work.model.name)
+    if now is None or not (is_asked or (is_found and now.variant is not None)):
+        return []
+    told = f"it counts as {described(now.family, now.variant)}"
+    if now.variant is None:
+        return [told]
+    plain = command_line("label", work.model.name, "--variant", PLAIN)
+    return [f"{told}; `{plain}` makes it a plain size"]
+
+
+def left_out(jobs: Sequence[str]) -> str:
+    """Why jobs that nobody chose by name are not measured."""
+    return f"left out {', '.join(jobs)}, which need a model that predicts the next token: this is a masked one"

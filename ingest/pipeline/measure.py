@@ -1,0 +1,306 @@
+"""The measuring itself: shards of one model are staged one by one, then published together."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.progress import Progress
+from catalog.publish import FinishedRun, ModelRecord, Publication, publish
+from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
+from catalog.tables import RUNS, NotFinite, Table
+from catalog.warehouse import Warehouse
+from ingest.corpora.corpus import Corpus
+from ingest.forward.sweep import Observer, sweep
+from ingest.jobs.job import FilingJob, Partials, PassJob, TextJob, WeightsJob
+from ingest.models.errors import MeasurementOverflow
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer
+from ingest.planning.sweep_plan import SweepPlan
+from ingest.request import IngestRequest
+from ingest.runs.identity import RunIdentity, versions
+from ingest.runs.records import corpus_record
+
+_SORTED = "sorted"
+_PARTIAL = "partial"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One model opened for measuring, with everything that its jobs share."""
+
+    warehouse: Warehouse
+    request: IngestRequest
+    model: ModelRecord
+    tokenizer: Tokenizer
+    transformer: Transformer
+    progress: Progress
+
+    @property
+    def staging(self) -> Path:
+        """Folder in which shards lie until they are published."""
+        return staging_folder(self.warehouse, self.request)
+
+
+def staging_folder(warehouse: Warehouse, request: IngestRequest) -> Path:
+    """Folder in which shards lie until they are published: beside the warehouse, unless another was asked for."""
+    if request.staging is None:
+        return warehouse.staging
+    return request.staging / warehouse.staging.name
+
+
+def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) -> dict[str, int]:
+    """Measure jobs that read only weights, and publish each when it is whole; rows by table."""
+    written: dict[str, int] = {}
+    for job, identity in jobs:
+        with _staged(work, identity) as run:
+            shards = job.shards(work.transformer.shape)
+            work.progress.start(f"{work.model.name}: {job.name}", len(shards))
+            for shard, tables in shards.items():
+                if not run.has(shard, tables):
+                    run.write(shard, _checked(job.measure(shard, work.transformer, work.tokenizer), job.tables))
+                work.progress.advance()
+            work.progress.finish()
+            files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
+            finished = finished_run(run, identity, files)
+            written |= publish(
+                work.warehouse, Publication(work.model, None, [finished]), memory_bytes=work.request.memory_bytes
+            )
+            run.discard()
+    return written
+
+
+def measure_text(
+    work: Work, corpus: Corpus, jobs: Sequence[tuple[TextJob, RunIdentity]], plan: SweepPlan
+) -> dict[str, int]:
+    """Measure jobs that read text in one sweep, and publish them together; rows by table."""
+    record = corpus_record(corpus)
+    with ExitStack() as stack:
+        runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
+        staged = [_StagedJob(job, run) for (job, _), run in zip(jobs, runs, strict=True)]
+        _sweep(work, corpus, staged, plan)
+        finished = [
+            finished_run(one.run, identity, _shards(work, one), needs_corpus=True)
+            for one, (_, identity) in zip(staged, jobs, strict=True)
+        ]
+        written = publish(
+            work.warehouse, Publication(work.model, record, finished), memory_bytes=work.request.memory_bytes
+        )
+        for run in runs:
+            run.discard()
+    return written
+
+
+def measure_passes(
+    work: Work, corpus: Corpus, jobs: Sequence[tuple[PassJob, RunIdentity]]
+) -> tuple[dict[str, int], list[str]]:
+    """Measure jobs that read text in a pass of their own, and publish each when it is whole.
+
+    Returns:
+        Rows by table, and what a person should know of them.
+    """
+    written: dict[str, int] = {}
+    remarks: list[str] = []
+    for asked, identity in jobs:
+        with _staged(work, identity, corpus=corpus.name) as run:
+            job = asked.within(run.folder) if isinstance(asked, FilingJob) else asked
+            shards = job.shards(corpus)
+            work.progress.start(f"{work.model.name}: {job.name}", len(shards))
+            for shard, tables in shards.items():
+                if not run.has(shard, tables):
+                    run.write(shard, _checked(_pass_shard(work, corpus, job, run, shard=shard), job.tables))
+                work.progress.advance()
+            work.progress.finish()
+            files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
+            finished = finished_run(run, identity, files, needs_corpus=True)
+            if isinstance(job, FilingJob):
+                finished = replace(finished, maps=job.maps())
+                remarks += job.remarks(corpus, _reader(run, shards))
+            written |= publish(work.warehouse, Publication(work.model, corpus_record(corpus), [finished]))
+            run.discard()
+    return written, remarks
+
+
+def _pass_shard(work: Work, corpus: Corpus, job: PassJob, run: StagedRun, *, shard: str) -> dict[str, pl.DataFrame]:
+    read_back = _reader(run, job.shards(corpus))
+    return job.measure(shard, work.transformer, corpus, batch_tokens=work.request.batch_tokens, read_back=read_back)
+
+
+def _reader(run: StagedRun, shards: Mapping[str, tuple[str, ...]]) -> Callable[[str], pl.LazyFrame]:
+    """Name of a table -> its rows in the shards that are done."""
+
+    def read_back(table: str) -> pl.LazyFrame:
+        names = [name for name in _filling(table, shards) if run.has(name, [table])]
+        return pl.concat([run.scan(name, table) for name in names])
+
+    return read_back
+
+
+def _filling(table: str, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The shards that have rows of a table."""
+    return [shard for shard, tables in shards.items() if table in tables]
+
+
+@dataclass(frozen=True)
+class _StagedJob:
+    """A job that watches the text, and where its parts and its folded layers lie."""
+
+    job: TextJob
+    run: StagedRun
+
+    def has(self, layer: int, chunk: int) -> bool:
+        """Whether nothing is left to see there."""
+        return self.is_folded(layer) or self.run.has(_part(layer, chunk), [_PARTIAL])
+
+    def is_folded(self, layer: int) -> bool:
+        """Whether the layer's rows are there, so that its parts are not needed any more."""
+        return self.run.has(_folded(layer), [table.name for table in self.job.tables])
+
+    def fold(self, layer: int, corpus: Corpus) -> None:
+        """Fold a layer's parts in the order of the chunks, then delete them."""
+        parts = [_part(layer, chunk) for chunk in range(len(corpus.chunks()))]
+        if not self.is_folded(layer):
+            partials = Partials(tuple(self.run.scan(part, _PARTIAL) for part in parts))
+            self.run.write(_folded(layer), _checked(self.job.fold(layer, partials, corpus), self.job.tables))
+        for part in parts:
+            self.run.drop(part, _PARTIAL)
+
+
+def _sweep(work: Work, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPlan) -> None:
+    """Show the text to every job, and fold a layer as soon as it has been seen whole."""
+
+    def missing(layer: int, chunk: int) -> list[_StagedJob]:
+        return [one for one in jobs if not one.has(layer, chunk)]
+
+    def observers_for(layer: int, chunk: int) -> Sequence[Observer]:
+        return [one.job.observer(work.transformer.shape, corpus) for one in missing(layer, chunk)]
+
+    def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
+        for one, result in zip(missing(layer, chunk), results, strict=True):
+            one.run.write(_part(layer, chunk), {_PARTIAL: result}, is_passing=True)
+
+    def finish(layer: int) -> None:
+        for one in jobs:
+            one.fold(layer, corpus)
+
+    sweep(
+        work.transformer,
+        corpus,
+        observers_for=observers_for,
+        is_done=lambda layer, chunk: not missing(layer, chunk),
+        sink=sink,
+        finish=finish,
+        batch_tokens=work.request.batch_tokens,
+        order=plan.order,
+        folder=jobs[0].run.folder,
+        progress=work.progress,
+        label=f"{work.model.name}: {', '.join(one.job.name for one in jobs)}",
+    )
+
+
+def _shards(work: Work, staged: _StagedJob) -> dict[str, list[Path]]:
+    layers = [_folded(layer) for layer in range(work.transformer.shape.n_layers)]
+    return {table.name: _files(work, staged.run, table, layers) for table in staged.job.tables}
+
+
+def _folded(layer: int) -> str:
+    return f"layer-{layer:04d}"
+
+
+def _part(layer: int, chunk: int) -> str:
+    return f"layer-{layer:04d}.chunk-{chunk:06d}"
+
+
+def _staged(work: Work, identity: RunIdentity, *, corpus: str | None = None) -> AbstractContextManager[StagedRun]:
+    arithmetic = f"{work.transformer.device.type}, {work.request.batch_tokens} ids a batch" if corpus else None
+    return staged(work.staging, identity, corpus=corpus, arithmetic=arithmetic)
+
+
+@contextmanager
+def staged(
+    staging: Path,
+    identity: RunIdentity,
+    *,
+    corpus: str | None = None,
+    other: str | None = None,
+    arithmetic: str | None = None,
+) -> Iterator[StagedRun]:
+    """A run's folder; how it ends is written down for the command `runs`.
+
+    Args:
+        staging: what it lies in.
+        identity: the run.
+        corpus: name of the corpus, if it reads text.
+        other: name of the other model, if it is about two.
+        arithmetic: what else the last bits hang on; see `RunManifest`.
+    """
+    manifest = RunManifest(
+        run_key=identity.key,
+        job=identity.job,
+        job_version=identity.version,
+        model=identity.model,
+        corpus=corpus,
+        parameters=identity.parameters,
+        dtype=identity.dtype,
+        started_at=now(),
+        arithmetic=arithmetic,
+        other_model=other,
+    )
+    with staged_run(staging, manifest) as run:
+        try:
+            yield run
+        except KeyboardInterrupt:
+            run.mark("interrupted")
+            raise
+        except NotFinite as error:
+            run.discard()
+            raise MeasurementOverflow(identity.model, identity.job, error.column, identity.dtype) from error
+        except MeasurementOverflow:
+            # Another job of the same sweep found it out: what this one saw is no better.
+            run.discard()
+            raise
+        except NeurothekError as error:
+            # Where the disk is full, the note that it is does not fit either.
+            with suppress(StagingFull):
+                run.mark("failed", str(error))
+            raise
+
+
+def _checked(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
+    by_name = {table.name: table for table in tables}
+    return {name: by_name[name].check(frame) for name, frame in frames.items()}
+
+
+def _files(work: Work, run: StagedRun, table: Table, shards: Sequence[str]) -> list[Path]:
+    """The table's files in the order in which their rows are to lie."""
+    if table.order:
+        return [run.sort(_SORTED, table, shards, memory_bytes=work.request.memory_bytes)]
+    return [run.path(shard, table.name) for shard in shards]
+
+
+def finished_run(
+    run: StagedRun, identity: RunIdentity, files: Mapping[str, Sequence[Path]], *, needs_corpus: bool = False
+) -> FinishedRun:
+    """The run as it is published, with the files that hold its rows in the order in which they are to lie."""
+    row = {
+        "run_key": identity.key,
+        "job": identity.job,
+        "job_version": identity.version,
+        "parameters": identity.parameters_json,
+        "dtype": identity.dtype,
+        "started_at": run.manifest.started_at,
+        "finished_at": now(),
+        "n_rows": 0,
+        "versions": versions(),
+    }
+    return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space on the disk of a folder that may not be there yet."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free

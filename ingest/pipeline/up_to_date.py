@@ -1,0 +1,175 @@
+"""What was found to be finished, remembered, so that asking again takes no library that measures.
+
+Remembered is a fingerprint of all that decides it: the request, the model's files and the text's by path and
+stamp, this release's code and its libraries, and what the warehouse holds. Whether runs are finished is decided where
+run keys are made, and nowhere else: here it is only known that nothing has changed since.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
+
+from catalog.errors import NeurothekError
+from catalog.kept_maps import kept_maps, missing_maps
+from catalog.warehouse import Warehouse
+from ingest.corpora.asked import stored_name
+from ingest.corpora.sources import builtin
+from ingest.corpora.sources.source import Source, files, parse_sources
+from ingest.jobs import names
+from ingest.models import hub
+from ingest.models.finding import by_name, folder_of, split_revision
+from ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
+from ingest.pipeline.outcomes import ModelReport
+from ingest.request import IngestRequest, ModelSource
+from ingest.runs.identity import versions
+
+_MOST = 1_000
+"""Entries that are kept, the newest."""
+
+_STATE = ("models", "tokenizers", "corpora", "runs")
+"""Tables that say what is finished."""
+
+_PACKAGES = ("ingest", "catalog")
+
+
+def inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> str | None:
+    """A fingerprint of what is asked for, of the files behind it and of this release; None where it cannot be told.
+
+    It cannot for texts of the hub, for files so young that they may change without a new time, and where something
+    unfinished lies beside the warehouse.
+    """
+    if request.family is not None or request.variant is not None or _staging(warehouse, request).exists():
+        return None
+    try:
+        found = list(_stats([*_model_files(warehouse, request, asked), *_text_files(warehouse, request), *_code()]))
+    except (NeurothekError, OSError, _Untold):
+        return None
+    if any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, (_, mtime_ns, *_) in found):
+        return None
+    return _hash([asdict(request), asdict(asked), versions(), found])
+
+
+def recall(warehouse: Warehouse, known: str | None) -> ModelReport | None:
+    """The report that nothing is left to measure, if that was found of these inputs and this warehouse."""
+    if known is None or not warehouse.exists():
+        return None
+    entry = _read().get(_hash([known, _state(warehouse)]))
+    if not isinstance(entry, dict):
+        return None
+    return ModelReport(
+        model=entry["model"],
+        jobs=(),
+        rows={},
+        up_to_date=tuple(entry["jobs"]),
+        corpus=None,
+        n_tokens=0,
+        seconds=0.0,
+        finished=entry["jobs"],
+    )
+
+
+def remember(warehouse: Warehouse, known: str | None, report: ModelReport) -> None:
+    """Note that nothing is left to measure after a report that says so, of inputs that are still the same."""
+    if known is None or not report.finished:
+        return
+    state = _state(warehouse)
+    if not _holds(warehouse, report.finished.values()):
+        # Somebody removed a run meanwhile: of what the warehouse holds now nobody found that it is all.
+        return
+    entry = {"model": report.model, "jobs": dict(report.finished)}
+    kept = {**_read(), _hash([known, state]): entry}
+    path = _path()
+    written = path.with_suffix(f".{os.getpid()}.tmp")
+    # What cannot be remembered is found out again.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text(json.dumps(dict(list(kept.items())[-_MOST:])))
+        written.replace(path)
+
+
+class _Untold(Exception):
+    """A text whose files are not on this machine."""
+
+
+def _staging(warehouse: Warehouse, request: IngestRequest) -> Path:
+    return warehouse.staging if request.staging is None else request.staging / warehouse.staging.name
+
+
+def _model_files(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> list[Path]:
+    known = by_name(warehouse, asked, revision=request.revision)
+    source, revision = (
+        split_revision(asked.source, request.revision) if known is None else (known.source, known.revision)
+    )
+    folder = folder_of(source, revision=revision) or hub.cached(source, revision=revision)
+    if folder is None:
+        raise _Untold
+    return [path for path in folder.iterdir() if path.is_file()]
+
+
+def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
+    if set(request.jobs) <= {*names.OF_WEIGHTS}:
+        return
+    name = stored_name(warehouse, request.text)
+    sources = parse_sources(request.text.corpora) if name is None else _recorded(warehouse, name)
+    for source in sources:
+        if source.builtin_domain is not None:
+            yield from builtin.library_files()
+        elif source.hub_dataset is not None:
+            raise _Untold
+        else:
+            yield from files(source)
+
+
+def _recorded(warehouse: Warehouse, name: str) -> list[Source]:
+    with warehouse.reader() as connection:
+        rows = connection.execute("select recipe from store.corpora where name = ?", [name]).fetchall()
+    said = [source for (recipe,) in rows for source in json.loads(recipe)["sources"]]
+    return [Source(source["domain"], source["location"]) for source in said]
+
+
+def _code() -> Iterator[Path]:
+    for package in _PACKAGES:
+        yield from (path for path in (Path(__file__).parents[1] / package).rglob("*") if path.suffix in (".py", ".sql"))
+
+
+def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
+    for path in sorted({path.absolute() for path in paths}):
+        yield str(path), stamp(path.stat())
+
+
+def _state(warehouse: Warehouse) -> list[Any]:
+    """What the warehouse holds that decides, and the matrices that are not beside it."""
+    with warehouse.current_reader() as connection:
+        rows = [connection.execute(f"select * from store.{table} order by 1").fetchall() for table in _STATE]  # noqa: S608 - names of ours
+        lost = missing_maps(kept_maps(connection), warehouse.maps)
+    return [str(warehouse.path.resolve()), rows, [(one.run_key, one.source_state, one.target_state) for one in lost]]
+
+
+def _holds(warehouse: Warehouse, keys: Iterable[str]) -> bool:
+    with warehouse.current_reader() as connection:
+        held = {key for (key,) in connection.execute("select run_key from store.runs").fetchall()}
+    return held.issuperset(keys)
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, default=str, sort_keys=True).encode()).hexdigest()
+
+
+def _path() -> Path:
+    return user_cache_path("neurothek", appauthor=False) / "finished.json"
+
+
+def _read() -> dict[str, Any]:
+    try:
+        found = json.loads(_path().read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

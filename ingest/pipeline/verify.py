@@ -1,0 +1,330 @@
+"""A sample of a model's rows measured again from its weights, for `verify`."""
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import torch
+
+from catalog.maintenance import ModelUnknown
+from catalog.progress import Progress
+from catalog.tables import BY_NAME, COUNTERPARTS, Table
+from catalog.verification import NothingToVerify, Remeasured
+from catalog.warehouse import Warehouse
+from ingest.corpora import selection
+from ingest.corpora.corpus import Corpus
+from ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
+from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.sweep import sweep
+from ingest.jobs import registry
+from ingest.jobs.counterparts.job import CounterpartsJob
+from ingest.jobs.job import FilingJob, Job, Partials, PassJob, TextJob
+from ingest.models.finding import Measured
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer, open_transformer
+from ingest.models.weights import Checkpoint
+from ingest.planning.pairs import listed_models
+from ingest.planning.prerequisites import after
+from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
+from ingest.trace.trace import find_measured
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A run that cannot be repeated here.
+
+    Attributes:
+        job: its job.
+        reason: why, in half a sentence.
+        is_broken: whether it is because rows that the job works on are not what was measured.
+    """
+
+    job: str
+    reason: str
+    is_broken: bool = False
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A row of `runs`."""
+
+    run_id: int
+    job: str
+    job_version: int
+    corpus_id: int | None
+    other_model_id: int | None
+    parameters: Mapping[str, Any]
+    dtype: Dtype
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The model that is measured again."""
+
+    warehouse: Warehouse
+    name: str
+    checkpoint: Checkpoint
+    tokenizer: Tokenizer
+    n_shards: int
+    progress: Progress
+
+    @cached_property
+    def is_resident(self) -> bool:
+        """Whether all weights may stay in memory."""
+        return sum(file.stat().st_size for file in self.checkpoint.files) < default_memory()
+
+    def opened(self, dtype: str) -> Transformer:
+        """The model in a number format."""
+        return open_transformer(
+            self.checkpoint,
+            device="cuda" if torch.cuda.is_available() else "cpu",
+            dtype=getattr(torch, dtype),
+            resident=self.is_resident,
+        )
+
+    def chosen(self, shards: Sequence[Any]) -> list[Any]:
+        """The sample: the same shards for whoever asks."""
+        count = min(self.n_shards, len(shards))
+        return sorted(random.Random(0).sample(list(shards), count))  # noqa: S311 - a sample, no secret
+
+
+def remeasure(
+    warehouse: Warehouse, model: str, *, weights: str | None, n_shards: int, progress: Progress
+) -> Iterator[Remeasured | Skipped]:
+    """Rows of `n_shards` layers (or groups of examples) of every job that was measured of a model.
+
+    Args:
+        warehouse: what holds them.
+        model: the model's name.
+        weights: hub id or folder of the weights; None: where they were found when they were measured.
+        n_shards: how many layers of each job; text is run through the model up to the last of them.
+        progress: shows what is measured.
+
+    Raises:
+        ModelUnknown, NothingToVerify: there is nothing to verify.
+        WeightsNotAtHand, OtherWeights: the weights cannot be found or read, or are not those that were measured.
+    """
+    row, runs = _asked(warehouse, model)
+    measured = Measured(model, row["source"], row["revision"], row["weights_sha256"])
+    checkpoint, tokenizer = find_measured(measured, weights=weights)
+    found = _Model(warehouse, model, checkpoint, tokenizer, n_shards, progress)
+    for dtype in dict.fromkeys(run.dtype for run in runs):
+        transformer = found.opened(dtype)
+        yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
+
+
+def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:
+    with warehouse.reader() as connection:
+        known = connection.execute("select name from store.models order by model_id").fetchall()
+        rows = connection.sql("from store.models where name = $name", params={"name": model}).pl().to_dicts()
+        if not rows:
+            raise ModelUnknown(model, [str(name) for (name,) in known])
+        query = """
+            select run_id, job, job_version, corpus_id, other_model_id, parameters, dtype
+            from store.runs where model_id = $model_id order by run_id
+        """
+        runs = connection.sql(query, params={"model_id": rows[0]["model_id"]}).pl().to_dicts()
+    if not runs:
+        raise NothingToVerify(model)
+    return rows[0], [_Run(**{**run, "parameters": json.loads(run["parameters"])}) for run in runs]
+
+
+def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> Iterator[Remeasured | Skipped]:
+    """Weights first, then each corpus in one pass for all jobs that watch it."""
+    for run in runs:
+        if run.other_model_id is not None:
+            yield from _of_pair(model, transformer, run)
+        elif run.corpus_id is None:
+            yield from _of_weights(model, transformer, run)
+    for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
+        corpus = _corpus(model, corpus_id)
+        yield from _of_corpus(model, transformer, corpus, [run for run in runs if run.corpus_id == corpus_id])
+
+
+def _of_weights(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
+    request = IngestRequest(jobs=(run.job,), clusters=tuple(run.parameters.get("sizes", ())))
+    job = registry.weights_jobs(transformer.shape, request)[run.job]
+    reason = _unlike(job, run)
+    if reason:
+        yield Skipped(run.job, reason)
+        return
+    shards = job.shards(transformer.shape)
+    for shard in _sampled(model, shards):
+        model.progress.start(f"{run.job}: {shard}", 1)
+        frames = job.measure(shard, transformer, model.tokenizer)
+        model.progress.finish()
+        yield from _frames(run, frames)
+
+
+def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
+    """The lists are the warehouse's, which are verified themselves; random vectors are drawn from the weights again."""
+    job = CounterpartsJob()
+    if run.job_version != job.version:
+        yield Skipped(run.job, _other_version(job, run))
+        return
+    models = {one.model_id: one for one in listed_models(model.warehouse).values()}
+    one = next(found for found in models.values() if found.name == model.name)
+    lists, others = (found.lists(model.warehouse) for found in (one, models[int(run.other_model_id or 0)]))
+    for layer in model.chosen(range(one.n_layers)):
+        model.progress.start(f"{run.job}: layer {layer}", 1)
+        random = job.random_lists(transformer, model.tokenizer, [layer], k=lists.shape[3])[0]
+        rows = job.layer_rows(lists, others, random, layer=layer)
+        model.progress.finish()
+        yield from _frames(run, {COUNTERPARTS.name: rows}, layer=layer)
+
+
+def _of_corpus(
+    model: _Model, transformer: Transformer, corpus: Corpus, runs: Sequence[_Run]
+) -> Iterator[Remeasured | Skipped]:
+    watching: list[tuple[TextJob, _Run]] = []
+    for run in runs:
+        passes = registry.pass_jobs(transformer, model.tokenizer, _request(run))
+        if run.job in passes:
+            yield from _of_pass(model, transformer, corpus, passes[run.job], run)
+            continue
+        job = registry.text_jobs(_rule(transformer, run), transformer, model.tokenizer)[run.job]
+        reason = _unlike(job, run)
+        if reason:
+            yield Skipped(run.job, reason)
+        else:
+            watching.append((job, run))
+    if watching:
+        yield from _of_sweep(model, transformer, corpus, watching)
+
+
+def _request(run: _Run) -> IngestRequest:
+    """What was asked for when a run was measured that reads text in a pass of its own."""
+    said = run.parameters
+    return IngestRequest(
+        jobs=(run.job,),
+        examples=int(said.get("n_examples", DEFAULT_EXAMPLES)),
+        methods=tuple(said.get("methods", ())),
+        keep=said.get("keep", "last"),
+        domains=tuple(said.get("domains", ())),
+        fit=said.get("n_fit"),
+        validate=said.get("n_validation"),
+        baselines=bool(said.get("baselines", True)),
+    )
+
+
+def _of_sweep(
+    model: _Model, transformer: Transformer, corpus: Corpus, jobs: Sequence[tuple[TextJob, _Run]]
+) -> Iterator[Remeasured]:
+    layers = model.chosen(range(transformer.shape.n_layers))
+    seen: dict[int, list[list[pl.DataFrame]]] = {layer: [] for layer in layers}
+    with TemporaryDirectory(prefix="neurothek-verify-") as folder:
+        sweep(
+            transformer,
+            corpus,
+            observers_for=lambda layer, chunk: [job.observer(transformer.shape, corpus) for job, _ in jobs],
+            is_done=lambda layer, chunk: layer not in seen,
+            sink=lambda layer, chunk, results: seen[layer].append(results),
+            batch_tokens=DEFAULT_BATCH_TOKENS,
+            order="chunks" if model.is_resident else "layers",
+            folder=Path(folder),
+            progress=model.progress,
+            label=f"{', '.join(job.name for job, _ in jobs)}: layer {', '.join(map(str, layers))}",
+        )
+    for layer in layers:
+        for number, (job, run) in enumerate(jobs):
+            partials = Partials(tuple(results[number].lazy() for results in seen[layer]))
+            yield from _frames(run, job.fold(layer, partials, corpus), layer=layer)
+
+
+def _of_pass(
+    model: _Model, transformer: Transformer, corpus: Corpus, job: PassJob, run: _Run
+) -> Iterator[Remeasured | Skipped]:
+    job = after(model.warehouse, model.name, corpus, job)
+    reason = _unlike(job, run)
+    if reason:
+        yield Skipped(run.job, reason)
+        return
+
+    def read_back(table: str) -> pl.LazyFrame:
+        query = f"select {', '.join(BY_NAME[table].columns)} from store.{table} where run_id = $run_id"  # noqa: S608
+        with model.warehouse.reader() as connection:
+            rows: pl.DataFrame = connection.sql(query, params={"run_id": run.run_id}).pl()
+        return rows.lazy()
+
+    with TemporaryDirectory(prefix="neurothek-verify-") as folder:
+        placed = job.within(Path(folder)) if isinstance(job, FilingJob) else job
+        broken = dict[str, None]()
+        for shard in _sampled(model, job.shards(corpus)):
+            model.progress.start(f"{run.job}: {shard}", 1)
+            try:
+                frames = placed.measure(
+                    shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back
+                )
+            except (EarlierRowsBroken, ExamplesTooFew) as error:
+                # There was a run, so there were rows enough: other shards may work on rows that still are there.
+                broken[str(error)] = None
+                continue
+            finally:
+                model.progress.finish()
+            yield from _frames(run, frames, shard=shard)
+    yield from (Skipped(run.job, reason, is_broken=True) for reason in broken)
+
+
+def _sampled(model: _Model, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Some shards of each sort: those that fill the same tables are alike."""
+    sorts = dict.fromkeys(shards.values())
+    return [shard for tables in sorts for shard in model.chosen([name for name in shards if shards[name] == tables])]
+
+
+def _frames(
+    run: _Run, frames: Mapping[str, pl.DataFrame], *, layer: int | None = None, shard: str = ""
+) -> Iterator[Remeasured]:
+    """The rows of one shard; `layer` or the shard's name is what it was measured for, where no row may say so."""
+    for name, frame in frames.items():
+        table = BY_NAME[name]
+        # What belongs to no layer is in one shard, and empty in the others.
+        if table.is_repeatable and (frame.height or table.place is not None):
+            places = _places(table, frames) or _named(table, layer=layer, shard=shard)
+            yield Remeasured(run.run_id, run.job, run.dtype, table, frame, places)
+
+
+def _places(table: Table, frames: Mapping[str, pl.DataFrame]) -> tuple[Any, ...]:
+    """Which places of the table the shard is of: those that any of its tables says, since not each has rows of all."""
+    columns = [frame[table.place] for frame in frames.values() if table.place in frame.columns]
+    return tuple(pl.concat(columns).unique().sort().to_list()) if columns else ()
+
+
+def _named(table: Table, *, layer: int | None, shard: str) -> tuple[Any, ...]:
+    """The place of a shard without rows: its layer, or its own name, which is a method or ends with a number."""
+    number = shard.rpartition("-")[2]
+    if table.place is None or not (layer is not None or shard):
+        return ()
+    if layer is not None:
+        return (layer,)
+    return (int(number),) if table.columns[table.place].is_integer() and number.isdecimal() else (shard,)
+
+
+def _unlike(job: Job, run: _Run) -> str:
+    """What keeps this release from measuring the same; nothing if it can."""
+    if job.version != run.job_version:
+        return _other_version(job, run)
+    now = json.loads(json.dumps(job.parameters()))
+    changed = [name for name in {**now, **run.parameters} if now.get(name) != run.parameters.get(name)]
+    return f"it was measured with another {', '.join(sorted(changed))}" if changed else ""
+
+
+def _other_version(job: Job, run: _Run) -> str:
+    return f"it was measured by version {run.job_version} of the job, this is version {job.version}"
+
+
+def _rule(transformer: Transformer, run: _Run) -> ActivationRule:
+    """The rule that the run says, such as m > 0.5."""
+    own = ActivationRule.of(transformer.shape)
+    said = re.fullmatch(r"m > (.+)", str(run.parameters.get("activation_rule", own)))
+    return ActivationRule(float(said[1])) if said else own
+
+
+def _corpus(model: _Model, corpus_id: int) -> Corpus:
+    return selection.stored_corpus(model.warehouse, corpus_id, model.tokenizer)

@@ -1,0 +1,172 @@
+"""What is wrong with a request whatever the weights say: slips of the pen are told before anything large is loaded."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+from catalog.maintenance import ModelUnknown
+from catalog.tables import JobUnknown
+from catalog.variants import family_of, variant_of
+from catalog.warehouse import Warehouse
+from ingest.corpora.asked import asked_sources
+from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
+from ingest.corpora.sources.source import corpus_name
+from ingest.corpora.split import SentenceSplit
+from ingest.errors import WEIGHTS_OPTION, MethodUnknown, ModelNamedTwice, ThresholdInvalid, WeightsNotAtHand
+from ingest.jobs import names
+from ingest.models import hub
+from ingest.models.finding import (
+    KnownFiles,
+    Measured,
+    by_name,
+    config_of,
+    folder_of,
+    measured_models,
+    model_name,
+    split_revision,
+    valid_name,
+)
+from ingest.models.weight_files import weight_files
+from ingest.planning.pair_errors import PairsApart
+from ingest.request import IngestRequest, ModelSource
+
+_LARGEST_FLOAT32 = 3.4028234663852886e38
+
+
+def check_request(request: IngestRequest) -> None:
+    """Refuse what no model can be asked for.
+
+    Raises:
+        JobUnknown: a name is no job; with the nearest name.
+        MethodUnknown: a name is no shortcut.
+        ThresholdInvalid: the threshold of activity is no finite float32.
+        ExamplesInvalid: fewer than one example.
+        SplitInvalid: too few sentences to fit maps on, or to judge them by.
+        PairsApart: a job on pairs of models is among those on one.
+        FamilyInvalid, VariantInvalid: models cannot be labelled so.
+    """
+    about_pairs = is_about_pairs(request)
+    for name in request.jobs:
+        if name not in names.JOBS and not about_pairs:
+            raise JobUnknown(name)
+    for method in request.methods:
+        if method not in names.SHORTCUTS:
+            raise MethodUnknown(method, None, names.SHORTCUTS)
+    if request.active_above is not None and not abs(request.active_above) <= _LARGEST_FLOAT32:
+        raise ThresholdInvalid(request.active_above)
+    if request.examples < 1:
+        raise ExamplesInvalid(request.examples)
+    SentenceSplit.of(request.fit, request.validate)
+    if request.family is not None:
+        family_of(request.family)
+    if request.variant is not None:
+        variant_of(request.variant)
+
+
+def is_about_pairs(request: IngestRequest) -> bool:
+    """Whether a request is about pairs of models.
+
+    Raises:
+        PairsApart: it is about models one by one as well.
+    """
+    others = [name for name in request.jobs if name not in names.PAIR_JOBS]
+    if len(others) == len(request.jobs):
+        return False
+    if others:
+        raise PairsApart(others)
+    return True
+
+
+def check_text(warehouse: Warehouse, request: IngestRequest) -> None:
+    """Refuse a text that cannot be one, if any job reads it.
+
+    Raises:
+        CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: see `asked_sources`.
+        DomainUnknown: sentences are to come from a domain that it does not have.
+        WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    if set(request.jobs) <= {*names.OF_WEIGHTS}:
+        return
+    sources = asked_sources(warehouse, request.text)
+    if sources is None or "shortcuts" not in request.jobs:
+        return
+    domains = [source.domain for source in sources]
+    for domain in request.domains:
+        if domain not in domains:
+            raise DomainUnknown(request.text.name or corpus_name(sources), domain, domains)
+
+
+def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:
+    """Refuse two models that would be one in the warehouse.
+
+    Raises:
+        ModelNamedTwice: they would.
+        ModelEmpty: a model has no source.
+    """
+    sources: dict[str, str] = {}
+    for model in map(ModelSource.parse, models):
+        name = model_name(model.source, name=model.name, revision=request.revision)
+        if name in sources:
+            raise ModelNamedTwice(name, [sources[name], model.source])
+        sources[name] = model.source
+
+
+def problem_of(warehouse: Warehouse, request: IngestRequest, model: str) -> str | None:
+    """Why a model cannot be measured, as far as names and places tell; None if nothing speaks against it."""
+    try:
+        _look_for(warehouse, request, ModelSource.parse(model))
+    except NeurothekError as error:
+        return str(error)
+    return None
+
+
+def _look_for(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> None:
+    known = by_name(warehouse, asked, revision=request.revision)
+    if known is not None:
+        require_weights(known, allow_pickle=request.allow_pickle, option=f"{known.name}=PATH")
+        return
+    _require_model(asked.source, revision=request.revision, allow_pickle=request.allow_pickle)
+    valid_name(asked.source, name=asked.name, revision=request.revision)
+
+
+def measured_as(warehouse: Warehouse, model: str) -> Measured:
+    """The files that the warehouse knows a model by.
+
+    Raises:
+        ModelUnknown: it has no such model.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    with warehouse.reader():
+        known = measured_models(warehouse)
+    if model not in known:
+        raise ModelUnknown(model, list(known))
+    return known[model]
+
+
+def require_weights(
+    known: KnownFiles,
+    *,
+    weights: str | Path | None = None,
+    allow_pickle: bool = False,
+    option: str = WEIGHTS_OPTION,
+) -> None:
+    """Check that there are files where the weights of a measured model are to lie; which these are is seen later.
+
+    Raises:
+        WeightsNotAtHand: there are none; says where was looked.
+    """
+    place = known.source if weights is None else str(weights)
+    try:
+        _require_model(place, revision=known.revision if weights is None else None, allow_pickle=allow_pickle)
+    except NeurothekError as error:
+        raise WeightsNotAtHand(known.name, place, str(error), option=option) from error
+
+
+def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> None:
+    source, revision = split_revision(source, revision)
+    folder = folder_of(source, revision=revision)
+    if folder is None:
+        hub.require_there(source, revision=revision)
+        return
+    config_of(folder)
+    weight_files(folder, allow_pickle=allow_pickle)

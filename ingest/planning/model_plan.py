@@ -1,0 +1,225 @@
+"""What measuring a model would take, without measuring it: order of sweep, memory, disk, operations, hours."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from catalog.progress import Progress, Silent
+from catalog.warehouse import Warehouse
+from ingest.forward.footprint import Extent
+from ingest.pipeline.ingest_model import left_out
+from ingest.pipeline.measure import free_bytes
+from ingest.planning.agenda import Prepared, prepare
+from ingest.planning.budget import Allotted, allot
+from ingest.planning.first_look import check_request
+from ingest.planning.flops import forward_flops, projection_flops
+from ingest.planning.sweep_plan import SweepPlan, WeightsPlan
+from ingest.planning.timing import Trial, product_rate, run_trial
+from ingest.request import IngestRequest, ModelSource
+from ingest.runs.identity import why_missing
+
+# Of one transaction, and of what it writes: measured on the models that ship with the package.
+_PUBLISHING_SECONDS = 1.0
+_PUBLISHED_BYTES_A_SECOND = 50e6
+
+# The whole job takes so many times its matrix products (docs/benchmarks.md).
+_PROJECTIONS_RATIO = 1.3
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """What measuring one model would take.
+
+    Attributes:
+        model: its name.
+        jobs: the jobs that are not finished.
+        corpus: name of the text; None if no such job reads any.
+        extent: how large the text is; None likewise.
+        n_tokens: counted positions of the text, without each sequence's BOS, as the end report says; None likewise.
+        sweep: how it would be read; None likewise.
+        weights: what jobs that read only weights take, where no text is swept; None if one is.
+        forward_flops: of one pass over the text, without the vocabulary head.
+        trial: what the estimate of hours rests on; None likewise.
+        hours: how long loading, tokenizing, the sweep, the projections and publishing would take; None where neither
+            the sweep nor the projections are to be done.
+        not_timed: jobs that the estimate leaves out.
+        files: jobs that keep files -> what these take while they measure, and what stays.
+        memory_bytes: the budget.
+        staging: where unpublished rows would lie.
+        free_bytes: free space there.
+        left_out: jobs that such a model cannot be asked for.
+        extents: jobs that take a part of the text -> how much, in words.
+        reasons: job -> why it is to be measured.
+        up_to_date: jobs that are finished.
+    """
+
+    model: str
+    jobs: tuple[str, ...]
+    corpus: str | None
+    extent: Extent | None
+    n_tokens: int | None
+    sweep: SweepPlan | None
+    weights: WeightsPlan | None
+    forward_flops: int
+    trial: Trial | None
+    hours: float | None
+    not_timed: tuple[str, ...]
+    files: Mapping[str, tuple[int, int]]
+    memory_bytes: int
+    staging: Path
+    free_bytes: int
+    left_out: tuple[str, ...] = ()
+    extents: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    up_to_date: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The plan as a person reads it."""
+        if not self.jobs:
+            return [f"{self.model}: everything is up to date"]
+        text = f" on {self.corpus} ({self.n_tokens:,} tokens)" if self.corpus else ""
+        lines = [f"{self.model}: {', '.join(self.jobs)}{text}"]
+        if self.left_out:
+            lines.append(f"{self.model}: {left_out(self.left_out)}")
+        entries = (*self._anew(), *self._takes(), *self._entries(), *self._files())
+        return lines + [f"  {name:<14}{value}" for name, value in entries]
+
+    def _anew(self) -> list[tuple[str, str]]:
+        """Why jobs are measured, those of one reason together, and what is finished."""
+        alike = {why: [job for job in self.jobs if self.reasons.get(job) == why] for why in self.reasons.values()}
+        anew = [("measured", f"{', '.join(jobs)}: {why}") for why, jobs in alike.items()]
+        return [*anew, *([("up to date", ", ".join(self.up_to_date))] if self.up_to_date else [])]
+
+    def _takes(self) -> list[tuple[str, str]]:
+        return [("sentences", f"{job}: {words}") for job, words in self.extents.items()]
+
+    def _files(self) -> list[tuple[str, str]]:
+        return [
+            ("files", f"{job}: up to {in_gb(most)} under {self.staging} while it measures; {in_gb(kept)} stay")
+            for job, (most, kept) in self.files.items()
+        ]
+
+    def _entries(self) -> list[tuple[str, str]]:
+        takes = self.sweep or self.weights
+        assert takes is not None
+        entries = [
+            ("memory", f"up to {in_gb(takes.memory_bytes)} of {in_gb(self.memory_bytes)} allowed"),
+            (
+                "disk",
+                f"up to {in_gb(takes.disk_bytes)} under {self.staging}, where {in_gb(self.free_bytes)} are free",
+            ),
+            ("warehouse", f"about {in_gb(takes.growth_bytes)} more"),
+        ]
+        if self.sweep is not None:
+            weights = "stay in memory" if self.sweep.is_resident else "are read layer by layer"
+            entries = [("order", f"{self.sweep.order} outside, weights {weights}"), ("why", self.sweep.why), *entries]
+            entries.append(("forward pass", f"{self.forward_flops:.2e} FLOPs"))
+        return [*entries, ("time", self._time())]
+
+    def _time(self) -> str:
+        if self.hours is None:
+            return f"not estimated for {', '.join(self.not_timed)}"
+        tried = "products that were tried" if self.trial is None else f"a trial of {self.trial.seconds:.1f} seconds"
+        left_out = f"; without {', '.join(self.not_timed)}" if self.not_timed else ""
+        return f"about {in_hours(self.hours)} from opening to publishing, from {tried}{left_out}"
+
+
+def plan_model(
+    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress | None = None
+) -> ModelPlan:
+    """Find out what measuring one model would take; nothing is written into the warehouse.
+
+    Raises:
+        NeurothekError: what measuring it would raise before it begins, such as too little memory or disk.
+    """
+    check_request(request)
+    started = time.perf_counter()
+    prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    opening_seconds = time.perf_counter() - started
+    allotted = allot(prepared)
+    if prepared.corpus is None or allotted.sweep is None:
+        return _described(prepared, allotted, None, opening_seconds=opening_seconds)
+    texts = [job for job, _ in prepared.agenda.texts]
+    trial = run_trial(allotted.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
+    return _described(prepared, allotted, trial, opening_seconds=opening_seconds)
+
+
+def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None, *, opening_seconds: float) -> ModelPlan:
+    work, corpus, sweep = prepared.work, prepared.corpus, allotted.sweep
+    extent = Extent.of(corpus) if corpus and sweep else None
+    flops = forward_flops(work.transformer.shape, extent) if extent else 0
+    missing = prepared.agenda.jobs
+    timed = {"projections", *(job.name for job, _ in prepared.agenda.texts)}
+    return ModelPlan(
+        model=work.model.name,
+        jobs=prepared.agenda.jobs,
+        corpus=corpus.name if corpus and sweep else None,
+        extent=extent,
+        n_tokens=corpus.n_counted if corpus and sweep else None,
+        sweep=sweep,
+        weights=allotted.weights,
+        forward_flops=flops,
+        trial=trial,
+        hours=_estimated_hours(prepared, allotted, extent, trial, opening_seconds=opening_seconds),
+        not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
+        files=_files(prepared),
+        memory_bytes=work.request.memory_bytes,
+        staging=work.staging,
+        free_bytes=free_bytes(work.staging),
+        left_out=prepared.left_out,
+        reasons={one.job: why_missing(work.warehouse, one) for one in prepared.agenda.identities if one.job in missing},
+        up_to_date=tuple(one.job for one in prepared.agenda.identities if one.job not in missing),
+        extents=_extents(prepared),
+    )
+
+
+def _extents(prepared: Prepared) -> dict[str, str]:
+    corpus = prepared.corpus
+    if corpus is None:
+        return {}
+    return {job.name: words for job in prepared.agenda.filing if (words := job.extent(corpus))}
+
+
+def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:
+    corpus = prepared.corpus
+    if corpus is None:
+        return {}
+    return {job.name: (job.disk_bytes(corpus), job.kept_bytes()) for job in prepared.agenda.filing}
+
+
+def _estimated_hours(
+    prepared: Prepared, allotted: Allotted, extent: Extent | None, trial: Trial | None, *, opening_seconds: float
+) -> float | None:
+    """What measuring takes, and beside it opening, as long as it took for the plan, and publishing."""
+    seconds = _measuring_seconds(prepared, extent, trial)
+    takes = allotted.sweep or allotted.weights
+    if seconds is None or takes is None:
+        return None
+    publishing = _PUBLISHING_SECONDS + takes.growth_bytes / _PUBLISHED_BYTES_A_SECOND
+    return (opening_seconds + seconds + publishing) / 3600
+
+
+def _measuring_seconds(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:
+    """The sweep at the trial's speed, and the products of the projections at as many operations a second."""
+    transformer, shape = prepared.work.transformer, prepared.work.transformer.shape
+    has_projections = "projections" in prepared.agenda.jobs
+    if trial is None or extent is None:
+        if not has_projections:
+            return None
+        return _PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer)
+    seconds = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens)
+    if has_projections:
+        rate = forward_flops(shape, extent) / extent.n_tokens / shape.n_layers * trial.n_tokens / trial.reading_seconds
+        seconds += _PROJECTIONS_RATIO * projection_flops(shape) / rate
+    return seconds
+
+
+def in_gb(size: int) -> str:
+    """A size as a plan says it."""
+    return f"{size / 1e9:.2f} GB"
+
+
+def in_hours(hours: float) -> str:
+    """A time as a plan says it."""
+    return f"{hours:.2f} hours" if hours >= 0.1 else f"{60 * hours:.1f} minutes"

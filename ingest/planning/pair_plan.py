@@ -1,0 +1,132 @@
+"""What comparing two models would take of memory, disk and time."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Int
+
+from catalog.warehouse import Warehouse
+from ingest.errors import DiskTooSmall, JobMemoryTooSmall
+from ingest.jobs.counterparts.job import CounterpartsJob
+from ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
+from ingest.lens.scorer import workspace_bytes
+from ingest.pipeline.measure import free_bytes, staging_folder
+from ingest.planning.model_plan import in_gb, in_hours
+from ingest.planning.pairs import ListedModel, Pair
+from ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
+from ingest.request import IngestRequest
+
+_K = 50
+"""Tokens of a list, at most."""
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """What comparing two models would take.
+
+    Attributes:
+        models: their names.
+        n_pairs: pairs of neurons.
+        memory_bytes: what it adds to the process's memory, estimated from above.
+        allowed_bytes: what it may add.
+        disk_bytes: what lies in the staging folder, estimated from above.
+        growth_bytes: about how much the warehouse grows.
+        staging: the folder.
+        free_bytes: free space there.
+        trial_seconds: how long a part of the pairs took; 0 where none was tried.
+        hours: how long all would take by that; None likewise.
+    """
+
+    models: tuple[str, str]
+    n_pairs: int
+    memory_bytes: int
+    allowed_bytes: int
+    disk_bytes: int
+    growth_bytes: int
+    staging: Path
+    free_bytes: int
+    trial_seconds: float = 0.0
+    hours: float | None = None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether freed memory has to go back to the system at once."""
+        return self.allowed_bytes < ROOMY * self.memory_bytes
+
+    def timed(self, warehouse: Warehouse, pair: Pair) -> "PairPlan":
+        """With how long it would take, by comparing some of the neurons."""
+        one, other = (_some(model.lists(warehouse)) for model in (pair.one, pair.other))
+        started = time.perf_counter()
+        best_of_each_other(one, other, n_best=CounterpartsJob.n_best)
+        seconds = time.perf_counter() - started
+        return replace(self, trial_seconds=seconds, hours=seconds * self.n_pairs / (len(one) * len(other)) / 3600)
+
+    def lines(self) -> list[str]:
+        """The plan as a person reads it."""
+        entries = [
+            ("pairs", f"{self.n_pairs:,} of neurons"),
+            ("memory", f"up to {in_gb(self.memory_bytes)} of {in_gb(self.allowed_bytes)} allowed"),
+            (
+                "disk",
+                f"up to {in_gb(self.disk_bytes)} under {self.staging}, where {in_gb(self.free_bytes)} are free",
+            ),
+            ("warehouse", f"about {in_gb(self.growth_bytes)} more"),
+        ]
+        if self.hours is not None:
+            entries.append(("time", f"about {in_hours(self.hours)}, from a trial of {self.trial_seconds:.1f} seconds"))
+        head = f"{self.models[0]} and {self.models[1]}: counterparts"
+        return [head, *(f"  {name:<14}{value}" for name, value in entries)]
+
+
+def pair_plan(warehouse: Warehouse, request: IngestRequest, pair: Pair, job: CounterpartsJob) -> PairPlan:
+    """What comparing the two takes, without time.
+
+    Raises:
+        JobMemoryTooSmall, DiskTooSmall: more than there is; says how much is needed.
+    """
+    one, other, staging = pair.one, pair.other, staging_folder(warehouse, request)
+    needed = PROCESS_BYTES + max(_comparing_bytes(pair, job), *(_drawing_bytes(model, job) for model in (one, other)))
+    if needed > request.memory_bytes:
+        raise JobMemoryTooSmall(job.name, needed, request.memory_bytes)
+    n_vectors = one.n_neurons + other.n_neurons * one.n_layers
+    growth = (one.n_neurons + other.n_neurons) * job.n_best * 40
+    disk = n_vectors * job.n_best * 16 + growth + (one.n_layers + other.n_layers) * job.n_random * 8 * _K
+    if disk > free_bytes(staging):
+        raise DiskTooSmall(staging, disk, free_bytes(staging))
+    return PairPlan(
+        models=(one.name, other.name),
+        n_pairs=one.n_neurons * other.n_neurons,
+        memory_bytes=needed,
+        allowed_bytes=request.memory_bytes,
+        disk_bytes=disk,
+        growth_bytes=growth // 2,
+        staging=staging,
+        free_bytes=free_bytes(staging),
+    )
+
+
+def _comparing_bytes(pair: Pair, job: CounterpartsJob) -> int:
+    """The lists of both, what a block lists at every rank, what each thread compares with it, the best so far."""
+    lists = sum((model.n_neurons + model.n_layers * job.n_random) * 2 * _K * 4 * 2 for model in (pair.one, pair.other))
+    listed = BLOCK * 2 * _K * _K * 40
+    compared = torch.get_num_threads() * BLOCK * BLOCK * 8 * 6
+    best = pair.other.n_neurons * job.n_best * 16 * 8
+    return lists + listed + compared + best
+
+
+def _drawing_bytes(model: ListedModel, job: CounterpartsJob) -> int:
+    """The unembedding and its unmasked rows, a layer's vectors in both precisions, the scorer's buffers."""
+    table = 4 * model.vocab_size * model.d_model
+    vectors = 4 * (4 * model.d_ffn + 6 * job.n_random) * model.d_model
+    lists = model.n_neurons * 2 * _K * 4 * 2
+    return 2 * table + vectors + lists + workspace_bytes(model.vocab_size)
+
+
+def _some(lists: Int[np.ndarray, "n_layers d_ffn 2 k"]) -> Int[np.ndarray, "n 2 k"]:
+    """[n 2 k] neurons from all layers, as many as are compared at once."""
+    flat = lists.reshape(-1, *lists.shape[2:])
+    return flat[:: math.ceil(len(flat) / BLOCK)]

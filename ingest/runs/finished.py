@@ -1,0 +1,78 @@
+"""Finished runs of one model, for jobs that work on what other jobs measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from catalog.warehouse import Warehouse
+from ingest.corpora.corpus import Corpus
+
+_FINISHED = """
+    select runs.job, runs.run_key, runs.job_version
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+    where
+        models.name = $model
+        and (
+            runs.corpus_id is null
+            or (
+                corpora.sha256 = $sha256
+                and corpora.sequence_length = $sequence_length
+                and corpora.tokenizer_id = models.tokenizer_id
+            )
+        )
+"""
+_RUN_ID = """
+    select runs.run_id
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    where models.name = $model and runs.run_key = $run_key
+"""
+
+
+@dataclass(frozen=True)
+class EarlierRuns:
+    """Runs of some jobs on one model, all that read text on one corpus.
+
+    Attributes:
+        warehouse: what holds them, or will when they are asked for rows.
+        model: the model's name.
+        keys: job -> key of its run.
+    """
+
+    warehouse: Warehouse
+    model: str
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def finished(cls, warehouse: Warehouse, model: str, corpus: Corpus, *, jobs: Mapping[str, int]) -> "EarlierRuns":
+        """Those of the jobs that are finished, in their present versions.
+
+        Args:
+            warehouse: what holds them.
+            model: the model's name.
+            corpus: the text.
+            jobs: job -> its present version.
+        """
+        if not warehouse.exists():
+            return cls(warehouse, model)
+        values = {"model": model, "sha256": corpus.sha256, "sequence_length": corpus.sequence_length}
+        with warehouse.reader() as connection:
+            found = connection.execute(_FINISHED, values).fetchall()
+        keys = {str(job): str(key) for job, key, version in found if jobs.get(job) == version}
+        return cls(warehouse, model, keys)
+
+    def has(self, *jobs: str) -> bool:
+        """Whether all of these jobs are there."""
+        return all(job in self.keys for job in jobs)
+
+    def rows(self, query: str, job: str, **values: Any) -> pl.DataFrame:
+        """Rows of a query about one run, whose id is bound to $run_id."""
+        named = {"model": self.model, "run_key": self.keys[job]}
+        with self.warehouse.reader() as connection:
+            run_id = connection.sql(_RUN_ID, params=named).pl().item()
+            rows: pl.DataFrame = connection.sql(query, params={"run_id": run_id, **values}).pl()
+        return rows

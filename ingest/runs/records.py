@@ -1,0 +1,154 @@
+"""A model and a corpus as rows of the warehouse."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from catalog.errors import NeurothekError
+from catalog.publish import CorpusRecord, ModelRecord
+from catalog.tables import CORPORA, MODELS, TOKENIZERS
+from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
+from ingest.corpora.corpus import Corpus
+from ingest.errors import TokenizerTooLarge
+from ingest.models.errors import LabelInvalid
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Shape
+from ingest.models.weights import Checkpoint
+
+Read = TypeVar("Read")
+
+# A size at the end of a name, such as -125m or -1.3b, or one of the words that GPT-2's sizes have.
+_SIZE = re.compile(r"[-_](?:\d+(?:\.\d+)?[kmb]|small|medium|large|xl)(?![a-z0-9]).*$", re.IGNORECASE)
+
+_LAST_STEPS = {"pythia": 143_000}
+"""Family -> the step that ended its training: that revision is the branch main under another name."""
+
+
+def model_record(
+    checkpoint: Checkpoint,
+    shape: Shape,
+    tokenizer: Tokenizer,
+    *,
+    family: str | None = None,
+    variant: str | None = None,
+) -> ModelRecord:
+    """The model's rows of `models`, `tokenizers` and `tokens`.
+
+    Family and variant are those given, else those that the checkpoint says in a dictionary `neurothek` of its config
+    (which also says its training tokens). Else the family is the name without its size, and the variant follows from
+    the hub's revision (step1000), a seed at the name's end (pythia-14m-seed1), or a model without positions; `plain`
+    gives none.
+
+    Raises:
+        TokenizerTooLarge: the tokenizer has ids that the unembedding has no row for.
+        LabelInvalid: what the checkpoint says is no family or no variant.
+        FamilyInvalid, VariantInvalid: what is given is none.
+    """
+    if int(tokenizer.ids[-1]) >= shape.vocab_size:
+        raise TokenizerTooLarge(checkpoint.name, int(tokenizer.ids[-1]) + 1, shape.vocab_size)
+    said = checkpoint.config.get("neurothek")
+    said = said if isinstance(said, dict) else {}
+    row = {
+        "name": checkpoint.name,
+        "family": _family(checkpoint, said) if family is None else family_of(family),
+        "variant": _variant(checkpoint, shape, said) if variant is None else variant_of(variant),
+        "source": checkpoint.source,
+        "revision": checkpoint.revision,
+        "weights_sha256": checkpoint.weights_sha256,
+        "architecture": shape.architecture,
+        "activation": shape.activation,
+        "activation_rule": shape.activation_rule,
+        "has_exact_zeros": shape.has_exact_zeros,
+        "norm_position": shape.norm_position,
+        "position_encoding": shape.position_encoding,
+        "n_layers": shape.n_layers,
+        "d_model": shape.d_model,
+        "d_ffn": shape.d_ffn,
+        "n_heads": shape.n_heads,
+        "vocab_size": shape.vocab_size,
+        "context_length": shape.context_length,
+        "n_parameters": shape.n_parameters,
+        "n_parameters_embedding": shape.n_parameters_embedding,
+        "n_neurons": shape.n_layers * shape.d_ffn,
+        "training_tokens": said.get("training_tokens"),
+        "has_parallel_residual": shape.has_parallel_residual,
+        "settings": shape.settings,
+    }
+    known = {
+        "name": checkpoint.name,
+        "sha256": tokenizer.sha256,
+        "vocab_size": tokenizer.vocab_size,
+        "bos_token_id": tokenizer.bos_id,
+        "eos_token_id": tokenizer.eos_id,
+    }
+    return ModelRecord(
+        row=pl.DataFrame([row], schema=dict(MODELS.columns)),
+        tokenizer=pl.DataFrame([known], schema=dict(TOKENIZERS.columns)),
+        tokens=tokenizer.frame(),
+    )
+
+
+def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:
+    """As the model says itself, else its name without its size: the hub's, whatever it is called here, or its own.
+
+    Steps in the training of another seed are a family with it: they are no steps of the plain models.
+    """
+    if said.get("family") is not None:
+        return _read(checkpoint, said, "family", family_of)
+    family, seed = _named(checkpoint)
+    return family if seed is None or _step(checkpoint) is None else f"{family}-seed{seed}"
+
+
+def _named(checkpoint: Checkpoint) -> tuple[str, int | None]:
+    """Family and seed by the model's name."""
+    name = checkpoint.name if checkpoint.revision is None else Path(checkpoint.source).name
+    name, seed = without_seed(name.split("@")[0])
+    return _SIZE.sub("", name), seed
+
+
+def _step(checkpoint: Checkpoint) -> int | None:
+    """The step that the hub's revision is named after, if it did not end the training."""
+    step = None if checkpoint.asked_revision is None else step_of_revision(checkpoint.asked_revision)
+    return None if step == _LAST_STEPS.get(_named(checkpoint)[0]) else step
+
+
+def _variant(checkpoint: Checkpoint, shape: Shape, said: Mapping[str, Any]) -> str | None:
+    """What sets the model apart, as it says itself, else its revision, else its name, else its positions."""
+    if said.get("variant") is not None:
+        return _read(checkpoint, said, "variant", variant_of)
+    if said.get("family") is not None:
+        return None  # what says a family and no variant says that it is a plain size
+    step, (_, seed) = _step(checkpoint), _named(checkpoint)
+    if step is not None:
+        return f"step {step}"
+    if seed is not None:
+        return f"seed {seed}"
+    return NO_POSITION if shape.position_encoding == "none" else None
+
+
+def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Callable[[object], Read]) -> Read:
+    try:
+        return read(said[name])
+    except NeurothekError as error:
+        raise LabelInvalid(checkpoint.folder, name, said[name]) from error
+
+
+def corpus_record(corpus: Corpus) -> CorpusRecord:
+    """The corpus's rows of `corpora`, `sequences` and `token_counts`."""
+    row = {
+        "name": corpus.name,
+        "sha256": corpus.sha256,
+        "text_sha256": corpus.text_sha256,
+        "n_tokens": corpus.n_counted,
+        "n_sequences": corpus.n_sequences,
+        "sequence_length": corpus.sequence_length,
+        "recipe": corpus.recipe,
+    }
+    return CorpusRecord(
+        row=pl.DataFrame([row], schema=dict(CORPORA.columns)),
+        sequences=corpus.sequences_frame(),
+        token_counts=corpus.token_counts_frame(),
+    )

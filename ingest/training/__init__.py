@@ -1,0 +1,4 @@
+"""Trains the mini family.
+
+Imports `corpora`, `models` and `numerics`.
+"""

@@ -1,0 +1,37 @@
+"""The fresh weights that the settings of a training give."""
+
+import torch
+from transformers import OPTConfig, OPTForCausalLM
+
+from ingest.models.tokenizer import Tokenizer
+from ingest.training.settings import SIZES, Settings
+from ingest.training.text import pad_id
+
+
+def build(settings: Settings, tokenizer: Tokenizer) -> OPTForCausalLM:
+    """A model with fresh weights: pre-norm, ReLU, learned positions, tied embeddings, no dropout."""
+    shape = SIZES[settings.size]
+    config = OPTConfig(
+        vocab_size=settings.vocab_size,
+        hidden_size=shape.d_model,
+        word_embed_proj_dim=shape.d_model,
+        ffn_dim=shape.d_ffn,
+        num_hidden_layers=shape.n_layers,
+        num_attention_heads=shape.n_heads,
+        max_position_embeddings=settings.context,
+        do_layer_norm_before=True,
+        activation_function="relu",
+        dropout=0.0,
+        attention_dropout=0.0,
+        layerdrop=0.0,
+        pad_token_id=pad_id(tokenizer),
+        bos_token_id=tokenizer.bos_id,
+        eos_token_id=tokenizer.eos_id,
+    )
+    torch.manual_seed(settings.seed)
+    model = OPTForCausalLM(config)
+    if settings.no_positions:
+        table = model.model.decoder.embed_positions.weight
+        table.requires_grad_(False)
+        table.zero_()
+    return model

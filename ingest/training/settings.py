@@ -1,0 +1,138 @@
+"""What a trained model is made of, and what is wrong with it before anything is read or loaded."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.models.errors import TokenizerMissing
+from ingest.training.errors import (
+    DeviceMissing,
+    OutputExists,
+    SizeUnknown,
+    StepsInvalid,
+    TokenizerUnfit,
+    VocabularyTooSmall,
+)
+
+# The 256 bytes and the three special tokens are always there; a BPE needs at least one merge besides.
+SMALLEST_VOCABULARY = 256 + 3 + 1
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+
+UNFINISHED = "training.json"
+"""File of the settings of a run that is not finished; it goes when the model is complete."""
+
+VOCAB_SIZE = 8_192
+CONTEXT = 256
+BATCH_SIZE = 16
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """The shape of one size."""
+
+    n_layers: int
+    d_model: int
+    d_ffn: int
+    n_heads: int
+
+
+SIZES: Mapping[str, Dimensions] = {
+    "0.7m": Dimensions(3, 64, 256, 2),
+    "2m": Dimensions(4, 128, 512, 4),
+    "5m": Dimensions(6, 192, 768, 6),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What makes a trained model what it is; with the text, the device and the library versions it fixes every bit.
+
+    Attributes:
+        size: a key of `SIZES`.
+        steps: optimizer steps.
+        seed: of the fresh weights and of the order of the text.
+        no_positions: the position table is zero and stays so.
+        checkpoint_at: steps after which the model is written too.
+        vocab_size: tokens of the tokenizer, special ones included.
+        context: ids a sequence holds, BOS included.
+        batch_size: sequences a step.
+        device: as PyTorch names it.
+        save_every: steps between two saved states, which change no number.
+    """
+
+    size: str
+    steps: int
+    seed: int = 0
+    no_positions: bool = False
+    checkpoint_at: tuple[int, ...] = ()
+    vocab_size: int = VOCAB_SIZE
+    context: int = CONTEXT
+    batch_size: int = BATCH_SIZE
+    device: str = "cpu"
+    save_every: int = 200
+
+
+def check(settings: Settings) -> None:
+    """Refuse settings that no run can have.
+
+    Raises:
+        SizeUnknown: the size is not in the table.
+        StepsInvalid: no step, or a checkpoint outside the run.
+        VocabularyTooSmall: fewer tokens than bytes and special tokens.
+    """
+    if settings.size not in SIZES:
+        raise SizeUnknown(settings.size, list(SIZES))
+    if settings.steps < 1:
+        raise StepsInvalid(f"a run of {settings.steps} steps")
+    for step in settings.checkpoint_at:
+        if not 1 <= step < settings.steps:
+            raise StepsInvalid(f"a checkpoint at step {step} of {settings.steps}")
+    if settings.vocab_size < SMALLEST_VOCABULARY:
+        raise VocabularyTooSmall(settings.vocab_size, SMALLEST_VOCABULARY)
+
+
+def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) -> None:
+    """Refuse names and places that no run can have, as far as they tell without the libraries that train.
+
+    Raises:
+        SizeUnknown, StepsInvalid, VocabularyTooSmall: see `check`.
+        DeviceMissing: there is no kind of device of that name.
+        OutputExists: see `require_new`.
+        TokenizerMissing, TokenizerUnfit: where a tokenizer is to be reused there is none, or none of ours.
+    """
+    check(settings)
+    if not re.fullmatch(r"(auto|cpu|cuda|mps|xpu)(:\d+)?", settings.device):
+        raise DeviceMissing(settings.device)
+    if not (output / UNFINISHED).exists():
+        require_new(output, settings)
+    if tokenizer is not None and not tokenizer.is_dir():
+        raise TokenizerMissing(tokenizer)
+    if tokenizer is not None:
+        require_files(tokenizer)
+
+
+def checkpoints(output: Path, settings: Settings) -> dict[int, Path]:
+    """The folders of early checkpoints by their step."""
+    return {step: output.with_name(f"{output.name}-step{step}") for step in sorted(set(settings.checkpoint_at))}
+
+
+def require_new(output: Path, settings: Settings) -> None:
+    """Refuse to write over a folder that holds anything.
+
+    Raises:
+        OutputExists: one of those to be written does.
+    """
+    for folder in (*checkpoints(output, settings).values(), output):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise OutputExists(folder, "exists and holds no unfinished run")
+
+
+def require_files(folder: Path) -> None:
+    """Refuse a folder without the files of a tokenizer of ours.
+
+    Raises:
+        TokenizerUnfit: one is not there.
+    """
+    if not all((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise TokenizerUnfit(folder, f"it lacks one of {' and '.join(TOKENIZER_FILES)}")

@@ -1,0 +1,170 @@
+"""Trains small models of the OPT architecture: a function of text, settings and seed that a kill only delays."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from catalog.progress import Progress, Silent
+from ingest.corpora import corpus as corpora
+from ingest.corpora.corpus import Recipe
+from ingest.corpora.sources.source import Source
+from ingest.models.tokenizer import Tokenizer
+from ingest.training.card import Outcome, finish_model
+from ingest.training.errors import DeviceMissing, OutputExists
+from ingest.training.fresh_model import build
+from ingest.training.run import STATE, Run
+from ingest.training.settings import (
+    TOKENIZER_FILES,
+    UNFINISHED,
+    Settings,
+    check,
+    checkpoints,
+    require_new,
+)
+from ingest.training.text import TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
+
+WEIGHTS = "model.safetensors"
+
+# Ids of each built-in domain that the losses in the card are measured on.
+MEASURED_TOKENS = 60_000
+
+
+def train(
+    sources: Sequence[Source],
+    output: Path,
+    settings: Settings,
+    *,
+    tokenizer: Path | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Train one model and write it, and its early checkpoints, as folders that transformers opens.
+
+    A second call with the same arguments after a kill goes on from the last saved state and ends with the same bits.
+
+    Args:
+        sources: the domains of the text; of built-in text only what is not kept for measuring is trained on.
+        output: the model's folder; early checkpoints go to folders beside it, named with -stepN.
+        settings: size, steps, seed and the like.
+        tokenizer: folder of an earlier model whose tokenizer is reused; None: one is trained on the text.
+        progress: who watches.
+
+    Returns:
+        The early checkpoints in order, the finished model last.
+
+    Raises:
+        SizeUnknown, StepsInvalid, DeviceMissing: the settings cannot be met.
+        OutputExists: a folder to be written is there, and is not this very run unfinished.
+        VocabularyTooLarge, TokenizerUnfit, TooLittleText, SourceEmpty, ...: the text or the tokenizer does not do.
+    """
+    watcher = progress if progress is not None else Silent()
+    check(settings)
+    device = _device(settings.device)
+    recipe = corpora.recipe(sources, sequence_length=settings.context, tokens_per_domain=None, split="train")
+    _claim(output, settings, recipe)
+    if not (output / WEIGHTS).exists():
+        used = _tokenizer(output, sources, settings, tokenizer)
+        text = _text(recipe, used, settings, watcher)
+        with _reproducible(settings.seed, device):
+            model = build(settings, used)
+            torch.nn.Module.to(model, device)  # the model's own `to` is untyped
+            _run_through(Run(model, text, settings, output), recipe, watcher)
+    (output / STATE).unlink(missing_ok=True)
+    (output / UNFINISHED).unlink()
+    return [*checkpoints(output, settings).values(), output]
+
+
+def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
+    """Train from stop to stop and write a model at each."""
+    stops = {**checkpoints(run.folder, run.settings), run.settings.steps: run.folder}
+    progress.start(f"training {run.settings.size}", run.settings.steps)
+    progress.advance(run.step)
+    for step, folder in stops.items():
+        if run.step < step:
+            run.advance(step, progress)
+            run.save()
+        if not (folder / WEIGHTS).exists():
+            finish_model(run.model, run.text, _outcome(run, recipe), folder, tokenizer_folder=run.folder)
+    progress.finish()
+
+
+def _outcome(run: Run, recipe: Recipe) -> Outcome:
+    return Outcome(
+        settings=run.settings,
+        step=run.step,
+        tokens_seen=run.tokens_seen,
+        training_loss=run.loss,
+        sources=recipe.sources,
+    )
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise DeviceMissing(name) from error
+    return device
+
+
+def _claim(output: Path, settings: Settings, recipe: Recipe) -> None:
+    """Make the folder, or find in it the same run unfinished."""
+    written = output / UNFINISHED
+    wanted = json.dumps({**asdict(settings), "recipe": json.loads(recipe.json())}, sort_keys=True, indent=1)
+    if written.exists():
+        if written.read_text() != wanted:
+            raise OutputExists(output, "holds an unfinished run with other settings or other text")
+        return
+    require_new(output, settings)
+    output.mkdir(parents=True, exist_ok=True)
+    temporary = written.with_suffix(".new")
+    temporary.write_text(wanted)
+    temporary.replace(written)
+
+
+def _tokenizer(output: Path, sources: Sequence[Source], settings: Settings, reused: Path | None) -> Tokenizer:
+    """The run's tokenizer, in its folder from the start, so that a resumed run finds the same one."""
+    if not all((output / name).exists() for name in TOKENIZER_FILES):
+        unfinished = output / "tokenizer.new"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        if reused is None:
+            train_tokenizer(sources, vocab_size=settings.vocab_size).save_pretrained(unfinished)
+        else:
+            reuse_tokenizer(reused, vocab_size=settings.vocab_size)
+            unfinished.mkdir()
+            for name in TOKENIZER_FILES:
+                shutil.copyfile(reused / name, unfinished / name)
+        for name in TOKENIZER_FILES:
+            (unfinished / name).replace(output / name)
+        shutil.rmtree(unfinished)
+    return reuse_tokenizer(output, vocab_size=settings.vocab_size)
+
+
+def _text(recipe: Recipe, tokenizer: Tokenizer, settings: Settings, progress: Progress) -> TrainingText:
+    corpus = corpora.prepare(recipe, tokenizer, progress=progress)
+    built_in = [source for source in recipe.sources if source.builtin_domain is not None]
+    measured = None
+    if built_in:
+        kept = corpora.recipe(built_in, sequence_length=settings.context, tokens_per_domain=MEASURED_TOKENS)
+        measured = corpora.prepare(kept, tokenizer, progress=progress)
+    return divide(corpus, measured, batch_size=settings.batch_size, pad_id=pad_id(tokenizer))
+
+
+@contextmanager
+def _reproducible(seed: int, device: torch.device) -> Iterator[None]:
+    """Deterministic kernels for the duration of a run; on a CPU the number of threads belongs to the device."""
+    before = torch.are_deterministic_algorithms_enabled()
+    if device.type == "cuda":
+        # cuBLAS is deterministic only with a fixed workspace.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)

@@ -1,0 +1,322 @@
+"""Text sources: which documents come in which order, and one sentence for each way they cannot be read."""
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from catalog.errors import NeurothekError
+from ingest.corpora.errors import (
+    SourceEmpty,
+    SourceMisnamed,
+    SourceMissing,
+    SourceNotText,
+    SourceUnreadable,
+    TextTooLong,
+)
+from ingest.corpora.sources import documents as documents_module
+from ingest.corpora.sources import source as sources
+from ingest.corpora.sources.source import Source, documents, files, parse_sources, source_sha256
+from ingest.corpora.text_memory import TextMemory
+
+TEXTS = ["one\ntwo", "dr\u00e4i", " four "]
+
+
+def read(location: object) -> list[str]:
+    return list(documents(Source("x", str(location))))
+
+
+def test_builtin_is_three_domains() -> None:
+    assert parse_sources(["builtin"]) == [
+        Source("code", "builtin:code"),
+        Source("math", "builtin:math"),
+        Source("prose", "builtin:prose"),
+    ]
+    assert parse_sources(["builtin:math"]) == [Source("math", "builtin:math")]
+
+
+def test_named_sources_keep_their_order(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("b")
+    (tmp_path / "a=1.txt").write_text("a")
+    found = parse_sources([f"z={tmp_path / 'b.txt'}", f"y={tmp_path / 'a=1.txt'}", "sums=builtin:math"])
+    assert [source.domain for source in found] == ["z", "y", "sums"]
+    assert found[1].path == tmp_path / "a=1.txt"
+    assert found[2].builtin_domain == "math"
+
+
+@pytest.mark.parametrize("spec", ["books", "books=", "=x.txt", "a b=x.txt", "a/b=x.txt", "builtin:latin"])
+def test_a_specification_that_says_nothing_is_refused(spec: str) -> None:
+    with pytest.raises(SourceMisnamed, match="NAME=PATH"):
+        parse_sources([spec])
+
+
+def test_two_domains_of_one_name_are_refused() -> None:
+    with pytest.raises(SourceMisnamed, match="given twice"):
+        parse_sources(["builtin", "math=builtin:math"])
+
+
+def test_a_name_of_more_than_200_characters_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    assert len(parse_sources([f"{'x' * 200}={tmp_path / 'a.txt'}"])) == 1
+    with pytest.raises(SourceMisnamed, match=r"'x{40}\.\.\.' has a name of 201 characters, and 200 are allowed"):
+        parse_sources([f"{'x' * 201}={tmp_path / 'a.txt'}"])
+
+
+def test_the_name_of_pooled_rows_is_no_domain(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    with pytest.raises(SourceMisnamed, match="'all', which stands for all domains together"):
+        parse_sources([f"all={tmp_path / 'a.txt'}"])
+
+
+def test_the_name_of_the_built_in_text_is_no_domain(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    for location in (tmp_path / "a.txt", "builtin:code"):
+        with pytest.raises(SourceMisnamed, match="'builtin', which stands for the text that comes with neurothek"):
+            parse_sources([f"builtin={location}"])
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissing, match="nothing lies at"):
+        parse_sources([f"x={tmp_path / 'none.txt'}"])
+    with pytest.raises(SourceMissing, match="nothing lies at"):
+        read(tmp_path / "none.jsonl:body")
+
+
+def test_a_text_file_is_one_document(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("first\n\nsecond\n")
+    assert read(tmp_path / "a.txt") == ["first\n\nsecond\n"]
+
+
+def test_line_ends_and_byte_order_marks_do_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "dos.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    assert read(tmp_path / "dos.txt") == ["one\ntwo\n"]
+
+
+def test_a_folder_is_read_sorted_and_recursively_without_hidden_files(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/z.txt", "a.txt", ".hidden/x.txt", ".DS_Store", "c/d/e.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert read(tmp_path) == ["a/z.txt", "a.txt", "b.txt", "c/d/e.md"]
+
+
+def test_rows_of_jsonl_and_parquet_are_the_same_documents(tmp_path: Path) -> None:
+    rows = [*TEXTS, None, ""]
+    written = "".join(json.dumps({"text": row, "body": "-", "n": 1}) + "\n" for row in rows)
+    (tmp_path / "a.jsonl").write_text(written + "\n", encoding="utf-8")
+    pl.DataFrame({"n": range(5), "text": rows, "body": "-"}).write_parquet(tmp_path / "a.parquet")
+    assert read(tmp_path / "a.jsonl") == read(tmp_path / "a.parquet") == TEXTS
+    assert read(f"{tmp_path / 'a.jsonl'}:body") == read(f"{tmp_path / 'a.parquet'}:body") == ["-"] * 5
+
+
+def sentence_of(location: object) -> str:
+    with pytest.raises(NeurothekError) as caught:
+        read(location)
+    return str(caught.value)
+
+
+def test_an_unknown_column_names_the_columns_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"n": [1], "body": ["x"]}).write_parquet(path)
+    assert sentence_of(path) == (
+        f"the column 'text' of {path} was asked for, but it has none of that name, and its columns of text are body:"
+        f" write {path}:COLUMN"
+    )
+
+
+def test_a_line_without_the_column_is_named_with_the_columns_that_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "x"}\n\n{"body": "y", "n": 1, "title": "z"}\n')
+    assert sentence_of(path) == (
+        f"the column 'text' of {path} was asked for, but line 3 has none of that name, and its columns of text are"
+        f" body, title: write {path}:COLUMN, or mend that line"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("1", "a number"),
+        ("1" * 5_000, "a number"),
+        ("NaN", "NaN"),
+        ("true", "true"),
+        ('{"a": "b"}', "an object"),
+        ('["a"]', "a list"),
+    ],
+)
+def test_a_column_that_holds_something_else_in_a_line_says_what(tmp_path: Path, written: str, said: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "x"}}\n{{"text": {written}, "body": "y"}}\n')
+    assert sentence_of(path) == (
+        f"the column 'text' of {path} was asked for as text, but holds {said} in line 2, and its columns of text are"
+        f" body: write {path}:COLUMN"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1], "whole numbers"),
+        ([1.5], "numbers"),
+        ([True], "truth values"),
+        ([{"a": "b"}], "structs"),
+        ([["a"]], "lists"),
+        ([date(2026, 1, 1)], "dates"),
+        ([datetime(2026, 1, 1, tzinfo=UTC)], "times"),
+        ([b"a"], "bytes"),
+        ([None], "nothing"),
+    ],
+)
+def test_a_column_of_parquet_that_is_no_text_says_what_it_holds(tmp_path: Path, values: list[Any], said: str) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": pa.array(values), "n": [1]}), path)
+    assert sentence_of(path) == (
+        f"the column 'text' of {path} was asked for as text, but holds {said}, and there is no column of text:"
+        " give another file"
+    )
+
+
+def test_a_long_integer_beside_a_text_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "x", "n": {"1" * 5_000}}}\n')
+    assert read(tmp_path / "a.jsonl") == ["x"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: Path) -> None:
+    mark = b"\xef\xbb\xbf"
+    (tmp_path / "a.txt").write_bytes(mark + b"one\r\ntwo\r")
+    (tmp_path / "b.jsonl").write_bytes(mark + b'{"text": "one"}\n' + mark + b'{"text": "two"}\n')
+    assert read(tmp_path / "a.txt") == ["one\ntwo\r"]
+    assert read(tmp_path / "b.jsonl") == ["one", "two"]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7])
+def test_a_text_that_is_read_in_blocks_is_the_text(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters of four bytes, line ends and the byte order mark lie across blocks."""
+    raw = "\ufeffa\r\n\r\r\n\U0001f600b\u20ac\r\nc\r".encode()
+    (tmp_path / "a.txt").write_bytes(raw)
+    monkeypatch.setattr(documents_module, "BLOCK_BYTES", max(block, 3))
+    (found,) = sources.read(Source("x", str(tmp_path / "a.txt")))
+    text = "".join(found.blocks)
+    assert text == raw.decode("utf-8-sig").replace("\r\n", "\n")
+    assert found.n_bytes == len(text.encode())
+    (tmp_path / "a.txt").write_bytes(raw + b"\xff")
+    assert f"byte {len(raw)} is not UTF-8" in sentence_of(tmp_path / "a.txt")
+
+
+def test_what_memory_does_not_allow_of_one_line_or_row_is_refused(tmp_path: Path) -> None:
+    texts = ["short", "x" * 80_000]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    pl.DataFrame({"text": texts}).write_parquet(tmp_path / "a.parquet")
+    for name, place in (("a.jsonl", "line 2"), ("a.parquet", "row 2")):
+        source = Source("x", str(tmp_path / name))
+        with pytest.raises(TextTooLong) as caught:
+            list(sources.read(source, memory=TextMemory(1_000_000)))
+        assert str(caught.value).startswith(
+            f"{place} of {tmp_path / name} has more than 0.06 MB, the most that --memory"
+        )
+        assert len(list(sources.read(source, memory=TextMemory(2_000_000)))) == 2
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+
+
+def _circle(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a folder"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.parquet"])
+@pytest.mark.parametrize(
+    ("put", "said"),
+    [
+        (_pipe, "it is neither a file nor a folder but a named pipe"),
+        (_device, "it is neither a file nor a folder but a device"),
+        (_socket, "it is neither a file nor a folder but a socket"),
+        (_circle, "cannot be read (Too many levels of symbolic links)"),
+    ],
+)
+def test_what_is_no_file_is_refused_unopened(
+    short_path: Path, put: Callable[[Path], None], said: str, name: str, inside: bool
+) -> None:
+    (short_path / "b.txt").write_text("text")
+    put(short_path / name)
+    location = short_path if inside else short_path / name
+    for ask in (read, lambda location: source_sha256(Source("x", str(location)))):
+        with pytest.raises(NeurothekError) as caught:
+            ask(location)
+        assert str(short_path / name) in str(caught.value)
+        assert said in str(caught.value)
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path a socket's address has room for."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_only_text_is_text(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("caf\u00e9".encode("latin-1"))
+    (tmp_path / "picture.txt").write_bytes(b"\x89PNG\0\0")
+    (tmp_path / "broken.jsonl").write_text('{"text": "a"}\nnot json\n')
+    (tmp_path / "list.jsonl").write_text('["a"]\n')
+    with pytest.raises(SourceNotText, match="byte 3 is not UTF-8"):
+        read(tmp_path / "latin.txt")
+    with pytest.raises(SourceNotText, match="binary"):
+        read(tmp_path / "picture.txt")
+    with pytest.raises(SourceNotText, match="line 2 is not JSON"):
+        read(tmp_path / "broken.jsonl")
+    with pytest.raises(SourceNotText, match="line 1 is not a JSON object"):
+        read(tmp_path / "list.jsonl")
+
+
+def test_a_broken_parquet_file_is_unreadable(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing PAR1")
+    with pytest.raises(SourceUnreadable, match="cannot be read"):
+        read(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("name", ["empty.txt", "empty.jsonl"])
+def test_an_empty_file_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    with pytest.raises(SourceEmpty, match="no document"):
+        read(tmp_path / name)
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceEmpty, match="no document"):
+        files(Source("x", str(tmp_path)))
+
+
+def test_the_hash_follows_bytes_names_and_column(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("a")
+    whole = Source("x", str(tmp_path / "in"))
+    before = source_sha256(whole)
+    assert source_sha256(Source("y", str(tmp_path / "in"))) == before
+    (tmp_path / "in" / "a.txt").write_text("b")
+    after = source_sha256(whole)
+    (tmp_path / "in" / "a.txt").rename(tmp_path / "in" / "b.txt")
+    assert len({before, after, source_sha256(whole)}) == 3
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "body": "b"}\n')
+    assert source_sha256(Source("x", f"{tmp_path / 'a.jsonl'}:body")) != source_sha256(
+        Source("x", str(tmp_path / "a.jsonl"))
+    )

@@ -1,0 +1,177 @@
+"""Clusters: a plain complete linkage where they are exact, near it where not, and right about what is planted."""
+
+from typing import Literal
+
+import fastcluster
+import numpy as np
+import pytest
+import torch
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
+from sklearn.metrics import adjusted_rand_score
+
+from ingest.jobs.clusters import agglomeration, complete_linkage
+from ingest.numerics.unit_vectors import directions_of
+
+SIZES = (1, 2, 9, 60, 299, 300)
+
+
+def noise(n: int, d: int = 16, seed: int = 0) -> torch.Tensor:
+    return directions_of(torch.randn(n, d, generator=torch.Generator().manual_seed(seed)))
+
+
+def bundles(n_bundles: int, each: int, *, d: int = 48, spread: float = 0.02, seed: int = 1) -> torch.Tensor:
+    """Vectors in tight bundles, the bundles mixed."""
+    random = torch.Generator().manual_seed(seed)
+    centres = torch.randn(n_bundles, d, generator=random)
+    vectors = centres.repeat(each, 1) + spread * torch.randn(n_bundles * each, d, generator=random)
+    return directions_of(vectors)
+
+
+def slow_complete_linkage(vectors: np.ndarray, size: int) -> list[set[int]]:
+    """Merge the two groups whose most distant members are nearest, until `size` groups are left."""
+    groups = [{i} for i in range(len(vectors))]
+    distance = 1 - vectors @ vectors.T
+    while len(groups) > size:
+        pairs = [(i, j) for i in range(len(groups)) for j in range(i + 1, len(groups))]
+        one, other = min(pairs, key=lambda pair: max(distance[a, b] for a in groups[pair[0]] for b in groups[pair[1]]))
+        groups[one] |= groups.pop(other)
+    return groups
+
+
+def partition(labels: np.ndarray) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(labels == label).tolist()) for label in set(labels.tolist())}
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 24, 25])
+def test_exact_equals_a_plain_loop(size: int) -> None:
+    vectors = noise(25, 6)
+    expected = slow_complete_linkage(vectors.double().numpy(), size)
+    assert partition(agglomeration.exact(vectors)(size)) == {frozenset(group) for group in expected}
+
+
+def test_exact_equals_scipy() -> None:
+    vectors = noise(300)
+    merges = hierarchy.linkage(pdist(vectors.double().numpy(), "cosine"), "complete")
+    cut = agglomeration.exact(vectors)
+    for size in SIZES:
+        assert partition(cut(size)) == partition(hierarchy.fcluster(merges, size, "maxclust"))
+
+
+def test_distances_lie_as_scipy_has_them_whatever_the_blocks() -> None:
+    vectors = noise(1100, 8)
+    expected = pdist(vectors.double().numpy(), "cosine")
+    # A cosine of float32 vectors is right to a few units of 2^-24.
+    assert np.abs(complete_linkage.cosine_distances(vectors) - expected).max() < 1e-6
+
+
+def test_the_private_function_and_the_public_one_merge_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = noise(300)
+    assert vars(complete_linkage)["linkage_wrap"] is not None
+    private = complete_linkage.complete_linkage(complete_linkage.cosine_distances(vectors), 300)
+    monkeypatch.setattr(complete_linkage, "linkage_wrap", None)
+    assert np.array_equal(complete_linkage.complete_linkage(complete_linkage.cosine_distances(vectors), 300), private)
+    assert np.array_equal(fastcluster.linkage(complete_linkage.cosine_distances(vectors), "complete"), private)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 1000, 46_341])
+def test_what_fits_into_memory_is_the_most_that_fits(n: int) -> None:
+    assert complete_linkage.most_within(complete_linkage.bytes_needed(n)) in (n, n - 1)
+    assert complete_linkage.bytes_needed(complete_linkage.most_within(10**9)) <= 10**9
+    assert complete_linkage.most_within(-5) == 0
+
+
+def test_clusters_are_numbered_in_the_order_of_their_first_members() -> None:
+    for cut in (agglomeration.exact(noise(300)), agglomeration.scalable(noise(300), most=120)):
+        labels = cut(40)
+        first = [int(np.flatnonzero(labels == label)[0]) for label in range(40)]
+        assert first == sorted(first)
+
+
+@pytest.mark.parametrize("most", [40, 110, 299])
+@pytest.mark.parametrize("size", SIZES)
+def test_scalable_gives_as_many_clusters_as_asked(most: int, size: int) -> None:
+    labels = agglomeration.scalable(noise(300), most=most)(size)
+    assert sorted(set(labels.tolist())) == list(range(size))
+
+
+def test_scalable_is_exact_once_the_first_merges_are_made() -> None:
+    """Groups of two known twins each: from there on the merges are those of complete linkage over all pairs."""
+    vectors = bundles(60, 2, d=24)
+    expected = agglomeration.exact(vectors)
+    found = agglomeration.scalable(vectors, most=60)
+    for size in (60, 35, 10, 2):
+        assert partition(found(size)) == partition(expected(size))
+
+
+@pytest.mark.parametrize("method", ["exact", "scalable"])
+def test_planted_bundles_and_duplicates_are_found(method: Literal["exact", "scalable"]) -> None:
+    vectors = torch.cat([bundles(12, 20), bundles(5, 8, spread=0.0, seed=3)])
+    cut = agglomeration.exact(vectors) if method == "exact" else agglomeration.scalable(vectors, most=100)
+    truth = np.concatenate([np.tile(np.arange(12), 20), 12 + np.tile(np.arange(5), 8)])
+    assert partition(cut(17)) == partition(truth)
+
+
+@pytest.mark.parametrize("method", ["exact", "scalable"])
+def test_vectors_without_a_direction_have_cosine_0(method: Literal["exact", "scalable"]) -> None:
+    """One that is orthogonal to nothing: distance 1 to all, so that it stays alone while near ones merge."""
+    vectors = bundles(6, 10)
+    vectors[7] = 0
+    cut = agglomeration.exact(vectors) if method == "exact" else agglomeration.scalable(vectors, most=30)
+    labels = cut(7)
+    assert (labels == labels[7]).sum() == 1
+    cosines = agglomeration.centre_cosines(vectors, labels)
+    assert np.isnan(cosines[7])
+    assert np.isfinite(np.delete(cosines, 7)).all()
+
+
+def test_all_vectors_alike_can_be_cut_in_parts() -> None:
+    same = torch.ones(100, 4) / 2
+    found = agglomeration.parts(same, most=15)
+    assert max(map(len, found)) <= 15
+    assert sorted(np.concatenate(found).tolist()) == list(range(100))
+    # Their merges tie at height 0, so that scipy's cut gives one cluster, and so does ours.
+    assert len(set(agglomeration.exact(same)(8).tolist())) == 1
+    assert len(set(agglomeration.scalable(same, most=15)(8).tolist())) == 1
+
+
+def test_two_bundles_are_two_parts() -> None:
+    labels = np.zeros(80, dtype=np.int64)
+    for number, part in enumerate(agglomeration.parts(bundles(2, 40), most=45)):
+        labels[part] = number
+    assert partition(labels) == partition(np.tile([0, 1], 40))
+
+
+def test_cosines_with_the_centre_give_the_mean_cosine_within_a_cluster() -> None:
+    vectors = noise(200, 5)
+    labels = agglomeration.exact(vectors)(9)
+    cosines = agglomeration.centre_cosines(vectors, labels)
+    for label in range(9):
+        mine = vectors[torch.from_numpy(labels == label)].double().numpy()
+        n = len(mine)
+        if n > 1:
+            plain = (mine @ mine.T)[~np.eye(n, dtype=bool)].mean()
+            derived = (cosines[labels == label].sum() ** 2 - n) / (n * (n - 1))
+            assert derived == pytest.approx(plain, abs=1e-6)
+
+
+def test_scalable_is_nearly_as_tight_as_exact() -> None:
+    """4,000 vectors, 1,540 linked at once: the share that 8 GB leave to 98,304 of them."""
+    random = torch.Generator().manual_seed(5)
+    centres = torch.randn(350, 64, generator=random)
+    vectors = torch.randn(4000, 64, generator=random)
+    vectors[:2800] = centres[torch.randint(350, (2800,), generator=random)] + 0.5 * vectors[:2800]
+    vectors = directions_of(vectors[torch.randperm(4000, generator=random)])
+    exact, scalable = agglomeration.exact(vectors)(400), agglomeration.scalable(vectors, most=1540)(400)
+    assert mean_cosine(vectors, scalable) > 0.95 * mean_cosine(vectors, exact)
+    assert adjusted_rand_score(exact, scalable) > 0.4
+    shuffled = np.random.default_rng(0).permutation(exact)
+    assert adjusted_rand_score(exact, shuffled) < 0.02
+
+
+def mean_cosine(vectors: torch.Tensor, labels: np.ndarray) -> float:
+    """Mean cosine over all pairs within a cluster."""
+    cosines = (vectors @ vectors.T).numpy()
+    together = labels[:, None] == labels[None, :]
+    np.fill_diagonal(together, val=False)
+    return float(cosines[together].mean())

@@ -1,0 +1,92 @@
+"""Classifiers a layer: planted layers are found, shuffled ones are not, and what cannot be learned is never left."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import f1_score
+
+from ingest.jobs.exits.classifier_rule import GRID, exit_layers, leaves, threshold
+from ingest.jobs.exits.splits import Split
+from tests.support import exits as plain
+
+N, D, N_LAYERS = 500, 6, 4
+SPLIT = Split.of(N, seed=38)
+
+
+def planted(seed: int) -> tuple[torch.Tensor, np.ndarray]:
+    """[layers examples d] noise, where an example that saturates in a layer is moved along one direction there."""
+    draw = np.random.default_rng(seed)
+    saturation = draw.integers(0, N_LAYERS, N)
+    features = draw.normal(size=(N_LAYERS, N, D))
+    for layer in range(N_LAYERS):
+        # Six standard deviations: overlap is one example in a thousand.
+        features[layer, saturation == layer, layer] += 6
+    return torch.from_numpy(features.astype(np.float32)), saturation
+
+
+def tried(features: torch.Tensor, saturation: np.ndarray) -> np.ndarray:
+    return exit_layers(np.stack([leaves(features[layer], saturation == layer, SPLIT) for layer in range(N_LAYERS - 1)]))
+
+
+def test_planted_layers_are_found() -> None:
+    features, saturation = planted(1)
+    assert (tried(features, saturation) == saturation[SPLIT.test]).mean() > 0.95
+
+
+def test_shuffled_layers_are_not() -> None:
+    features, saturation = planted(2)
+    found = tried(features, np.random.default_rng(0).permutation(saturation))
+    # 50 tries at a fourth each: a standard deviation of 3, of which this is more than three.
+    assert (found == saturation[SPLIT.test]).sum() < 25
+
+
+def test_fewer_than_eight_saturations_are_never_left_and_fewer_than_eight_others_always() -> None:
+    features = torch.randn(N, D, generator=torch.Generator().manual_seed(0))
+    few = np.zeros(N, dtype=bool)
+    few[SPLIT.fit[:7]] = True
+    few[SPLIT.validation[:3]] = True
+    assert not leaves(features, few, SPLIT).any()
+    assert leaves(features, ~few, SPLIT).all()
+    few[SPLIT.fit[7]] = True
+    features[few] += 9
+    few[SPLIT.test[:2]] = True
+    features[SPLIT.test[:2]] += 9
+    assert leaves(features, few, SPLIT).tolist() == few[SPLIT.test].tolist()
+
+
+def test_without_a_saturation_to_validate_on_nothing_is_left() -> None:
+    features, saturation = planted(3)
+    own = saturation == 0
+    own[SPLIT.validation] = False
+    assert not leaves(features[0], own, SPLIT).any()
+
+
+def test_a_feature_that_never_varies_does_no_harm() -> None:
+    features, saturation = planted(4)
+    constant = torch.cat([features[0], torch.full((N, 1), 3.0)], dim=1)
+    assert leaves(constant, saturation == 0, SPLIT).tolist() == leaves(features[0], saturation == 0, SPLIT).tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_threshold_has_the_largest_f1(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    # Few distinct scores, so that there are ties.
+    scores = draw.integers(0, 12, 40) / 4
+    labels = draw.random(40) < 0.3
+    labels[0] = True
+    best, bound = plain.best_f1(scores.tolist(), labels.tolist())
+    found = threshold(scores, labels)
+    assert found == bound
+    assert f1_score(labels, scores >= found) == pytest.approx(best)
+
+
+def test_exit_is_the_first_layer_that_says_so() -> None:
+    said = np.array([[False, True, False], [True, True, False]])
+    assert exit_layers(said).tolist() == [1, 0, 2]
+    assert exit_layers(np.zeros((0, 3), dtype=bool)).tolist() == [0, 0, 0]
+
+
+def test_the_grid_is_that_of_the_definition() -> None:
+    assert len(GRID) == 14
+    assert {one.inverse for one in GRID} == {0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0}
+    assert sum(one.is_l1 for one in GRID) == 7

@@ -1,0 +1,140 @@
+"""Several models one after another, and what is said at the end."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from catalog.progress import Silent
+from catalog.tables import JobUnknown
+from catalog.warehouse import Warehouse
+from ingest.errors import ModelNamedTwice, ThresholdInvalid
+from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
+from ingest.pipeline.outcomes import ModelReport
+from ingest.request import IngestRequest, ModelEmpty, ModelSource
+from tests.support import ingests
+from tests.support.models import build
+
+DONE = ModelReport(
+    model="tiny",
+    jobs=("projections", "activity"),
+    rows={"projections": 1_000, "postings": 99_000, "activity": 2_000},
+    up_to_date=("contexts",),
+    corpus="builtin",
+    n_tokens=600_000,
+    seconds=12.34,
+)
+IDLE = ModelReport("tiny", (), {}, ("projections", "activity"), "builtin", 600_000, 0.2)
+
+
+def test_a_report_says_what_was_measured_how_much_and_for_how_long() -> None:
+    line, *_ = report_lines([Outcome("tiny", DONE, None)], Path("neurothek.duckdb"))
+    assert line == (
+        "tiny: measured projections, activity (102,000 rows, 600,000 tokens of builtin) in 12.3 s;"
+        " up to date before: contexts"
+    )
+
+
+def test_a_report_says_that_everything_is_up_to_date() -> None:
+    line, *_ = report_lines([Outcome("tiny", IDLE, None)], Path("neurothek.duckdb"))
+    assert line == "tiny: everything is up to date (projections, activity)"
+
+
+def test_a_report_says_where_it_lies_and_what_to_try_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEUROTHEK_WAREHOUSE", raising=False)
+    outcomes = [Outcome("tiny", DONE, None)]
+    default = report_lines(outcomes, Path("neurothek.duckdb"))
+    assert default[1] == "the warehouse is neurothek.duckdb"
+    assert "  neurothek neuron tiny/L0N0" in default
+    elsewhere = report_lines(outcomes, Path("my data/w.duckdb"))
+    assert "  neurothek compare --warehouse 'my data/w.duckdb'" in elsewhere
+    monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "my data/w.duckdb")
+    assert "  neurothek compare" in report_lines(outcomes, Path("my data/w.duckdb"))
+
+
+def test_problems_are_complained_about_one_by_one_and_decide_the_exit_code() -> None:
+    said: list[str] = []
+    complaints: list[str] = []
+
+    def printed(outcomes: list[Outcome]) -> int:
+        return print_report(outcomes, Path("w.duckdb"), say=said.append, complain=complaints.append)
+
+    assert printed([Outcome("a", DONE, None)]) == 0
+    assert complaints == []
+    assert printed([Outcome("a", None, "no such model"), Outcome("b", DONE, None), Outcome("c", None, "NaN")]) == 2
+    assert complaints == ["no such model", "NaN"]
+    said.clear()
+    assert printed([Outcome("a", None, "no such model")]) == 2
+    # Nothing was measured: there is no warehouse to point at.
+    assert said == []
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    (tmp_path / "here").mkdir()
+    return ingests.open_warehouse(tmp_path / "here" / "w.duckdb")
+
+
+def test_a_model_that_fails_does_not_stop_the_others(tmp_path: Path, warehouse: Warehouse) -> None:
+    folder = build(tmp_path / "tiny", "opt", d_ffn=8)
+    models = [str(tmp_path / "missing"), str(folder), f"again={folder}"]
+    outcomes = ingest_all(warehouse, IngestRequest(jobs=("projections",)), models, progress=Silent())
+    assert [outcome.report is not None for outcome in outcomes] == [False, True, True]
+    assert outcomes[0].problem is not None
+    assert "there is no model at" in outcomes[0].problem
+    assert ingests.table(warehouse, "models")["name"].to_list() == ["tiny", "again"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (IngestRequest(jobs=("projections", "activty")), JobUnknown),
+        (IngestRequest(active_above=float("nan")), ThresholdInvalid),
+        (IngestRequest(active_above=float("inf")), ThresholdInvalid),
+        (IngestRequest(active_above=-1e308), ThresholdInvalid),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_before_any_model(
+    warehouse: Warehouse, request_: IngestRequest, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        ingest_all(warehouse, request_, ["/no/model"], progress=Silent())
+    assert list(warehouse.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        ["a/tiny", "b/tiny"],
+        ["a/tiny", "tiny=b/other"],
+        ["x=a/tiny", "x=a/tiny"],
+        ["facebook/opt-125m", "mine/opt-125m"],
+    ],
+)
+def test_two_models_with_one_name_are_refused_before_either(
+    tmp_path: Path, warehouse: Warehouse, models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(tmp_path / "a" / "tiny", "opt", d_ffn=8)
+    shutil.copytree(tmp_path / "a" / "tiny", tmp_path / "b" / "tiny")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelNamedTwice, match=r"would both be called .* give one of them another name"):
+        ingest_all(warehouse, IngestRequest(jobs=("projections",)), models, progress=Silent())
+    assert list(warehouse.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("facebook/opt-125m", ModelSource("facebook/opt-125m")),
+        ("mine=/models/a", ModelSource("/models/a", "mine")),
+        ("mine=a=b", ModelSource("a=b", "mine")),
+    ],
+)
+def test_a_name_stands_before_the_first_equals_sign(text: str, expected: ModelSource) -> None:
+    assert ModelSource.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", " ", "=a", "name="])
+def test_a_model_without_a_name_or_a_source_is_refused(text: str) -> None:
+    with pytest.raises(ModelEmpty, match="which names none"):
+        ModelSource.parse(text)

@@ -1,0 +1,162 @@
+"""What is finished is known without measuring, as long as nothing that decides it has changed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from platformdirs import user_cache_path
+
+from catalog.maintenance import remove
+from catalog.progress import Silent
+from catalog.warehouse import Warehouse
+from ingest.pipeline import ingest_model, up_to_date
+from ingest.pipeline.ingest_all import ingest_all
+from ingest.pipeline.outcomes import ModelReport
+from ingest.request import IngestRequest
+from tests.support import ingests
+from tests.support.models import build, edit_config
+
+LONG_AGO = 1_500_000_000
+JOBS = ("projections", "activity")
+
+
+class Opened(Exception):
+    """The model was opened."""
+
+
+def settle(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> tuple[Warehouse, IngestRequest, str]:
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    (tmp_path / "words.txt").write_text("one two three four five six seven eight nine ten . " * 20)
+    settle(tmp_path)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    asked = ingests.request((f"words={tmp_path / 'words.txt'}",), jobs=JOBS)
+    assert ask(warehouse, asked, str(model)).jobs == JOBS
+    return warehouse, asked, str(model)
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch, measured: object) -> Iterator[None]:
+    """From now on opening a model is an error."""
+
+    def opened(*_: object, **__: object) -> None:
+        raise Opened
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest_model, "prepare", opened)
+        yield
+
+
+def ask(warehouse: Warehouse, asked: IngestRequest, model: str) -> ModelReport:
+    (outcome,) = ingest_all(warehouse, asked, [model], progress=Silent())
+    assert isinstance(outcome.report, ModelReport), outcome.problem
+    return outcome.report
+
+
+def test_nothing_is_opened_when_the_same_is_asked_again(
+    measured: tuple[Warehouse, IngestRequest, str], closed: None
+) -> None:
+    again = ask(*measured)
+    assert (again.model, again.jobs, again.up_to_date) == ("tiny", (), JOBS)
+
+
+def rewrite_unseen(path: Path) -> None:
+    """Other content under the size and the time of the last writing that were there, as `cp -p` or `tar` leave it."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-2] + content[-2:][::-1])
+    os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+CHANGES: dict[str, Callable[[Warehouse, Path], object]] = {
+    "weights": lambda _, folder: os.utime(folder / "tiny/model.safetensors", (LONG_AGO + 9, LONG_AGO + 9)),
+    "config": lambda _, folder: edit_config(folder / "tiny", initializer_range=0.5),
+    "tokenizer": lambda _, folder: os.utime(folder / "tiny/tokenizer.json", (LONG_AGO + 9, LONG_AGO + 9)),
+    "text": lambda _, folder: (folder / "words.txt").write_text("others " * 90),
+    "text of the same length and time": lambda _, folder: rewrite_unseen(folder / "words.txt"),
+    "weights of the same size and time": lambda _, folder: rewrite_unseen(folder / "tiny/model.safetensors"),
+    "a removed run": lambda warehouse, _: remove(warehouse, "tiny", job="activity"),
+    "another warehouse": lambda warehouse, _: warehouse.path.unlink(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_changes_is_looked_at_again(
+    change: str, measured: tuple[Warehouse, IngestRequest, str], closed: None, tmp_path: Path
+) -> None:
+    CHANGES[change](measured[0], tmp_path)
+    with pytest.raises(Opened):
+        ask(*measured)
+
+
+def test_a_run_that_goes_while_it_is_remembered_is_looked_at_again(
+    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, asked, model = measured
+    user_cache_path("neurothek", appauthor=False).joinpath("finished.json").unlink()
+    remembered = up_to_date.remember
+
+    def removed_first(*of: Any) -> None:
+        remove(warehouse, "tiny", job="activity")
+        remembered(*of)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(up_to_date, "remember", removed_first)
+        ask(warehouse, asked, model)
+    assert ask(warehouse, asked, model).jobs == ("activity",)
+
+
+@pytest.mark.parametrize(
+    "other", [{"jobs": (*JOBS, "contexts")}, {"active_above": 0.5}, {"dtype": "float16"}, {"batch_tokens": 512}]
+)
+def test_another_request_is_looked_at(
+    other: dict[str, object], measured: tuple[Warehouse, IngestRequest, str], closed: None
+) -> None:
+    warehouse, asked, model = measured
+    with pytest.raises(Opened):
+        ask(warehouse, replace(asked, **other), model)  # type: ignore[arg-type]
+
+
+def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
+    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path
+) -> None:
+    script = """
+import json, sys
+from click.testing import CliRunner
+import neurothek
+result = CliRunner().invoke(neurothek.main, json.loads(sys.argv[1]))
+print(json.dumps([result.exit_code, result.stderr, [m for m in ("torch", "transformers") if m in sys.modules]]))
+"""
+    command = [
+        "ingest",
+        measured[2],
+        "--corpus",
+        f"words={tmp_path / 'words.txt'}",
+        "--warehouse",
+        str(tmp_path / "w.duckdb"),
+    ]
+    command += [word for job in JOBS for word in ("--job", job)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    for is_first in (True, False):
+        found = subprocess.run(
+            [sys.executable, "-c", script, json.dumps(command)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        status, told, loaded = json.loads(found.stdout)
+        assert status == 0
+        assert told.startswith("tiny: everything is up to date (projections, activity)")
+        # The first time the request is another one: the command line allows another budget.
+        assert is_first or loaded == []

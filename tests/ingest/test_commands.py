@@ -1,0 +1,216 @@
+"""The commands that measure, from the command line: options, reports, exit codes, interruptions."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import neurothek
+from catalog.commands import Size
+from catalog.progress import Progress
+from catalog.warehouse import Warehouse
+from ingest import minis
+from ingest.commands import DEMO_EXAMPLES, DEMO_TOKENS
+from ingest.jobs import registry
+from ingest.pipeline import ingest_all, ingest_model
+from ingest.pipeline.ingest_all import Outcome
+from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
+from tests.support import ingests
+from tests.support.models import build
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(neurothek.main, [str(part) for part in arguments], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4GB", 4 * 10**9),
+        ("500mb", 500 * 10**6),
+        ("1.5g", 1_500_000_000),
+        ("2 TB", 2 * 10**12),
+        ("64k", 64_000),
+        ("1073741824", 1 << 30),
+        ("1e9", 10**9),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert Size().convert(text, None, None) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "lots", "-1GB", "0", "nan", "infGB", "4 GB RAM", "1g2m", "99999999TB"])
+def test_a_word_that_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="write for example 4GB"):
+        Size().convert(text, None, None)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, IngestRequest, Sequence[str]]]:
+    """What the commands ask to have measured, instead of measuring it."""
+    found: list[tuple[Path, IngestRequest, Sequence[str]]] = []
+
+    def note(
+        warehouse: Warehouse,
+        request: IngestRequest,
+        models: Sequence[str],
+        *,
+        progress: Progress,
+        announce: Callable[[str], None],
+    ) -> list[Outcome]:
+        found.append((warehouse.path, request, models))
+        return []
+
+    monkeypatch.setattr(ingest_all, "ingest_all", note)
+    return found
+
+
+def test_the_defaults_are_those_of_the_library(asked: list[Any]) -> None:
+    assert run("ingest", "some/model").exit_code == 0
+    ((path, request, models),) = asked
+    assert (path, request, models) == (Path("neurothek.duckdb").resolve(), IngestRequest(), ("some/model",))
+
+
+def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> None:
+    options = {
+        "--corpus": "a=x.txt",
+        "--corpus-name": "mine",
+        "--tokens": "1000",
+        "--sequence-length": "32",
+        "--revision": "main",
+        "--device": "cpu",
+        "--dtype": "bfloat16",
+        "--active-above": "0.25",
+        "--memory": "2GB",
+        "--batch-tokens": "512",
+        "--method": "mat",
+        "--keep": "all",
+        "--domain": "code",
+        "--staging": str(tmp_path),
+        "--warehouse": "w.duckdb",
+    }
+    flags = ["--no-packing", "--allow-pickle", "--force"]
+    pairs = [part for pair in options.items() for part in pair]
+    assert run("ingest", "a", "b=c", "--corpus", "builtin:code", *pairs, *flags).exit_code == 0
+    ((path, request, models),) = asked
+    assert (path, models) == (Path("w.duckdb").resolve(), ("a", "b=c"))
+    text = TextRequest(("builtin:code", "a=x.txt"), "mine", tokens_per_domain=1000, sequence_length=32, packing=False)
+    assert request == IngestRequest(
+        text=text,
+        revision="main",
+        allow_pickle=True,
+        device="cpu",
+        dtype="bfloat16",
+        active_above=0.25,
+        memory_bytes=2 * 10**9,
+        batch_tokens=512,
+        methods=("mat",),
+        keep="all",
+        domains=("code",),
+        staging=tmp_path,
+        force=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "jobs"),
+    [
+        ([], DEFAULT_JOBS),
+        (["--job", "contexts"], ("contexts",)),
+        (["--job", "contexts", "--job", "projections"], ("contexts", "projections")),
+        (["--job", "all"], registry.NAMES),
+        (["--job", "nonsense", "--job", "all"], ("nonsense", *registry.NAMES)),
+    ],
+)
+def test_jobs_are_chosen_by_name(asked: list[Any], options: list[str], jobs: tuple[str, ...]) -> None:
+    run("ingest", "some/model", *options)
+    assert asked[0][1].jobs == jobs
+
+
+@pytest.mark.parametrize(("options", "tokens"), [((), DEMO_TOKENS), (("--tokens", "500"), 500)])
+def test_the_demo_measures_the_family_that_ships(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], tokens: int
+) -> None:
+    monkeypatch.setattr(minis, "names", lambda: ["mini-a", "mini-b", "mini-b-seed1"])
+    monkeypatch.setattr(minis, "sizes", lambda: ["mini-a", "mini-b"])
+    monkeypatch.setattr(ingest_all, "print_report", lambda *_, **__: 2)
+    assert run("demo", *options).exit_code == 2
+    (_, request, models), (_, compared, sizes) = asked
+    assert (models, sizes) == (["mini-a", "mini-b", "mini-b-seed1"], ["mini-a", "mini-b"])
+    assert compared == IngestRequest(jobs=("counterparts",))
+    text = TextRequest(tokens_per_domain=tokens)
+    assert request == IngestRequest(
+        jobs=(*DEFAULT_JOBS, "clusters", "controls", "events"), text=text, examples=DEMO_EXAMPLES
+    )
+
+
+def test_a_run_reports_and_a_second_says_that_all_is_done(tmp_path: Path) -> None:
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    corpora = [part for spec in ingests.write_corpus(tmp_path) for part in ("--corpus", spec)]
+    command = ["ingest", str(model), *corpora, "--warehouse", str(tmp_path / "w.duckdb")]
+    first = run(*command)
+    assert (first.exit_code, first.stdout) == (0, "")
+    assert first.stderr.startswith(f"tiny: measured {', '.join(DEFAULT_JOBS)} (")
+    assert f"the warehouse is {tmp_path / 'w.duckdb'}" in first.stderr
+    second = run(*command)
+    assert (second.exit_code, second.stdout) == (0, "")
+    assert second.stderr.startswith(f"tiny: everything is up to date ({', '.join(DEFAULT_JOBS)})")
+    quiet = run(*command, "--quiet")
+    assert (quiet.exit_code, quiet.output) == (0, "")
+
+
+def test_one_failing_model_makes_the_exit_code_two_and_the_others_are_measured(tmp_path: Path) -> None:
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    warehouse = ["--warehouse", str(tmp_path / "w.duckdb")]
+    result = run("ingest", tmp_path / "none", model, "--job", "projections", *warehouse)
+    assert result.exit_code == 2
+    errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert errors == [f"Error: {outcome}" for outcome in [missing(tmp_path / "none")]]
+    assert "tiny: measured projections" in result.stderr
+    listed = run("models", *warehouse, "--format", "csv")
+    assert "tiny" in listed.stdout
+
+
+def missing(folder: Path) -> str:
+    return (
+        f"there is no model at {str(folder)!r}: no such folder exists;"
+        " give a folder with config.json and weights, or a hub id such as facebook/opt-125m"
+    )
+
+
+def test_an_interrupted_run_says_so_and_is_shown_as_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    warehouse = ["--warehouse", str(tmp_path / "w.duckdb")]
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    # At the last moment: all shards lie there, nothing is published.
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.pipeline.measure.publish", interrupt)
+        stopped = run("ingest", model, "--job", "projections", *warehouse)
+    assert stopped.exit_code == 130
+    assert "what was finished is kept: repeat the command to go on" in stopped.stderr
+    runs = run("runs", *warehouse, "--format", "csv").stdout
+    assert "interrupted" in runs
+    assert run("ingest", model, "--job", "projections", *warehouse).exit_code == 0
+    assert "interrupted" not in run("runs", *warehouse, "--format", "csv").stdout
+
+
+def test_no_bar_is_drawn_where_stderr_is_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build(tmp_path / "tiny", "opt", d_ffn=8)
+    shown: list[str] = []
+    original = ingest_model.ingest_model
+
+    def watched(*arguments: Any, progress: Progress, **options: Any) -> Any:  # noqa: ANN401 - passed on
+        shown.append(type(progress).__name__)
+        return original(*arguments, progress=progress, **options)
+
+    monkeypatch.setattr(ingest_model, "ingest_model", watched)
+    run("ingest", model, "--job", "projections", "--warehouse", tmp_path / "w.duckdb")
+    assert shown == ["Silent"]
