@@ -190,13 +190,13 @@ class Neurothek:
             asked = wanted(connection, question)
         for one in asked:
             require_weights(one.model, weights=weights)
-        from ingest.trace import token_scores
-        from ingest.trace import trace as live
+        from ingest.models.measured import open_measured
+        from ingest.trace.token_scores import token_scores
 
         found = []
         for one in asked:
-            opened = live.open_measured(one.model, weights=weights)
-            frame = token_scores.token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
+            opened = open_measured(one.model, weights=weights)
+            frame = token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
             found.append((one, frame))
         with self.reader() as connection:
             return scored(connection, question, found)
@@ -291,10 +291,11 @@ class Neurothek:
             choose_corpora(connection, [model], corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest.trace import trace as live
+        from ingest.models.measured import open_measured
+        from ingest.trace.trace import trace
 
-        opened = live.open_measured(known, weights=weights, allow_pickle=allow_pickle)
-        traced = live.trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
+        opened = open_measured(known, weights=weights, allow_pickle=allow_pickle)
+        traced = trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
         with self.reader() as connection, on_corpus(connection, [model], corpus) as shown:
             return trace_page(shown, known, traced, token=text)
 

@@ -14,11 +14,11 @@ from benchmarks.timing import best_seconds, machine, publish_block, table
 from catalog.staging import RunManifest, now, staged_run
 from catalog.tables import BY_NAME
 from ingest.jobs.projections.job import ProjectionsJob
-from ingest.jobs.projections.token_neighbours import unit_rows
 from ingest.lens.scorer import Keep, Scorer
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
+from ingest.numerics.unit_vectors import unit_rows
 
 ROUNDS = 7
 LAYER = "layer-0003"

@@ -41,16 +41,6 @@ class ModelChanged(NeurothekError):
         )
 
 
-class TokenizerTooLarge(NeurothekError):
-    """A tokenizer with ids that the unembedding has no row for."""
-
-    def __init__(self, name: str, asked: int, found: int) -> None:
-        super().__init__(
-            f"the tokenizer of {name} has ids up to {asked - 1}, but the model's unembedding has {found} rows:"
-            " put the model's own tokenizer beside its weights"
-        )
-
-
 class CorpusUnknown(NeurothekError):
     """A corpus asked for by name that the warehouse does not have, or together with others."""
 

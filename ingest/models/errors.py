@@ -305,3 +305,23 @@ class MaskMissing(NeurothekError):
             f"shortcuts of a masked model are fitted where a token is masked, but the tokenizer of {name} has no mask"
             " token; give its folder the tokenizer that the model was trained with"
         )
+
+
+class DeviceMissing(NeurothekError):
+    """A device that this machine, or this PyTorch, does not have."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(
+            f"the device {device!r} was asked for, but it is not there:"
+            " use --device cpu, or install a PyTorch that knows it"
+        )
+
+
+class TokenizerTooLarge(NeurothekError):
+    """A tokenizer with ids that the unembedding has no row for."""
+
+    def __init__(self, name: str, asked: int, found: int) -> None:
+        super().__init__(
+            f"the tokenizer of {name} has ids up to {asked - 1}, but the model's unembedding has {found} rows:"
+            " put the model's own tokenizer beside its weights"
+        )

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from ingest.models.errors import SequenceTooLong
+from ingest.models.errors import DeviceMissing, SequenceTooLong
 from ingest.models.families.blocks import Block, BlockOutput, Layout
 from ingest.models.families.ends import Embeddings, Head, Transform
 from ingest.models.families.loading import Loader
@@ -25,7 +25,6 @@ from ingest.models.families.rotary import Rotary
 from ingest.models.families.shapes import EXACT_ZEROS, Shape
 from ingest.models.families.skeletons import Skeleton, family_of, skeleton
 from ingest.models.weights import Checkpoint
-from ingest.training.errors import DeviceMissing
 
 __all__ = [
     "Block",

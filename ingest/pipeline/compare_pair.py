@@ -17,17 +17,18 @@ from catalog.tables import COUNTERPARTS
 from catalog.warehouse import Warehouse, first_row
 from ingest.jobs.counterparts.job import PARTS, Compared, CounterpartsJob, Side
 from ingest.jobs.counterparts.overlaps import Best
+from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import open_transformer
 from ingest.models.weights import Checkpoint
-from ingest.pipeline.measure import finished_run, staged, staging_folder
+from ingest.pipeline.measure import finished_run, staged
 from ingest.pipeline.outcomes import PairReport
 from ingest.planning.agenda import device_of
 from ingest.planning.malloc import give_back_at_once
 from ingest.planning.pair_plan import PairPlan, pair_plan
 from ingest.planning.pairs import ListedModel, Pair
+from ingest.planning.work import staging_folder
 from ingest.request import IngestRequest
-from ingest.trace.trace import find_measured
 
 _LISTS = "lists"
 

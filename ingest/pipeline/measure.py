@@ -1,6 +1,5 @@
 """The measuring itself: shards of one model are staged one by one, then published together."""
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -9,48 +8,20 @@ from pathlib import Path
 import polars as pl
 
 from catalog.errors import NeurothekError
-from catalog.progress import Progress
-from catalog.publish import FinishedRun, ModelRecord, Publication, publish
+from catalog.publish import FinishedRun, Publication, publish
 from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
 from catalog.tables import RUNS, NotFinite, Table
-from catalog.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer, sweep
 from ingest.jobs.job import FilingJob, Partials, PassJob, TextJob, WeightsJob
 from ingest.models.errors import MeasurementOverflow
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
 from ingest.planning.sweep_plan import SweepPlan
-from ingest.request import IngestRequest
+from ingest.planning.work import Work
 from ingest.runs.identity import RunIdentity, versions
 from ingest.runs.records import corpus_record
 
 _SORTED = "sorted"
 _PARTIAL = "partial"
-
-
-@dataclass(frozen=True)
-class Work:
-    """One model opened for measuring, with everything that its jobs share."""
-
-    warehouse: Warehouse
-    request: IngestRequest
-    model: ModelRecord
-    tokenizer: Tokenizer
-    transformer: Transformer
-    progress: Progress
-
-    @property
-    def staging(self) -> Path:
-        """Folder in which shards lie until they are published."""
-        return staging_folder(self.warehouse, self.request)
-
-
-def staging_folder(warehouse: Warehouse, request: IngestRequest) -> Path:
-    """Folder in which shards lie until they are published: beside the warehouse, unless another was asked for."""
-    if request.staging is None:
-        return warehouse.staging
-    return request.staging / warehouse.staging.name
 
 
 def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) -> dict[str, int]:
@@ -298,9 +269,3 @@ def finished_run(
         "versions": versions(),
     }
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
-
-
-def free_bytes(folder: Path) -> int:
-    """Free space on the disk of a folder that may not be there yet."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    return shutil.disk_usage(there).free

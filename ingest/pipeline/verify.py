@@ -27,13 +27,13 @@ from ingest.jobs import registry
 from ingest.jobs.counterparts.job import CounterpartsJob
 from ingest.jobs.job import FilingJob, Job, Partials, PassJob, TextJob
 from ingest.models.finding import Measured
+from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.models.weights import Checkpoint
 from ingest.planning.pairs import listed_models
 from ingest.planning.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
-from ingest.trace.trace import find_measured
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ from ingest.jobs.job import FilingJob, Job, PassJob, TextJob, WeightsJob
 from ingest.models import checkpoints
 from ingest.models import tokenizer as tokenization
 from ingest.models.finding import by_name
+from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import open_transformer
 from ingest.models.weights import Checkpoint
-from ingest.pipeline.measure import Work
 from ingest.planning.prerequisites import after, needed_first
+from ingest.planning.work import Work
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import RunIdentity, refuse_other_model, to_measure
 from ingest.runs.records import model_record
-from ingest.trace.trace import find_measured
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from ingest.errors import DiskTooSmall, MemoryTooSmall
 from ingest.jobs.job import FilingJob, PassJob
 from ingest.models.transformer import open_transformer
 from ingest.models.weights import Checkpoint
-from ingest.pipeline.measure import Work, free_bytes
 from ingest.planning.agenda import Agenda, Prepared
 from ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
+from ingest.planning.work import Work, free_bytes
 
 
 @dataclass(frozen=True)

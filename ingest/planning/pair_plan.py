@@ -14,10 +14,10 @@ from ingest.errors import DiskTooSmall, JobMemoryTooSmall
 from ingest.jobs.counterparts.job import CounterpartsJob
 from ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
 from ingest.lens.scorer import workspace_bytes
-from ingest.pipeline.measure import free_bytes, staging_folder
 from ingest.planning.model_plan import in_gb, in_hours
 from ingest.planning.pairs import ListedModel, Pair
 from ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
+from ingest.planning.work import free_bytes, staging_folder
 from ingest.request import IngestRequest
 
 _K = 50

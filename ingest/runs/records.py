@@ -12,8 +12,7 @@ from catalog.publish import CorpusRecord, ModelRecord
 from catalog.tables import CORPORA, MODELS, TOKENIZERS
 from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
 from ingest.corpora.corpus import Corpus
-from ingest.errors import TokenizerTooLarge
-from ingest.models.errors import LabelInvalid
+from ingest.models.errors import LabelInvalid, TokenizerTooLarge
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Shape
 from ingest.models.weights import Checkpoint

@@ -1,7 +1,6 @@
 """Answers that need the model at the time of the question: how it builds its prediction for one prompt."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,18 +8,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.errors import NeurothekError
-from catalog.progress import Progress
 from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_STATES, TRACE_TOKENS, Traced
 from ingest.corpora.examples import Example
 from ingest.errors import (
-    WEIGHTS_OPTION,
     NothingToTrace,
-    OtherWeights,
     PositionMissing,
     PromptEmpty,
     PromptTooLong,
-    WeightsNotAtHand,
 )
 from ingest.forward.prompt_pass import padded
 from ingest.jobs.events.layers import Layer, watch
@@ -28,61 +22,11 @@ from ingest.jobs.events.readings import Events, Readings, events, read
 from ingest.jobs.events.scores import score, token_scores
 from ingest.jobs.events.sub_updates import N_DOMINANT
 from ingest.lens.logit_lens import Lens, probabilities_, ranks
-from ingest.models import checkpoints
-from ingest.models import tokenizer as tokenization
-from ingest.models.finding import KnownFiles
 from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
-from ingest.models.weights import Checkpoint
+from ingest.models.transformer import Transformer
 from ingest.trace.states import states_frame
 
 MOMENTS = ("pre", "post")
-
-
-def open_measured(
-    known: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
-) -> tuple[Transformer, Tokenizer]:
-    """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
-    checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
-    try:
-        return open_transformer(checkpoint), tokenizer
-    except NeurothekError as error:
-        raise WeightsNotAtHand(known.name, str(checkpoint.folder), str(error)) from error
-
-
-def find_measured(
-    measured: KnownFiles,
-    *,
-    weights: str | Path | None,
-    allow_pickle: bool = False,
-    option: str = WEIGHTS_OPTION,
-    progress: Progress | None = None,
-) -> tuple[Checkpoint, Tokenizer]:
-    """The files that the warehouse measured a model from, where they came from or in the folder `weights`.
-
-    Args:
-        measured: the model.
-        weights: a folder to look in instead.
-        allow_pickle: read pickled weights.
-        option: how a person says another place, for the errors.
-        progress: is told how far reading the weights has come, the first time they are seen.
-
-    Raises:
-        WeightsNotAtHand: they are not there, or not complete; says where was looked.
-        OtherWeights: others lie there.
-    """
-    place = measured.source if weights is None else str(weights)
-    wanted = measured.revision if weights is None else None
-    try:
-        checkpoint = checkpoints.find(
-            place, name=measured.name, revision=wanted, allow_pickle=allow_pickle, progress=progress
-        )
-        tokenizer = tokenization.load(checkpoint.folder)
-    except NeurothekError as error:
-        raise WeightsNotAtHand(measured.name, place, str(error), option=option) from error
-    if checkpoint.weights_sha256 != measured.weights_sha256:
-        raise OtherWeights(measured.name, place, option=option)
-    return checkpoint, tokenizer
 
 
 def trace(

@@ -50,16 +50,6 @@ class TooLittleText(NeurothekError):
         super().__init__(f"training needs at least {needed} sequences, but the text gives {found}: give more text")
 
 
-class DeviceMissing(NeurothekError):
-    """A device that this machine, or this PyTorch, does not have."""
-
-    def __init__(self, device: str) -> None:
-        super().__init__(
-            f"the device {device!r} was asked for, but it is not there:"
-            " use --device cpu, or install a PyTorch that knows it"
-        )
-
-
 class StepsInvalid(NeurothekError):
     """Steps or checkpoints that no run can have."""
 

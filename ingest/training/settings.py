@@ -5,15 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.models.errors import TokenizerMissing
-from ingest.training.errors import (
-    DeviceMissing,
-    OutputExists,
-    SizeUnknown,
-    StepsInvalid,
-    TokenizerUnfit,
-    VocabularyTooSmall,
-)
+from ingest.models.errors import DeviceMissing, TokenizerMissing
+from ingest.training.errors import OutputExists, SizeUnknown, StepsInvalid, TokenizerUnfit, VocabularyTooSmall
 
 # The 256 bytes and the three special tokens are always there; a BPE needs at least one merge besides.
 SMALLEST_VOCABULARY = 256 + 3 + 1

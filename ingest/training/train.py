@@ -14,9 +14,10 @@ from catalog.progress import Progress, Silent
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Recipe
 from ingest.corpora.sources.source import Source
+from ingest.models.errors import DeviceMissing
 from ingest.models.tokenizer import Tokenizer
 from ingest.training.card import Outcome, finish_model
-from ingest.training.errors import DeviceMissing, OutputExists
+from ingest.training.errors import OutputExists
 from ingest.training.fresh_model import build
 from ingest.training.run import STATE, Run
 from ingest.training.settings import (

@@ -13,10 +13,9 @@ from catalog.tables import CLUSTERINGS, CLUSTERS, NEIGHBOURS, Table
 from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
 from ingest.jobs.clusters import agglomeration, complete_linkage
 from ingest.jobs.clusters.agglomeration import Cut, Method
-from ingest.jobs.clusters.neighbours import value_neighbours_frame
+from ingest.jobs.clusters.neighbours import all_directions, value_neighbours_frame
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Shape, Transformer
-from ingest.numerics.unit_vectors import all_directions
 
 _CLUSTERS = "clusters"
 _NEIGHBOURS = "neighbours-"

@@ -2,12 +2,14 @@
 
 import numpy as np
 import polars as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from catalog.tables import NEIGHBOURS
-from ingest.jobs.projections.token_neighbours import without_self
 from ingest.lens.scorer import Keep, Scorer
 from ingest.models.transformer import Transformer
-from ingest.numerics.unit_vectors import directions_of
+from ingest.numerics.unit_vectors import directions_of, without_self
 
 
 def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> pl.DataFrame:
@@ -49,3 +51,12 @@ def _frame(layer: int, d_ffn: int, cosines: np.ndarray, places: np.ndarray) -> p
         "cosine": np.clip(cosines.ravel(), -1, 1),
     }
     return pl.DataFrame(columns, schema=dict(NEIGHBOURS.columns))
+
+
+def all_directions(transformer: Transformer) -> Float[Tensor, "n_neurons d_model"]:
+    """[n_layers * d_ffn, d_model] the directions of all value vectors, by layer, then neuron."""
+    shape = transformer.shape
+    filled = torch.empty(shape.n_layers * shape.d_ffn, shape.d_model, device=transformer.device)
+    for layer in range(shape.n_layers):
+        filled[layer * shape.d_ffn : (layer + 1) * shape.d_ffn] = directions_of(transformer.value_vectors(layer))
+    return filled

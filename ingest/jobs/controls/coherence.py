@@ -10,11 +10,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from ingest.corpora.corpus import Corpus
-from ingest.jobs.projections.token_neighbours import unit_rows
 from ingest.lens.scorer import Keep, Scorer
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
-from ingest.numerics.unit_vectors import SHORTEST
+from ingest.numerics.unit_vectors import SHORTEST, unit_rows
 
 N_TOKENS = 30
 """Tokens of largest score that are compared."""

@@ -2,13 +2,11 @@
 
 import numpy as np
 import polars as pl
-import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from catalog.tables import TOKEN_NEIGHBOURS
 from ingest.lens.scorer import Keep, Scorer
 from ingest.lens.vocabulary import Vocabulary
+from ingest.numerics.unit_vectors import unit_rows, without_self
 
 
 def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
@@ -33,16 +31,3 @@ def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
         "cosine": cosines[chosen],
     }
     return pl.DataFrame(columns, schema=dict(TOKEN_NEIGHBOURS.columns))
-
-
-def unit_rows(matrix: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
-    """[rows d_model] rows scaled to length 1; zero rows stay zero."""
-    norms = torch.linalg.vector_norm(matrix, dim=1, keepdim=True)
-    return torch.where(norms > 0, matrix / norms, 0.0)
-
-
-def without_self(rows: np.ndarray) -> np.ndarray:
-    """[tokens k+1] -> bool mask that leaves k in each row: all but the token itself, or the last if it is not there."""
-    chosen: np.ndarray = rows != np.arange(len(rows))[:, None]
-    chosen[chosen.all(1), -1] = False
-    return chosen

@@ -12,9 +12,8 @@ from transformers import OPTConfig, OPTForCausalLM, PreTrainedModel
 from transformers.activations import ACT2FN
 
 from ingest.models.checkpoints import find
-from ingest.models.errors import SequenceTooLong
+from ingest.models.errors import DeviceMissing, SequenceTooLong
 from ingest.models.transformer import Transformer, open_transformer
-from ingest.training.errors import DeviceMissing
 from tests.support.anatomy import Anatomy, Floats, loaded
 from tests.support.models import KINDS, UNTIED, Kind, build
 

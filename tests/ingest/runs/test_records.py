@@ -10,8 +10,8 @@ import pytest
 from catalog.tables import CORPORA, MODELS, TOKENIZERS, TOKENS
 from ingest.corpora.corpus import prepare, recipe
 from ingest.corpora.sources.source import Source
-from ingest.errors import TokenizerTooLarge
 from ingest.models.checkpoints import find
+from ingest.models.errors import TokenizerTooLarge
 from ingest.models.tokenizer import load
 from ingest.models.transformer import open_transformer
 from ingest.runs.records import corpus_record, model_record

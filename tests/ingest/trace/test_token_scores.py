@@ -7,7 +7,7 @@ import pytest
 
 from ingest.models.checkpoints import find
 from ingest.models.finding import Measured
-from ingest.trace import trace
+from ingest.models.measured import open_measured
 from ingest.trace.token_scores import token_scores
 from tests.support.models import KINDS
 from tests.support.plain import PlainModel
@@ -20,7 +20,7 @@ TOLERANCE = 1e-4
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_and_ranks_equal_the_loop(kind: str, tiny_models: dict[str, Path]) -> None:
     folder = tiny_models[kind]
-    opened = trace.open_measured(Measured(kind, str(folder), None, find(str(folder)).weights_sha256))
+    opened = open_measured(Measured(kind, str(folder), None, find(str(folder)).weights_sha256))
     frame = token_scores(*opened, TOKENS, layers=(0, 1))
     plain = PlainModel(folder)
     table = plain.unembedding()[: len(plain.tokenizer)]
@@ -44,7 +44,7 @@ def test_scores_and_ranks_equal_the_loop(kind: str, tiny_models: dict[str, Path]
 
 def test_layers_are_chosen(tiny_models: dict[str, Path]) -> None:
     folder = tiny_models["opt"]
-    opened = trace.open_measured(Measured("opt", str(folder), None, find(str(folder)).weights_sha256))
+    opened = open_measured(Measured("opt", str(folder), None, find(str(folder)).weights_sha256))
     whole = token_scores(*opened, [5, 5], layers=(0, 1))
     part = token_scores(*opened, [5], layers=(1, 1))
     assert part.equals(whole.filter(layer=1))

@@ -11,6 +11,7 @@ from catalog.traces import Traced
 from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
 from ingest.models.checkpoints import find
 from ingest.models.finding import Measured
+from ingest.models.measured import open_measured
 from ingest.trace import trace
 from tests.support import events as plain
 from tests.support.events import PlainStreams
@@ -28,7 +29,7 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
 
 
 def traced(folder: Path, prompt: str = PROMPT, **options: Any) -> Traced:
-    opened = trace.open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
+    opened = open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
     return trace.trace(*opened, prompt, **options)
 
 
@@ -140,10 +141,10 @@ def test_weights_that_are_gone_or_others_are_refused(tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere"
     shutil.move(folder, moved)
     with pytest.raises(WeightsNotAtHand, match=f"were looked for at '{folder}'.*--weights PATH"):
-        trace.open_measured(known, weights=None)
+        open_measured(known, weights=None)
     with pytest.raises(WeightsNotAtHand, match=r"were looked for at '.*nowhere'"):
-        trace.open_measured(known, weights=tmp_path / "nowhere")
-    assert trace.open_measured(known, weights=moved)
+        open_measured(known, weights=tmp_path / "nowhere")
+    assert open_measured(known, weights=moved)
     other = build(tmp_path / "other", "opt", d_ffn=8, seed=1)
     with pytest.raises(OtherWeights, match="are not those that were measured as tiny"):
-        trace.open_measured(known, weights=other)
+        open_measured(known, weights=other)

@@ -19,8 +19,8 @@ from ingest.corpora import corpus as corpora
 from ingest.corpora.errors import SourceEmpty
 from ingest.corpora.sources.source import Source, documents
 from ingest.models import tokenizer as tokenization
+from ingest.models.errors import DeviceMissing
 from ingest.training.errors import (
-    DeviceMissing,
     OutputExists,
     SizeUnknown,
     StepsInvalid,

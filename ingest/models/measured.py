@@ -1,0 +1,63 @@
+"""Models of the warehouse, opened again from the files that were measured."""
+
+from pathlib import Path
+
+from catalog.errors import NeurothekError
+from catalog.progress import Progress
+from ingest.errors import (
+    WEIGHTS_OPTION,
+    OtherWeights,
+    WeightsNotAtHand,
+)
+from ingest.models import checkpoints
+from ingest.models import tokenizer as tokenization
+from ingest.models.finding import KnownFiles
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer, open_transformer
+from ingest.models.weights import Checkpoint
+
+
+def open_measured(
+    known: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
+) -> tuple[Transformer, Tokenizer]:
+    """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
+    checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
+    try:
+        return open_transformer(checkpoint), tokenizer
+    except NeurothekError as error:
+        raise WeightsNotAtHand(known.name, str(checkpoint.folder), str(error)) from error
+
+
+def find_measured(
+    measured: KnownFiles,
+    *,
+    weights: str | Path | None,
+    allow_pickle: bool = False,
+    option: str = WEIGHTS_OPTION,
+    progress: Progress | None = None,
+) -> tuple[Checkpoint, Tokenizer]:
+    """The files that the warehouse measured a model from, where they came from or in the folder `weights`.
+
+    Args:
+        measured: the model.
+        weights: a folder to look in instead.
+        allow_pickle: read pickled weights.
+        option: how a person says another place, for the errors.
+        progress: is told how far reading the weights has come, the first time they are seen.
+
+    Raises:
+        WeightsNotAtHand: they are not there, or not complete; says where was looked.
+        OtherWeights: others lie there.
+    """
+    place = measured.source if weights is None else str(weights)
+    wanted = measured.revision if weights is None else None
+    try:
+        checkpoint = checkpoints.find(
+            place, name=measured.name, revision=wanted, allow_pickle=allow_pickle, progress=progress
+        )
+        tokenizer = tokenization.load(checkpoint.folder)
+    except NeurothekError as error:
+        raise WeightsNotAtHand(measured.name, place, str(error), option=option) from error
+    if checkpoint.weights_sha256 != measured.weights_sha256:
+        raise OtherWeights(measured.name, place, option=option)
+    return checkpoint, tokenizer
