@@ -1,11 +1,15 @@
 """All jobs by name, in the order in which they are measured."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ingest.corpora.split import SentenceSplit
 from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.footprint import Extent, Footprint
+from ingest.jobs.activity import footprint as activity
 from ingest.jobs.activity.job import ActivityJob
+from ingest.jobs.clusters import footprint as clusters
 from ingest.jobs.clusters.job import ClustersJob
+from ingest.jobs.contexts import footprint as contexts
 from ingest.jobs.contexts.job import ContextsJob
 from ingest.jobs.controls.job import ControlsJob
 from ingest.jobs.events.job import EventsJob
@@ -14,15 +18,41 @@ from ingest.jobs.job import PassJob, TextJob, WeightsJob
 from ingest.jobs.names import JOBS as NAMES
 from ingest.jobs.names import OF_MASKED
 from ingest.jobs.names import PAIR_JOBS as PAIR_NAMES
+from ingest.jobs.ngrams import footprint as ngrams
 from ingest.jobs.ngrams.job import NgramsJob
+from ingest.jobs.positions import footprint as positions
 from ingest.jobs.positions.job import PositionsJob
+from ingest.jobs.projections import footprint as projections
 from ingest.jobs.projections.job import ProjectionsJob
 from ingest.jobs.shortcuts.job import ShortcutsJob
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Shape, Transformer
 from ingest.request import IngestRequest
 
-__all__ = ["NAMES", "OF_MASKED", "PAIR_NAMES", "pass_jobs", "text_jobs", "weights_jobs"]
+__all__ = [
+    "FOOTPRINTS_OF_TEXTS",
+    "FOOTPRINTS_OF_WEIGHTS",
+    "NAMES",
+    "OF_MASKED",
+    "PAIR_NAMES",
+    "pass_jobs",
+    "text_jobs",
+    "weights_jobs",
+]
+
+FOOTPRINTS_OF_WEIGHTS: Mapping[str, Callable[[Shape], Footprint]] = {
+    "projections": projections.footprint,
+    "clusters": clusters.footprint,
+}
+"""What each job takes that reads only weights."""
+
+FOOTPRINTS_OF_TEXTS: Mapping[str, Callable[[Shape, Extent], Footprint]] = {
+    "activity": activity.footprint,
+    "contexts": contexts.footprint,
+    "ngrams": ngrams.footprint,
+    "positions": positions.footprint,
+}
+"""What each job takes that watches the text."""
 
 
 def weights_jobs(shape: Shape, request: IngestRequest) -> Mapping[str, WeightsJob]:

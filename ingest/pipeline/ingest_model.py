@@ -1,7 +1,7 @@
 """From a model and a text to published rows: what is missing is measured, staged and published."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from catalog.advice import command_line
 from catalog.maintenance import label, label_of
@@ -11,7 +11,7 @@ from catalog.variants import PLAIN, described
 from catalog.warehouse import Warehouse
 from ingest.pipeline.measure import measure_passes, measure_text, measure_weights
 from ingest.pipeline.outcomes import ModelReport
-from ingest.planning.agenda import Prepared, prepare
+from ingest.planning.agenda import Prepared, left_out, prepare
 from ingest.planning.budget import allot
 from ingest.planning.first_look import check_request
 from ingest.planning.malloc import give_back_at_once
@@ -110,8 +110,3 @@ def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
         return [told]
     plain = command_line("label", work.model.name, "--variant", PLAIN)
     return [f"{told}; `{plain}` makes it a plain size"]
-
-
-def left_out(jobs: Sequence[str]) -> str:
-    """Why jobs that nobody chose by name are not measured."""
-    return f"left out {', '.join(jobs)}, which need a model that predicts the next token: this is a masked one"

@@ -205,3 +205,8 @@ def _identity(work: Work, job: Job, corpus: Corpus | None) -> RunIdentity:
         dtype=work.request.dtype if corpus else "float32",
         parameters=job.parameters(),
     )
+
+
+def left_out(jobs: Sequence[str]) -> str:
+    """Why jobs that nobody chose by name are not measured."""
+    return f"left out {', '.join(jobs)}, which need a model that predicts the next token: this is a masked one"

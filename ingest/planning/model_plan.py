@@ -8,8 +8,7 @@ from pathlib import Path
 from catalog.progress import Progress, Silent
 from catalog.warehouse import Warehouse
 from ingest.forward.footprint import Extent
-from ingest.pipeline.ingest_model import left_out
-from ingest.planning.agenda import Prepared, prepare
+from ingest.planning.agenda import Prepared, left_out, prepare
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.flops import forward_flops, projection_flops

@@ -7,8 +7,9 @@ from pathlib import Path
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Corpus
 from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
-from ingest.forward.footprint import Extent, Footprint, footprint, numbers_at_work
+from ingest.forward.footprint import Extent, Footprint, numbers_at_work
 from ingest.forward.sweep import Order
+from ingest.jobs.registry import FOOTPRINTS_OF_TEXTS, FOOTPRINTS_OF_WEIGHTS
 from ingest.models.transformer import Shape, Transformer
 
 # Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
@@ -130,7 +131,7 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
         JobMemoryTooSmall: one of them does not fit; says how much is needed.
         DiskTooSmall: what they stage does not fit on the disk.
     """
-    takes = {job: footprint(job, shape, None) for job in jobs}
+    takes = {job: FOOTPRINTS_OF_WEIGHTS[job](shape) for job in jobs}
     needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
     for job, size in needed.items():
         if size > budget.memory_bytes:
@@ -167,8 +168,8 @@ def choose(
     asked = _Asked(
         model,
         extent,
-        [footprint(job, model.shape, extent) for job in jobs],
-        [footprint(job, model.shape, None) for job in weights_jobs],
+        [FOOTPRINTS_OF_TEXTS[job](model.shape, extent) for job in jobs],
+        [FOOTPRINTS_OF_WEIGHTS[job](model.shape) for job in weights_jobs],
         max(batch_tokens, extent.sequence_length),
     )
     resident = asked.estimate("chunks", is_resident=True, why="all weights fit beside the streams of one chunk")

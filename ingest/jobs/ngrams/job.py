@@ -13,12 +13,12 @@ import torch
 from catalog.tables import NGRAM_SPECTRUM, NGRAMS, TRIGGERS, Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.footprint import READ_BYTES
 from ingest.forward.sweep import Observer
 from ingest.jobs.job import Partials
 from ingest.jobs.ngrams import trigger_scores
 from ingest.jobs.ngrams import triggers as kept
 from ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
+from ingest.jobs.ngrams.footprint import READ_BYTES
 from ingest.jobs.ngrams.index import NgramIndex, number_ngrams
 from ingest.jobs.ngrams.observer import NgramsObserver
 from ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
