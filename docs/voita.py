@@ -5,8 +5,8 @@ import torch
 from ingest.errors import MemoryTooSmall
 from ingest.forward.footprint import Extent
 from ingest.models.families.shapes import Shape
-from ingest.planning.flops import forward_flops, projection_flops
 from ingest.planning.sweep_plan import Budget, ModelSize, SweepPlan, choose
+from ingest.planning.timing import forward_flops, projection_flops
 from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_JOBS, LONGEST_SEQUENCE
 
 N_DOMAINS, TOKENS = 3, 1_000_000

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from catalog.errors import NeurothekError
-from ingest.numerics.units import in_words
+from ingest.units import in_words
 
 # What is to be measured
 

@@ -11,9 +11,8 @@ from ingest.forward.footprint import Extent
 from ingest.planning.agenda import Prepared, left_out, prepare
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
-from ingest.planning.flops import forward_flops, projection_flops
 from ingest.planning.sweep_plan import SweepPlan, WeightsPlan
-from ingest.planning.timing import Trial, product_rate, run_trial
+from ingest.planning.timing import Trial, forward_flops, product_rate, projection_flops, run_trial
 from ingest.planning.work import free_bytes
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import why_missing

@@ -11,7 +11,7 @@ import pyarrow as pa
 from huggingface_hub import HfApi
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
-from ingest.corpora.dataset_errors import (
+from ingest.corpora.errors import (
     DatasetBroken,
     DatasetColumnUnknown,
     DatasetEmpty,

@@ -40,8 +40,8 @@ from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.numerics.array_files import written
 from ingest.numerics.least_squares import LEAST_SINGULAR
-from ingest.numerics.units import in_words
 from ingest.request import Keep
+from ingest.units import in_words
 
 ID, MAT = "id", "mat"
 METHODS = (ID, MAT, *METHOD_PARTS)

@@ -16,9 +16,8 @@ from ingest.models.checkpoints import find
 from ingest.models.transformer import open_transformer
 from ingest.planning import agenda, model_plan
 from ingest.planning.agenda import Prepared
-from ingest.planning.flops import forward_flops, projection_flops
 from ingest.planning.model_plan import plan_model
-from ingest.planning.timing import Trial, beginning
+from ingest.planning.timing import Trial, beginning, forward_flops, projection_flops
 from ingest.request import DEFAULT_JOBS, ModelSource
 from tests.support import ingests
 from tests.support.coefficients import corpus

@@ -15,7 +15,7 @@ from huggingface_hub import constants
 
 import neurothek
 from ingest.corpora import corpus as corpora
-from ingest.corpora.dataset_errors import (
+from ingest.corpora.errors import (
     DatasetBroken,
     DatasetColumnUnknown,
     DatasetEmpty,
