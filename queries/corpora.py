@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import duckdb
 
+from catalog.advice import command_line
 from catalog.visible import visible
 from queries.errors import UnknownCorpus
 from queries.statement import ask_records
-
-ANOTHER = "`neurothek pin MODEL --corpus NAME` shows another"
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,18 @@ def which_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
         if row.is_shown:
             readers.setdefault(row.corpus, []).append(row.model)
     if len(readers) == 1:
-        return [f"on the shown corpus {visible(next(iter(readers)))}: {ANOTHER}"]
-    on = ", ".join(f"{visible(corpus)} ({', '.join(names)})" for corpus, names in readers.items())
-    return [f"on the shown corpora {on}: {ANOTHER}"]
+        said = f"on the shown corpus {visible(next(iter(readers)))}"
+    else:
+        on = ", ".join(f"{visible(corpus)} ({', '.join(names)})" for corpus, names in readers.items())
+        said = f"on the shown corpora {on}"
+    return [f"{said}{_how_another(rows)}"]
+
+
+def _how_another(rows: Sequence[MeasuredCorpus]) -> str:
+    """The command that shows another corpus of the first model that has one."""
+    other = next((row for row in rows if not row.is_shown), None)
+    if other is None:
+        return ""
+    is_alone = sum((row.model, row.corpus) == (other.model, other.corpus) for row in rows) == 1
+    corpus = other.corpus if is_alone else f"{other.corpus}@{other.n_tokens}"
+    return f"; `{command_line('pin', other.model, '--corpus', corpus)}` shows another"

@@ -4,6 +4,9 @@ Each is held against plain sums over the store's tables, and against a warehouse
 """
 
 import json
+import re
+import shlex
+import shutil
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -352,16 +355,16 @@ def test_the_table_that_holds_shown_corpora_alone_is_not_asked_of_another(
         (("school",), []),
         (
             ("school", "--alive"),
-            [f"on the shown corpora {ASKED} (gelu-1m, {two.OTHER}), {SHOWN} ({MODEL}): `neurothek pin"],
+            [f"on the shown corpora {ASKED} (gelu-1m, {two.OTHER}), {SHOWN} ({MODEL}); `neurothek pin"],
         ),
         (
             ("--triggered-by", "school"),
             [
-                f"on the shown corpus {SHOWN}: `neurothek pin MODEL --corpus NAME",
+                f"on the shown corpus {SHOWN}; `neurothek pin {MODEL} --corpus {ASKED} --warehouse ",
                 f"no n-grams counted on the shown corpus, so left out: weights-only, {two.OTHER}, gelu-1m",
             ],
         ),
-        (("school", "--triggered-by", "school", "-m", MODEL), [f"on the shown corpus {SHOWN}: "]),
+        (("school", "--triggered-by", "school", "-m", MODEL), [f"on the shown corpus {SHOWN}; "]),
         (("school", "--min-count", "1", "-m", "gelu-1m"), []),
         (("--like", f"{MODEL}/L0N0", "--where", "frequency > 0"), [f"on the shown corpora {ASKED} ({two.OTHER}), "]),
     ],
@@ -375,3 +378,14 @@ def test_a_search_that_hangs_on_text_says_on_which(
     assert len(found) == len(said)
     for line, beginning in zip(found, said, strict=True):
         assert line.startswith(beginning)
+
+
+def test_what_a_search_recommends_shows_the_other_corpus(both: neurothek.Neurothek, tmp_path: Path) -> None:
+    path = Path(shutil.copy(both.path, tmp_path / "own.duckdb"))
+    search = ("search", "school", "--alive", "--model", MODEL, "--warehouse", str(path))
+    said = CliRunner().invoke(neurothek.main, search).stderr
+    (command,) = re.findall("`neurothek ([^`]+)`", said)
+    assert f"on the shown corpus {SHOWN};" in said
+    run(*shlex.split(command))
+    again = CliRunner().invoke(neurothek.main, search).stderr
+    assert f"on the shown corpus {ASKED}; `neurothek pin {MODEL} --corpus {SHOWN} " in again
