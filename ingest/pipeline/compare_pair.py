@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,9 @@ def compare_pair(
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(staging, [identity.key for identity in pair.identities(job)])
     warehouse.settle()
-    return _report(warehouse, pair, n_rows, time.monotonic() - started)
+    keys = [identity.key for identity in pair.identities(job)]
+    report = _report(warehouse, pair, n_rows, time.monotonic() - started)
+    return replace(report, finished=dict(zip(report.models, keys, strict=True)))
 
 
 def plan_pair(warehouse: Warehouse, request: IngestRequest, models: Sequence[ListedModel]) -> PairPlan | None:

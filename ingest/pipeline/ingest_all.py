@@ -137,6 +137,9 @@ def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progr
 
 
 def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel]) -> list[str]:
+    done = up_to_date.recall_pair(warehouse, up_to_date.pair_inputs(warehouse, request, [model.name for model in pair]))
+    if done is not None:
+        return [f"{_named(pair)}: everything is up to date"]
     from ingest.pipeline.compare_pair import plan_pair
 
     found = plan_pair(warehouse, request, pair)
@@ -198,9 +201,16 @@ def _measured(
 def _compared(
     warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel], progress: Progress
 ) -> PairReport:
+    known = up_to_date.pair_inputs(warehouse, request, [model.name for model in pair])
+    report = up_to_date.recall_pair(warehouse, known)
+    if report is not None:
+        warehouse.settle()
+        return report
     from ingest.pipeline.compare_pair import compare_pair
 
-    return compare_pair(warehouse, request, pair, progress=progress)
+    report = compare_pair(warehouse, request, pair, progress=progress)
+    up_to_date.remember(warehouse, known, report)
+    return report
 
 
 def _outcome(asked: str, measure: Callable[[], Report], progress: Progress) -> Outcome:

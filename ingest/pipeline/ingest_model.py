@@ -56,7 +56,7 @@ def ingest_model(
     if allotted.is_tight:
         give_back_at_once()
     remarks = [left_out(prepared.left_out)] if prepared.left_out else []
-    if request.family is not None or request.variant is not None:
+    if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
     rows = measure_weights(work, agenda.weights)
     if corpus is not None and allotted.sweep is not None:
@@ -68,6 +68,7 @@ def ingest_model(
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()
+    labelled = _labelled(warehouse, prepared)
     return ModelReport(
         model=work.model.name,
         jobs=agenda.jobs,
@@ -78,8 +79,9 @@ def ingest_model(
         seconds=time.monotonic() - started,
         sweep=allotted.sweep,
         n_full_length=corpus.n_full_length if corpus else None,
-        remarks=(*remarks, *_labelled(warehouse, prepared)),
+        remarks=(*remarks, *labelled),
         finished=_finished(warehouse, prepared),
+        standing=tuple(labelled) if _is_labelled(request) else (),
     )
 
 
@@ -91,6 +93,10 @@ def _finished(warehouse: Warehouse, prepared: Prepared) -> dict[str, str]:
     return {identity.job: identity.key for identity in identities}
 
 
+def _is_labelled(request: IngestRequest) -> bool:
+    return request.family is not None or request.variant is not None
+
+
 def _label_known(warehouse: Warehouse, name: str, request: IngestRequest) -> None:
     """What a person says of a model that is there holds for it, too; a new one comes with it."""
     if label_of(warehouse, name) is not None:
@@ -100,7 +106,7 @@ def _label_known(warehouse: Warehouse, name: str, request: IngestRequest) -> Non
 def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     """What the model counts as, where a person said it or where it follows from what was found."""
     work = prepared.work
-    is_asked = work.request.family is not None or work.request.variant is not None
+    is_asked = _is_labelled(work.request)
     is_found = bool(prepared.agenda.jobs) and "neurothek" not in prepared.checkpoint.config
     now = label_of(warehouse, work.model.name)
     if now is None or not (is_asked or (is_found and now.variant is not None)):

@@ -39,6 +39,7 @@ class ModelReport:
         remarks: what jobs have to say of what they measured.
         finished: all jobs asked for with the keys of their runs, where the same request finds every one of them
             finished now; else none.
+        standing: those of the remarks that are said as often as the same is asked.
     """
 
     model: str
@@ -52,6 +53,7 @@ class ModelReport:
     n_full_length: int | None = None
     remarks: tuple[str, ...] = ()
     finished: Mapping[str, str] = field(default_factory=dict)
+    standing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class PairReport:
         n_beyond: for each, neurons that overlap with their first more than random vectors do with theirs.
         n_neurons: for each, how many it has.
         seconds: wall time.
+        finished: its two runs by the name of the model that they are of, with their keys.
     """
 
     models: tuple[str, str]
@@ -75,6 +78,7 @@ class PairReport:
     n_beyond: tuple[int, int]
     n_neurons: tuple[int, int]
     seconds: float
+    finished: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def model(self) -> str:

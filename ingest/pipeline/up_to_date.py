@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from ingest.jobs import names
 from ingest.models import hub
 from ingest.models.finding import by_name, folder_of, split_revision
 from ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
-from ingest.pipeline.outcomes import ModelReport
+from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import versions
 
@@ -43,26 +43,37 @@ _PACKAGES = ("ingest", "catalog")
 def inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> str | None:
     """A fingerprint of what is asked for, of the files behind it and of this release; None where it cannot be told.
 
-    It cannot for texts of the hub, for files so young that they may change without a new time, and where something
-    unfinished lies beside the warehouse.
+    It cannot for texts of a branch of the hub, for files so young that they may change without a new time, and where
+    something unfinished lies beside the warehouse.
     """
-    if request.family is not None or request.variant is not None or _staging(warehouse, request).exists():
+    if _staging(warehouse, request).exists():
         return None
     try:
         found = list(_stats([*_model_files(warehouse, request, asked), *_text_files(warehouse, request), *_code()]))
     except (NeurothekError, OSError, _Untold):
         return None
-    if any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, (_, mtime_ns, *_) in found):
+    if _is_young(found):
         return None
     return _hash([asdict(request), asdict(asked), versions(), found])
 
 
+def pair_inputs(warehouse: Warehouse, request: IngestRequest, models: Sequence[str]) -> str | None:
+    """A fingerprint of a pair of models that is asked for, and of this release; None where it cannot be told.
+
+    Files are no part of it: what is finished was compared by lists of the warehouse, and needs them no more.
+    """
+    if _staging(warehouse, request).exists():
+        return None
+    code = list(_stats(_code()))
+    if _is_young(code):
+        return None
+    return _hash(["pair", asdict(request), list(models), versions(), code])
+
+
 def recall(warehouse: Warehouse, known: str | None) -> ModelReport | None:
     """The report that nothing is left to measure, if that was found of these inputs and this warehouse."""
-    if known is None or not warehouse.exists():
-        return None
-    entry = _read().get(_hash([known, _state(warehouse)]))
-    if not isinstance(entry, dict):
+    entry = _entry(warehouse, known)
+    if entry is None:
         return None
     return ModelReport(
         model=entry["model"],
@@ -72,11 +83,23 @@ def recall(warehouse: Warehouse, known: str | None) -> ModelReport | None:
         corpus=None,
         n_tokens=0,
         seconds=0.0,
+        remarks=tuple(entry["remarks"]),
         finished=entry["jobs"],
+        standing=tuple(entry["remarks"]),
     )
 
 
-def remember(warehouse: Warehouse, known: str | None, report: ModelReport) -> None:
+def recall_pair(warehouse: Warehouse, known: str | None) -> PairReport | None:
+    """The report that two models are compared already, if that was found of these inputs and this warehouse."""
+    entry = _entry(warehouse, known)
+    if entry is None:
+        return None
+    told: dict[str, Any] = {name: tuple(entry[name]) for name in ("models", "n_beyond", "n_neurons")}
+    counted = {name: entry[name] for name in ("n_mutual", "n_mutual_beyond", "finished")}
+    return PairReport(**told, **counted, n_rows=None, seconds=0.0)
+
+
+def remember(warehouse: Warehouse, known: str | None, report: ModelReport | PairReport) -> None:
     """Note that nothing is left to measure after a report that says so, of inputs that are still the same."""
     if known is None or not report.finished:
         return
@@ -84,8 +107,7 @@ def remember(warehouse: Warehouse, known: str | None, report: ModelReport) -> No
     if not _holds(warehouse, report.finished.values()):
         # Somebody removed a run meanwhile: of what the warehouse holds now nobody found that it is all.
         return
-    entry = {"model": report.model, "jobs": dict(report.finished)}
-    kept = {**_read(), _hash([known, state]): entry}
+    kept = {**_read(), _hash([known, state]): _entry_of(report)}
     path = _path()
     written = path.with_suffix(f".{os.getpid()}.tmp")
     # What cannot be remembered is found out again.
@@ -123,7 +145,9 @@ def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
         if source.builtin_domain is not None:
             yield from builtin.library_files()
         elif source.hub_dataset is not None:
-            raise _Untold
+            # A commit cannot change, and is part of the request or of the recipe; a branch would have to be asked for.
+            if not source.hub_dataset.is_pinned:
+                raise _Untold
         else:
             yield from files(source)
 
@@ -143,6 +167,23 @@ def _code() -> Iterator[Path]:
 def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
     for path in sorted({path.absolute() for path in paths}):
         yield str(path), stamp(path.stat())
+
+
+def _is_young(found: Iterable[tuple[str, list[int]]]) -> bool:
+    return any(mtime_ns + SETTLED_NANOSECONDS > time.time_ns() for _, (_, mtime_ns, *_) in found)
+
+
+def _entry_of(report: ModelReport | PairReport) -> dict[str, Any]:
+    if isinstance(report, PairReport):
+        return asdict(report)
+    return {"model": report.model, "jobs": dict(report.finished), "remarks": report.standing}
+
+
+def _entry(warehouse: Warehouse, known: str | None) -> dict[str, Any] | None:
+    if known is None or not warehouse.exists():
+        return None
+    entry = _read().get(_hash([known, _state(warehouse)]))
+    return entry if isinstance(entry, dict) else None
 
 
 def _state(warehouse: Warehouse) -> list[Any]:

@@ -77,6 +77,11 @@ class HubDataset:
         """A hash that stands for the text: of what a pinned dataset is called, since a commit cannot change."""
         return hashlib.sha256(self.location.encode()).hexdigest()
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it is of a commit, which cannot change."""
+        return self.revision is not None and _COMMIT.fullmatch(self.revision) is not None
+
     def pinned(self) -> "HubDataset":
         """The same with the commit that its revision is at now; the hub is asked unless it is a commit already.
 
@@ -84,7 +89,7 @@ class HubDataset:
             DatasetUnreachable: the hub cannot be asked.
             DatasetNotOnHub: it shows no such dataset or revision to this person.
         """
-        if self.revision is not None and _COMMIT.fullmatch(self.revision):
+        if self.is_pinned:
             return self
         _require_hub(self)
         try:

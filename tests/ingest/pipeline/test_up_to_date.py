@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from platformdirs import user_cache_path
 
-from catalog.maintenance import remove
+from catalog.maintenance import Label, label, label_of, remove
 from catalog.progress import Silent
 from catalog.warehouse import Warehouse
 from ingest.pipeline import ingest_model, up_to_date
 from ingest.pipeline.ingest_all import ingest_all
 from ingest.pipeline.outcomes import ModelReport
-from ingest.request import IngestRequest
+from ingest.request import IngestRequest, ModelSource
 from tests.support import ingests
 from tests.support.models import build, edit_config
 
@@ -127,16 +127,78 @@ def test_another_request_is_looked_at(
         ask(warehouse, replace(asked, **other), model)  # type: ignore[arg-type]
 
 
-def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
-    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path
+def test_what_a_person_said_of_a_model_is_remembered_and_said_again(
+    measured: tuple[Warehouse, IngestRequest, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = """
+    warehouse, asked, model = measured
+    labelled = replace(asked, family="small", variant="step 1000")
+    first = ask(warehouse, labelled, model)
+    assert any("it counts as" in remark and "step 1000" in remark for remark in first.remarks)
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest_model, "prepare", None)
+        assert ask(warehouse, labelled, model).remarks == first.remarks
+    label(warehouse, "tiny", variant="step 2000")
+    again = ask(warehouse, labelled, model)
+    assert again.remarks == first.remarks
+    assert label_of(warehouse, "tiny") == Label("small", "step 1000")
+
+
+@pytest.mark.parametrize(("revision", "is_told"), [("0" * 40, True), ("main", False), (None, False)])
+def test_a_text_of_the_hub_is_told_where_its_commit_is_named(
+    revision: str | None, is_told: bool, measured: tuple[Warehouse, IngestRequest, str]
+) -> None:
+    warehouse, asked, model = measured
+    at = f"@{revision}" if revision else ""
+    text = replace(asked.text, corpora=(f"news=hub:org/news{at}",))
+    known = up_to_date.inputs(warehouse, replace(asked, text=text), ModelSource.parse(model))
+    assert (known is not None) == is_told
+
+
+SCRIPT = """
 import json, sys
 from click.testing import CliRunner
 import neurothek
 result = CliRunner().invoke(neurothek.main, json.loads(sys.argv[1]))
 print(json.dumps([result.exit_code, result.stderr, [m for m in ("torch", "transformers") if m in sys.modules]]))
 """
+
+
+def in_a_process(command: Sequence[str]) -> tuple[int, str, list[str]]:
+    """Exit code, what was told on stderr, and what was loaded that measures."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT, json.dumps(list(command))],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, told, loaded = json.loads(found.stdout)
+    return status, told, loaded
+
+
+def test_pairs_that_are_compared_load_nothing_that_measures(tmp_path: Path) -> None:
+    folders = [build(tmp_path / name, "opt", d_ffn=d_ffn) for name, d_ffn in (("one", 8), ("other", 16))]
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    for folder in folders:
+        ask(warehouse, ingests.request((), jobs=("projections",)), str(folder))
+    command = ["ingest", "one", "other", "--job", "counterparts", "--warehouse", str(warehouse.path)]
+    status, told, loaded = in_a_process(command)
+    assert (status, "torch" in loaded) == (0, True), told
+    assert "measured counterparts" in told
+    for _ in range(2):
+        status, told, loaded = in_a_process(command)
+        assert (status, loaded) == (0, [])
+        assert told.startswith("one and other: everything is up to date (counterparts)")
+    remove(warehouse, "other", job="counterparts")
+    _, told, loaded = in_a_process(command)
+    assert "measured counterparts" in told
+    assert loaded
+
+
+def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
+    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path
+) -> None:
     command = [
         "ingest",
         measured[2],
@@ -146,16 +208,8 @@ print(json.dumps([result.exit_code, result.stderr, [m for m in ("torch", "transf
         str(tmp_path / "w.duckdb"),
     ]
     command += [word for job in JOBS for word in ("--job", job)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     for is_first in (True, False):
-        found = subprocess.run(
-            [sys.executable, "-c", script, json.dumps(command)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        status, told, loaded = json.loads(found.stdout)
+        status, told, loaded = in_a_process(command)
         assert status == 0
         assert told.startswith("tiny: everything is up to date (projections, activity)")
         # The first time the request is another one: the command line allows another budget.
