@@ -4,10 +4,13 @@ Two parsers read the text: sqlglot names what is refused and why, and DuckDB's o
 tells what is called.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import ClassVar
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.visible import is_text
@@ -18,6 +21,21 @@ from queries.parse_tree import EXPLAIN, MARK, MOST_CHARACTERS, UNREADABLE, Menti
 
 # The first word of what may be asked; the rest of a statement is judged as a tree.
 _FIRST_WORDS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT", "("}
+
+
+class _AsDuckDBReadsIt(DuckDB):
+    """sqlglot's DuckDB with what it lacks: `x'00'`, and `reduce` and `apply` as the functions of lists they are."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("x'", "'"), ("X'", "'")]
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind for word, kind in DuckDB.Tokenizer.KEYWORDS.items() if word != "APPLY"
+        }
+
+    class Parser(DuckDBParser):
+        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
+            name: build for name, build in DuckDBParser.FUNCTIONS.items() if name != "REDUCE"
+        }
 
 
 def check_query(
@@ -64,7 +82,7 @@ def check_query(
 
 def _statement_tokens(query: str) -> list[Token]:
     try:
-        tokens = sqlglot.tokenize(query, read="duckdb")
+        tokens = sqlglot.tokenize(query, read=_AsDuckDBReadsIt)
     except sqlglot.errors.SqlglotError as error:
         raise QueryFailed("its text cannot be read") from error
     starts = [
@@ -99,7 +117,7 @@ def _check_explained(tokens: list[Token], first: str) -> None:
 def _check_tree(query: str, ground: Ground) -> None:
     try:
         # A comment behind the last semicolon is a tree of its own.
-        trees = sqlglot.parse(query, read="duckdb")
+        trees = sqlglot.parse(query, read=_AsDuckDBReadsIt)
         (tree,) = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
         mentions = _sqlglot_mentions(tree)
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError) as error:
@@ -110,6 +128,9 @@ def _check_tree(query: str, ground: Ground) -> None:
         # A query is one kind of what creates a table.
         if not isinstance(node, exp.Query):
             raise NotAQuery(type(node).__name__.upper())
+    # sqlglot reads as a table what is none to DuckDB, such as a function that is described.
+    if isinstance(tree, exp.Describe | exp.Summarize) and (complaint := syntax_error(query)):
+        raise QueryFailed(complaint)
     judge_relations(mentions, ground)
     judge(mentions_of(query), ground)
 

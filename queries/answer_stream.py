@@ -90,8 +90,8 @@ class AnswerStream:
         if -exit_code in _FOR_WANT_OF_MEMORY or _NO_MEMORY.search(text):
             error: NeurothekError = _too_much(self._limits)
         else:
-            why = signal.strsignal(-exit_code) if exit_code < 0 else text.rpartition("\n")[2].strip()
-            error = QueryFailed(f"the process that answers ended without an answer{f': {why}' if why else ''}")
+            why = signal.strsignal(-exit_code) if exit_code < 0 else None
+            error = QueryFailed(f"the process that answers ended without an answer ({why or f'exit code {exit_code}'})")
         error.add_note(f"its exit code was {exit_code}; it complained of: {text[-2000:]}")
         return error
 

@@ -117,8 +117,12 @@ def _send(frame: pl.DataFrame, answers: BinaryIO) -> None:
     n_pieces = min(frame.height, int(frame.estimated_size()) // _PIECE_BYTES + 1)
     for piece in frame.iter_slices(-(-frame.height // n_pieces)) if n_pieces > 1 else [frame]:
         rows = io.BytesIO()
-        # Newer layouts of text send along what other rows hold.
-        piece.write_ipc_stream(rows, compat_level=pl.CompatLevel.oldest())
+        try:
+            # Newer layouts of text send along what other rows hold.
+            piece.write_ipc_stream(rows, compat_level=pl.CompatLevel.oldest())
+        except OSError as error:
+            # They are written to memory, where nothing else goes wrong.
+            raise MemoryError from error
         _tell(answers, bytes=rows.tell())
         answers.write(rows.getbuffer())
         answers.flush()

@@ -63,6 +63,11 @@ def test_a_show_of_nothing_says_what_is_missing() -> None:
             check_query(query, ["models"])
 
 
+def test_a_function_that_is_described_is_told_where_it_cannot_be_read() -> None:
+    with pytest.raises(errors.QueryFailed, match=r'syntax error at or near "\("'):
+        check_query("describe query('select 1')", ["pushers"])
+
+
 def test_the_inputs_are_many_and_differ() -> None:
     assert len({*hostile.BY_TEXT, *hostile.GREEDY}) == len(hostile.BY_TEXT) + len(hostile.GREEDY) >= 150
     assert len(set(QUERIES)) == len(QUERIES) >= 100
