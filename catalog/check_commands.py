@@ -19,6 +19,8 @@ def check(ctx: click.Context, output_format: Format) -> None:
     (FILE.wal), its entries are compared too, but a log that breaks off is taken for a transaction that did not finish.
     The matrices kept beside the file come last.
     """
+    from collections import Counter
+
     import polars as pl
 
     from catalog import checks, kept_maps
@@ -34,8 +36,11 @@ def check(ctx: click.Context, output_format: Format) -> None:
             show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
     with ctx.obj.reader() as connection:
         lost = kept_maps.missing_maps(kept_maps.kept_maps(connection), ctx.obj.warehouse.maps)
-    if lost:
-        note(f"{len(lost):,} kept matrices are not beside the warehouse; `{lost[0].again()}` makes them anew")
+    for again, n_lost in Counter(one.again() for one in lost).items():
+        note(f"{n_lost:,} kept matrices are not beside the warehouse; `{again}` makes them anew")
+    for found in findings:
+        if found.advice:
+            note(found.advice)
     if not findings:
         note(f"{ctx.obj.path}: every block is what was written, and all {n_checks} checks hold")
         return

@@ -1,5 +1,6 @@
 """What must hold of a warehouse whatever was measured: keys, runs, counts, and the laws that tie tables together."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,7 @@ _LAWS = Path(__file__).parent / "laws"
 FILES = "kept matrices are unchanged"
 """The one check of what lies beside the warehouse."""
 
-_FILES_LAW = "A matrix beside the warehouse is the one that was kept; delete one that is not, and make it anew with"
+_FILES_LAW = "A matrix beside the warehouse is the one that was kept."
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,14 @@ class Finding:
         law: what should hold.
         n_rows: how many rows break it.
         example: where the first of them is.
+        advice: what to do about it, where there is a command that does it.
     """
 
     name: str
     law: str
     n_rows: int
     example: str
+    advice: str = ""
 
 
 def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
@@ -71,8 +74,15 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
     changed = _changed([one for one in kept if one in there], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
-        findings.append(Finding(FILES, f"{_FILES_LAW} `{changed[0].again()}`", len(changed), example))
+        findings.append(Finding(FILES, _FILES_LAW, len(changed), example, _anew(changed, warehouse.maps)))
     return findings
+
+
+def _anew(changed: Sequence[KeptMap], folder: Path) -> str:
+    """How the matrices of the first run are made anew: as long as its files lie there, nothing is."""
+    again = changed[0].again()
+    files = " ".join(shlex.quote(str(one.path(folder))) for one in changed if one.again() == again)
+    return f"delete {files}, and `{again}` makes anew what is gone"
 
 
 def _changed(kept: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:

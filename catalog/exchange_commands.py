@@ -52,6 +52,8 @@ def merge(ctx: click.Context, other: Path) -> None:
 
     A model that both have keeps the family and the variant that it has here.
     """
+    from collections import Counter
+
     from catalog.variants import PLAIN, described
 
     with console_progress() as progress:
@@ -65,9 +67,7 @@ def merge(ctx: click.Context, other: Path) -> None:
         there = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
         again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)
         note(f"{there}; `{again}` says so here, too")
-    if merged.missing_maps:
-        again = merged.missing_maps[0].again()
-        n_lost = len(merged.missing_maps)
+    for again, n_lost in Counter(one.again() for one in merged.missing_maps).items():
         note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them anew")
 
 

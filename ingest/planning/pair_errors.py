@@ -40,13 +40,13 @@ class PairOfOne(NeurothekError):
 class PairUnknown(NeurothekError):
     """The warehouse does not have a model that was named."""
 
-    def __init__(self, model: str, known: Sequence[str]) -> None:
+    def __init__(self, model: str, known: Sequence[str], asked: str) -> None:
         near = get_close_matches(model, known, n=3, cutoff=0.5)
         hint = (
             f"; did you mean {', '.join(near)}?"
             if near
             else f", which has {', '.join(known) or 'no model yet'}:"
-            f" measure a new one first, with `{command_line('ingest', model)}`"
+            f" measure a new one first, with `{command_line('ingest', asked)}`"
         )
         super().__init__(f"counterparts were asked for of {model}, but there is no such model in the warehouse{hint}")
 

@@ -133,10 +133,11 @@ def asked_models(warehouse: Warehouse, request: IngestRequest, asked: Sequence[s
     """
     known = listed_models(warehouse)
     found: list[ListedModel] = []
-    for source in map(ModelSource.parse, asked):
+    for text in asked:
+        source = ModelSource.parse(text)
         name = model_name(source.source, name=source.name, revision=request.revision)
         if name not in known:
-            raise PairUnknown(name, list(known))
+            raise PairUnknown(name, list(known), text)
         if name in [model.name for model in found]:
             raise PairOfOne(name)
         found.append(_at(known[name], source.source))
