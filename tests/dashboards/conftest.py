@@ -37,6 +37,7 @@ def weights_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nothing = dict.fromkeys((*OF_TEXT, *MORE_OF_TEXT, *OF_CLUSTERS))
     with duckdb.connect(str(path)) as connection:
         made.insert(connection, "neuron_facts", [row | nothing for row in made.hand_made().rows["neuron_facts"]])
+        made.insert(connection, "runs", [row for row in made.hand_made().rows["runs"] if row["job"] == "projections"])
     return path
 
 
