@@ -13,7 +13,7 @@ import pytest
 import neurothek
 from catalog.advice import about, command_line
 from catalog.errors import NeurothekError
-from ingest import trial
+from ingest.planning import timing
 from queries import dialects
 from queries.errors import UnknownColumn
 from tests.support import ingests
@@ -214,12 +214,12 @@ OF_PAGES = ("dashboards/page.py", "dashboards/figures.py", "dashboards/views/")
 
 ELSEWHERE = {
     "ingest/train_commands.py": "training takes a minute: tests/ingest/test_train_commands.py",
-    "ingest/training_card.py": "likewise",
+    "ingest/training/card.py": "likewise",
 }
 
 MENTIONED = {
     "catalog/export_manifest.py": "the name of the format",
-    "ingest/training_card.py": "says what made the model",
+    "ingest/training/card.py": "says what made the model",
     "queries/comparability.py": "is compared with the words of a view in SQL, which names the command alone",
 }
 """Files with a string that names a command and recommends none in full, and why."""
@@ -230,7 +230,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Left out is what takes seconds and is tested elsewhere: built-in texts, views in other dialects, trials."""
     with ingests.small_library(tmp_path_factory.mktemp("library")), pytest.MonkeyPatch.context() as patch:
         patch.setattr(dialects, "exported_views", lambda asked: {})
-        patch.setattr(trial, "product_rate", lambda *_: 1e9)
+        patch.setattr(timing, "product_rate", lambda *_: 1e9)
         yield
 
 

@@ -1,5 +1,6 @@
 """The command `train`: two hundred steps learn more than how often each id comes, and a mistake is a sentence."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from ingest.train_commands import train as train_command
 from ingest.training.errors import SizeUnknown
 from ingest.training.losses import model_loss
 from ingest.training.text import divide
+from tests.support.advice import advised, run
 from tests.support.texts import write_text
 
 pytestmark = pytest.mark.long
@@ -41,6 +43,11 @@ def test_the_command_trains_the_smallest_model_below_the_unigram_entropy(words: 
     loss = model_loss(model, held_out, 1)
     # An untrained model has ln 300 = 5.7; one that knows no order cannot pass the entropy of single ids.
     assert loss < unigram_entropy - 0.5
+    # What is recommended then is a command that measures this very folder.
+    (command,) = advised(result.stderr)
+    assert shlex.split(command) == ["ingest", str(output)]
+    planned = run([*shlex.split(command), "--corpus", f"words={words.location}", "--tokens", "1000", "--plan"])
+    assert planned.exit_code == 0, planned.output
     card = (output / "README.md").read_text()
     assert f"| words | {sum(len(ids) - 1 for ids in held_out):,} | {loss:.3f} |" in card
     assert str(words.path.parent) not in card
