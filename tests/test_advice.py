@@ -132,6 +132,10 @@ SITUATIONS: Mapping[str, Situation] = {
     "a file in a query": Situation(("sql", "from 'words.txt'")),
     "a function that is refused": Situation(("sql", "select current_setting('threads')", *OTHER)),
     "no words": Situation(("search",)),
+    "a search that hangs on text": Situation(
+        ("search", "one", "--where", "frequency >= 0", "--model", "mine"),
+        lambda: run(["ingest", "mine", "--corpus", "prose", "--job", "activity"]),
+    ),
     "a likeness across tokenizers": Situation(("search", "--like", "mine/L0N0", "--model", "linear")),
     "no annotations": Situation(("annotate", "--stdin"), stdin="", stands_for={"MODEL": "clustered"}),
     "a vector of no sample": Situation(
@@ -184,6 +188,7 @@ SITUATIONS: Mapping[str, Situation] = {
 }
 
 SLOW = (
+    "a search that hangs on text",
     "a report of another warehouse",
     "a report on a pair",
     "a variant",
