@@ -46,6 +46,13 @@ class FolderInUse(NeurothekError):
         super().__init__(f"{folder} is there already and not empty; name a new folder for the export")
 
 
+class FolderNowhere(NeurothekError):
+    """The export is to go where a link leads that leads nowhere."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is a link that leads to no folder; name a new folder for the export")
+
+
 def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:
     """The tables of the schema `store` in the order of their making: table -> column -> what it is.
 
@@ -79,9 +86,15 @@ def export(
 
     Raises:
         FolderInUse: the folder holds something.
+        FolderNowhere: it is a link to nothing, or to itself.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     folder = folder.expanduser().absolute()
+    if folder.is_symlink():
+        if not folder.exists():
+            raise FolderNowhere(folder)
+        # Renaming would put the export in the place of the link.
+        folder = folder.resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderInUse(folder)
     with warehouse.current_reader() as connection, _appearing(folder) as unfinished:

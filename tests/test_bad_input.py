@@ -97,6 +97,33 @@ def broken_config(folder: Path) -> list[str]:
     return ingest()
 
 
+def config_with_a_mark(folder: Path) -> list[str]:
+    path = folder / "tiny" / "config.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    return ingest()
+
+
+def unknown_number_format(folder: Path) -> list[str]:
+    edit_config(folder / "tiny", dtype="flaot32")
+    return ingest()
+
+
+def a_pipe_for_a_model(*arguments: str) -> Prepare:
+    def prepare(folder: Path) -> list[str]:
+        os.mkfifo(folder / "pipe")
+        return list(arguments)
+
+    return prepare
+
+
+def a_link_to_itself(*arguments: str) -> Prepare:
+    def prepare(folder: Path) -> list[str]:
+        (folder / "loop").symlink_to("loop")
+        return list(arguments)
+
+    return prepare
+
+
 def unsupported(folder: Path) -> list[str]:
     edit_config(folder / "tiny", model_type="mamba", architectures=["MambaForCausalLM"])
     return ingest()
@@ -331,6 +358,18 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "a name with a space": (lambda _: ingest("a b=tiny"), "'a b' cannot be a model's name"),
     "no config": (no_config, "has no config.json"),
     "broken config": (broken_config, "describes no model: it is no JSON"),
+    "a config with a byte-order mark": (config_with_a_mark, "config.json in tiny describes no model: it begins with a"),
+    "an unknown number format": (unknown_number_format, "its dtype is 'flaot32', which is no number format"),
+    "a pipe for a model": (a_pipe_for_a_model("ingest", "pipe"), "'pipe' is a named pipe, and a model is a folder"),
+    "a pipe for weights": (
+        a_pipe_for_a_model("trace", "tiny", "a b", "--weights", "pipe", "--warehouse", "known.duckdb"),
+        "'pipe' is a named pipe, and a model is a folder",
+    ),
+    "a circle for a model": (a_link_to_itself("ingest", "loop"), "'loop' is a link that leads back to itself, and a"),
+    "a circle for an export": (
+        a_link_to_itself("export", "loop", "--warehouse", "known.duckdb"),
+        "loop is a link that leads to no folder",
+    ),
     "unsupported architecture": (
         unsupported,
         "the architecture 'mamba', which is not supported; "

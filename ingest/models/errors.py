@@ -40,10 +40,12 @@ class ModelMissing(NeurothekError):
 
 
 class ModelIsFile(NeurothekError):
-    """A path that names a file where a folder is needed."""
+    """A path that names a file, or what is none, where a folder is needed."""
 
-    def __init__(self, source: str) -> None:
-        super().__init__(f"{source!r} is a file, and a model is a folder with config.json and weights; give its folder")
+    def __init__(self, source: str, found: str = "a file") -> None:
+        super().__init__(
+            f"{source!r} is {found}, and a model is a folder with config.json and weights; give its folder"
+        )
 
 
 class ModelUnreachable(NeurothekError):

@@ -1,5 +1,6 @@
 """Where a model that was asked for lies, and what config.json says of it; the weights are not opened."""
 
+import errno
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from catalog.regular_files import why_no_file
 from catalog.warehouse import Warehouse
 from ingest import minis
 from ingest.models import hub
@@ -67,12 +69,23 @@ def folder_of(source: str, *, revision: str | None) -> Path | None:
     path = Path(source).expanduser()
     if path.is_file():
         raise ModelIsFile(source)
+    found = _why_no_file(path)
+    if found is not None:
+        raise ModelIsFile(source, found)
     local = path if path.is_dir() else minis.folder(source)
     if local is not None and revision is not None:
         raise RevisionOfFolder(source, revision)
     if local is None and not hub.is_id(source):
         raise ModelMissing(source, minis.names())
     return local
+
+
+def _why_no_file(path: Path) -> str | None:
+    try:
+        return why_no_file(path)
+    except OSError as error:
+        # Of names that are too long for a path none lies there.
+        return "a link that leads back to itself" if error.errno == errno.ELOOP else None
 
 
 def located(
@@ -149,12 +162,18 @@ def config_of(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise ConfigMissing(folder) from error
     except (OSError, ValueError, RecursionError) as error:
-        # Python reads no integer of more digits.
-        is_long = "integer string conversion" in str(error)
-        raise ConfigInvalid(folder, "it holds an integer of too many digits" if is_long else "it is no JSON") from error
+        raise ConfigInvalid(folder, f"it {why_no_json(error)}") from error
     if not isinstance(found, dict):
         raise ConfigInvalid(folder, "it is no JSON object")
     return found
+
+
+def why_no_json(error: Exception) -> str:
+    """What Python found wrong with a file that should be JSON, to follow its name."""
+    # Python reads no integer of more digits.
+    if "integer string conversion" in str(error):
+        return "holds an integer of too many digits"
+    return "begins with a byte-order mark, which JSON does not" if "utf-8-sig" in str(error) else "is no JSON"
 
 
 def _once(folder: Path) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:

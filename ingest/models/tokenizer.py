@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,15 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 
 from catalog.tables import TOKENS
 from ingest.models.cutting import Cuts, cuts_of
-from ingest.models.errors import TokenizerAmbiguous, TokenizerEmpty, TokenizerMissing, TokenizerUnreadable
+from ingest.models.errors import (
+    ConfigInvalid,
+    ConfigMissing,
+    TokenizerAmbiguous,
+    TokenizerEmpty,
+    TokenizerMissing,
+    TokenizerUnreadable,
+)
+from ingest.models.finding import config_of, why_no_json
 from ingest.models.regular_files import require_plain
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
@@ -145,9 +154,13 @@ def load(folder: Path) -> Tokenizer:
         # The library behind transformers raises a bare Exception for a file that it cannot parse.
         if type(error) is not Exception and not isinstance(error, _MALFORMED):
             raise
+        # The library reads config.json too: what is wrong there is no fault of the tokenizer.
+        _refuse_config(folder, error)
         raise TokenizerUnreadable(folder, _why(folder, error)) from error
     return wrap(found, name=folder.name)
 
+
+_NO_NUMBER_FORMAT = re.compile(r"'torch' has no attribute '([^']*)'")
 
 # What the library lets through of a file that is JSON and no tokenizer, or too deep to be read.
 _MALFORMED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -156,13 +169,21 @@ _JSON_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.js
 _LONGEST_REASON = 200
 
 
+def _refuse_config(folder: Path, error: Exception) -> None:
+    with suppress(ConfigMissing):
+        config_of(folder)
+    unknown = _NO_NUMBER_FORMAT.search(str(error))
+    if unknown:
+        raise ConfigInvalid(folder, f"its dtype is {unknown[1]!r}, which is no number format of PyTorch") from error
+
+
 def _why(folder: Path, error: Exception) -> str:
     """What is wrong with the files: the first that is no JSON object, else the library's sentence if it is one."""
     for path in (folder / name for name in _JSON_FILES if (folder / name).is_file()):
         try:
             found = json.loads(path.read_bytes().decode())
-        except (OSError, ValueError, RecursionError):
-            return f"{path.name} is no JSON"
+        except (OSError, ValueError, RecursionError) as problem:
+            return f"{path.name} {why_no_json(problem)}"
         if not isinstance(found, dict):
             return f"{path.name} is no JSON object"
         if path.name == "tokenizer.json":

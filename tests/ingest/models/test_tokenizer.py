@@ -186,7 +186,7 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
     ("name", "written", "problem"),
     [
         ("tokenizer.json", "{", "tokenizer.json is no JSON"),
-        ("tokenizer.json", "\ufeff{}", "tokenizer.json is no JSON"),
+        ("tokenizer.json", "\ufeff{}", "tokenizer.json begins with a byte-order mark, which JSON does not"),
         ("tokenizer.json", "[]", "tokenizer.json is no JSON object"),
         ("tokenizer.json", '{"added_tokens": []}', "tokenizer.json has no model"),
         ("tokenizer.json", '{"model": {}}', "tokenizer.json has no list added_tokens"),
