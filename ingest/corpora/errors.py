@@ -79,7 +79,7 @@ class ColumnNotText(NeurothekError):
 class TextTooLong(NeurothekError):
     """A line or row, held whole while it is read, that memory does not allow."""
 
-    def __init__(self, path: Path, place: str, longest: int, memory: int) -> None:
+    def __init__(self, path: Path | str, place: str, longest: int, memory: int) -> None:
         super().__init__(
             f"{place} of {path} has more than {in_words(longest)}, the most that --memory {in_words(memory)} allows of"
             " one line or row: allow more, or give the text as a file of its own"

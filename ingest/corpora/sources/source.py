@@ -14,6 +14,7 @@ from ingest.corpora.errors import (
     SourceMissing,
     SourceNotText,
     SourceUnreadable,
+    TextTooLong,
 )
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.builtin import Split
@@ -142,13 +143,14 @@ def read(source: Source, *, split: Split = "measure", memory: TextMemory = UNBOU
     Raises:
         SourceMissing, SourceEmpty: nothing lies there, or no document.
         SourceUnreadable, SourceNotText, ColumnUnknown, ColumnMissing, ...: see `documents_of`.
+        TextTooLong: a row is longer than memory allows.
         DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
     """
     if source.builtin_domain is not None:
         yield from map(Document.of, builtin.documents(source.builtin_domain, split))
         return
     if source.hub_dataset is not None:
-        yield from map(Document.of, source.hub_dataset.documents())
+        yield from map(Document.of, _within(source.hub_dataset, memory))
         return
     is_empty = True
     for path in files(source):
@@ -157,6 +159,13 @@ def read(source: Source, *, split: Split = "measure", memory: TextMemory = UNBOU
             yield document
     if is_empty:
         raise SourceEmpty(source.path)
+
+
+def _within(dataset: HubDataset, memory: TextMemory) -> Iterator[str]:
+    for text in dataset.documents():
+        if len(text) > memory.longest_record:
+            raise TextTooLong(dataset.location, "a row", memory.longest_record, memory.memory_bytes)
+        yield text
 
 
 def source_sha256(source: Source) -> str:

@@ -23,10 +23,13 @@ from ingest.corpora.errors import (
     DatasetNotOnHub,
     DatasetsMissing,
     DatasetUnreachable,
+    TextTooLong,
 )
 from ingest.corpora.sources import hub_datasets
+from ingest.corpora.sources import source as sources
 from ingest.corpora.sources.hub_datasets import HubDataset
 from ingest.corpora.sources.source import Source, parse_sources
+from ingest.corpora.text_memory import TextMemory
 from ingest.models.tokenizer import load
 from tests.support import ingests
 from tests.support.hub import COMMIT, Hub
@@ -221,3 +224,15 @@ def test_from_the_command_to_the_warehouse_and_again_offline(
     run("words", "two")
     run(f"words=hub:org/words@{COMMIT}", "three")
     assert ingests.table(ingests.open_warehouse(warehouse), "corpora").height == 1
+
+
+def test_a_row_is_as_long_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = TextMemory(1_000_000_000)
+    long = "word " * (memory.longest_record // 5)
+    source = Source("news", "hub:org/news")
+    rows = [{"text": "short"}, {"text": long}]
+    monkeypatch.setattr(HubDataset, "_rows", lambda _: iter(rows))
+    assert ["".join(document.blocks) for document in sources.read(source, memory=memory)] == ["short", long]
+    rows[1] = {"text": long + "wordword"}
+    with pytest.raises(TextTooLong, match=r"a row of hub:org/news:\S+ has more than .* that --memory 1 GB allows"):
+        list(sources.read(source, memory=memory))
