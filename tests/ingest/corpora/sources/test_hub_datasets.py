@@ -234,5 +234,5 @@ def test_a_row_is_as_long_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(HubDataset, "_rows", lambda _: iter(rows))
     assert ["".join(document.blocks) for document in sources.read(source, memory=memory)] == ["short", long]
     rows[1] = {"text": long + "wordword"}
-    with pytest.raises(TextTooLong, match=r"a row of hub:org/news:\S+ has more than .* that --memory 1 GB allows"):
+    with pytest.raises(TextTooLong, match=r"a row of hub:org/news:\S+ has more than .* that --memory 1\.00 GB allows"):
         list(sources.read(source, memory=memory))
