@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.bench_projections import _high_water_mark
 from benchmarks.timing import machine, publish_block, table
 from ingest.jobs.clusters import agglomeration
-from ingest.jobs.clusters.job import ClustersJob
+from ingest.jobs.clusters.job import Linking
 from ingest.jobs.clusters.neighbours import all_directions
 from ingest.minis import folder as mini_folder
 from ingest.models.checkpoints import find
@@ -92,7 +92,7 @@ def made(n: int, d_model: int) -> torch.Tensor:
 def _measure(name: str) -> tuple[str, float, int]:
     n_layers, d_ffn, d_model, memory_bytes = CASES[name]
     vectors = made(n_layers * d_ffn, d_model)
-    job = ClustersJob.of_vectors(n_layers * d_ffn, d_model, sizes=(SIZE,), memory_bytes=memory_bytes)
+    job = Linking.of(n_layers * d_ffn, d_model, memory_bytes=memory_bytes)
     started = time.perf_counter()
     labels = job.cut(vectors)(SIZE)
     seconds = time.perf_counter() - started

@@ -8,8 +8,9 @@ from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from ingest.corpora.examples import Example, Examples
 from ingest.forward import prompt_pass
-from ingest.jobs.events.job import SHARD_EXAMPLES, EventsJob, Opened
+from ingest.jobs.events.job import SHARD_EXAMPLES, EventsJob, ModelReadings
 from ingest.jobs.events.readings import EXAMPLES_AT_ONCE, slices
+from ingest.jobs.job import JobContext
 from ingest.lens.logit_lens import Lens
 from ingest.models.checkpoints import find
 from ingest.models.transformer import open_transformer
@@ -27,8 +28,8 @@ def main() -> None:
     with shapes.gpt2_small(n_layers=N_LAYERS) as folder:
         transformer = open_transformer(find(str(folder)))
         tokenizer = shapes.tokenizer(TOKENS)
-        job = EventsJob(transformer, tokenizer)
-        opened = Opened.of(drawn, transformer, tokenizer)
+        context = JobContext(transformer, tokenizer, batch_tokens=BATCH_TOKENS)
+        job, readings = EventsJob(context), ModelReadings(context)
         bare = GPT2Model.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
         assert isinstance(bare, GPT2Model)
         bare.eval()
@@ -37,12 +38,12 @@ def main() -> None:
         @torch.inference_mode()
         def events() -> None:
             for start in range(0, N_EXAMPLES, SHARD_EXAMPLES):
-                job.measure_examples(opened, start, transformer, batch_tokens=BATCH_TOKENS)
+                job.measure_examples(readings, drawn.rows[start : start + SHARD_EXAMPLES])
 
         best = best_seconds(
             {
                 "pass": lambda: _bare(bare, drawn),
-                "lens": lambda: _products(opened.lens, streams),
+                "lens": lambda: _products(readings.lens, streams),
                 "events": events,
             },
             rounds=ROUNDS,

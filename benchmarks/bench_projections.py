@@ -7,16 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import polars as pl
 import torch
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from catalog.staging import RunManifest, now, staged_run
 from catalog.tables import BY_NAME
+from ingest.jobs.job import JobContext, MeasureShard
 from ingest.jobs.projections.job import ProjectionsJob
 from ingest.lens.scorer import Keep, Scorer
 from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.numerics.unit_vectors import unit_rows
 
@@ -56,12 +57,12 @@ def _layer_rows(transformer: Transformer) -> list[tuple[str, ...]]:
     product = torch.empty(shapes.TOKENS, shapes.D_FFN)
     scorer = Scorer(E, keep=Keep(largest=K, smallest=K))
     scorer.score(V)
-    job, tokenizer = ProjectionsJob(), shapes.tokenizer()
-    with TemporaryDirectory() as staging:
+    job = ProjectionsJob(JobContext(transformer, shapes.tokenizer()))
+    with TemporaryDirectory() as staging, job.open(Path(staging), _no_rows) as measure:
         contenders: dict[str, Callable[[], object]] = {
             "the bare product E.V^T": lambda: torch.mm(E, V.T, out=product),
             "top and bottom 50": lambda: scorer.score(V),
-            "the whole job, a layer": lambda: _measure(job, transformer, tokenizer, LAYER, Path(staging)),
+            "the whole job, a layer": lambda: _measure(job, measure, LAYER, Path(staging)),
         }
         best = best_seconds(contenders, rounds=ROUNDS)
     del product
@@ -81,27 +82,30 @@ def _token_row(transformer: Transformer) -> tuple[str, ...]:
     product = torch.empty(shapes.TOKENS, block)
     unit = best_seconds({"product": lambda: torch.mm(directions, directions[:block].T, out=product)}, rounds=ROUNDS)
     whole = unit["product"] * shapes.TOKENS / block
-    with TemporaryDirectory() as staging:
-        tokenizer = shapes.tokenizer()
-        run = lambda: _measure(ProjectionsJob(), transformer, tokenizer, TOKENS, Path(staging))  # noqa: E731
+    job = ProjectionsJob(JobContext(transformer, shapes.tokenizer()))
+    with TemporaryDirectory() as staging, job.open(Path(staging), _no_rows) as measure:
+        run = lambda: _measure(job, measure, TOKENS, Path(staging))  # noqa: E731
         seconds = best_seconds({"tokens": run}, rounds=2)["tokens"]
     return ("the 20 nearest of every token", f"{seconds:.1f}", f"{seconds / whole:.2f} (of E.E^T)", "")
 
 
-def _measure(job: ProjectionsJob, transformer: Transformer, tokenizer: Tokenizer, shard: str, staging: Path) -> None:
+def _no_rows(table: str) -> pl.LazyFrame:
+    return pl.LazyFrame()
+
+
+def _measure(job: ProjectionsJob, measure: MeasureShard, shard: str, staging: Path) -> None:
     """One shard from the weights to its Parquet files, as an ingest does it."""
     manifest = RunManifest("bench", job.name, job.version, "bench", None, job.parameters(), "float32", now())
     with staged_run(staging, manifest) as run:
-        frames = job.measure(shard, transformer, tokenizer)
-        run.write(shard, {name: BY_NAME[name].check(frame) for name, frame in frames.items()})
+        run.write(shard, {name: BY_NAME[name].check(frame) for name, frame in measure(shard).items()})
 
 
 def _peak_bytes(folder: Path) -> int:
     """Peak memory of this process after the whole job."""
-    transformer, job, tokenizer = open_transformer(find(str(folder))), ProjectionsJob(), shapes.tokenizer()
-    with TemporaryDirectory() as staging:
-        for shard in job.shards(transformer.shape):
-            _measure(job, transformer, tokenizer, shard, Path(staging))
+    job = ProjectionsJob(JobContext(open_transformer(find(str(folder))), shapes.tokenizer()))
+    with TemporaryDirectory() as staging, job.open(Path(staging), _no_rows) as measure:
+        for shard in job.shards():
+            _measure(job, measure, shard, Path(staging))
     return _high_water_mark()
 
 

@@ -15,7 +15,7 @@ from ingest.forward.batches import batches
 from ingest.forward.sweep import sweep
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.contexts.job import ContextsJob
-from ingest.jobs.job import TextJob
+from ingest.jobs.job import JobContext, SweepJob
 from ingest.models.checkpoints import find
 from ingest.models.transformer import Transformer, open_transformer
 
@@ -47,7 +47,8 @@ def _row(name: str, activation: str, share: float) -> tuple[str, ...]:
     text = shapes.random_text(N_SEQUENCES)
     with shapes.opt_125m(n_layers=N_LAYERS, activation=activation, active_share=share) as folder:
         transformer = open_transformer(find(str(folder)))
-        activity, contexts = ActivityJob(ActivationRule.of(transformer.shape)), ContextsJob()
+        context = JobContext(transformer, shapes.tokenizer(), text, batch_tokens=BATCH_TOKENS)
+        activity, contexts = ActivityJob(context, ActivationRule.of(transformer.shape)), ContextsJob(context)
         contenders: dict[str, Callable[[], None]] = {
             "bare": partial(_bare, _base_model(folder), text),
             "nobody": partial(_swept, transformer, text, []),
@@ -73,11 +74,11 @@ def _bare(model: OPTModel, text: Corpus) -> None:
             model(batch.tokens, use_cache=False)
 
 
-def _swept(transformer: Transformer, text: Corpus, jobs: list[TextJob]) -> None:
+def _swept(transformer: Transformer, text: Corpus, jobs: list[SweepJob]) -> None:
     sweep(
         transformer,
         text,
-        observers_for=lambda layer, chunk: [job.observer(transformer.shape, text) for job in jobs],
+        observers_for=lambda layer, chunk: [job.observer() for job in jobs],
         is_done=lambda layer, chunk: False,
         sink=lambda layer, chunk, results: None,
         batch_tokens=BATCH_TOKENS,

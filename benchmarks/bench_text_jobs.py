@@ -13,13 +13,13 @@ from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from catalog.staging import write_rows
 from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.batches import batches
 from ingest.forward.sweep import sweep
-from ingest.jobs.job import Partials
-from ingest.jobs.registry import text_jobs
+from ingest.jobs.job import JobContext, Partials, SweepJob
+from ingest.jobs.registry import JOBS, job_class
 from ingest.models.checkpoints import find
 from ingest.models.transformer import Transformer, open_transformer
+from ingest.request import IngestRequest
 
 ROUNDS = 3
 N_LAYERS = 1
@@ -91,7 +91,9 @@ def _bare(model: OPTModel, text: Corpus) -> None:
 
 def _measured(transformer: Transformer, text: Corpus) -> None:
     """One sweep with staging files, and the folds of every layer."""
-    jobs = list(text_jobs(ActivationRule.of(transformer.shape), transformer, shapes.tokenizer()).values())
+    context, asked = JobContext(transformer, shapes.tokenizer(), text, batch_tokens=BATCH_TOKENS), IngestRequest()
+    found = [job_class(name).from_options(context, asked) for name in JOBS]
+    jobs = [job for job in found if isinstance(job, SweepJob)]
     with TemporaryDirectory() as folder:
 
         def path(job: int, layer: int, chunk: int) -> Path:
@@ -104,13 +106,13 @@ def _measured(transformer: Transformer, text: Corpus) -> None:
         def finish(layer: int) -> None:
             for number, job in enumerate(jobs):
                 parts = [pl.scan_parquet(path(number, layer, chunk)) for chunk in range(len(text.chunks()))]
-                for name, frame in job.fold(layer, Partials(tuple(parts)), text).items():
+                for name, frame in job.fold(layer, Partials(tuple(parts))).items():
                     write_rows(frame, Path(folder) / f"{name}.{layer}.parquet")
 
         sweep(
             transformer,
             text,
-            observers_for=lambda layer, chunk: [job.observer(transformer.shape, text) for job in jobs],
+            observers_for=lambda layer, chunk: [job.observer() for job in jobs],
             is_done=lambda layer, chunk: False,
             sink=sink,
             finish=finish,

@@ -172,10 +172,10 @@ def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int
 
 
 def _request(options: dict[str, Any]) -> IngestRequest:
-    from ingest.jobs.names import JOBS
+    from ingest.jobs import registry
     from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
-    jobs = tuple(name for asked in options["jobs"] for name in (JOBS if asked == "all" else [asked]))
+    jobs = tuple(name for asked in options["jobs"] for name in (registry.NAMES if asked == "all" else [asked]))
     text = TextRequest(
         corpora=options["corpora"] or ("builtin",),
         name=options["corpus_name"],

@@ -1,7 +1,6 @@
 """Verifying a few of many layers, examples and sentences judges these and no others."""
 
 import dataclasses
-import functools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,12 @@ from click.testing import CliRunner
 import neurothek
 from catalog.tables import BY_NAME
 from catalog.verification import Agreement
-from ingest.jobs import registry
 from ingest.jobs.events.job import EventsJob
+from ingest.jobs.job import JobContext
 from ingest.jobs.registry import NAMES
-from ingest.jobs.shortcuts import job as shortcuts
+from ingest.jobs.shortcuts import fitting
 from ingest.pipeline.verify import Skipped
-from ingest.request import DEFAULT_BATCH_TOKENS
+from ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
 from neurothek import Neurothek
 from tests.support import ingests
 from tests.support.models import build, edit_tensors
@@ -33,12 +32,17 @@ OF_EXAMPLES = ("examples", "streams", "sub_updates", "events")
 OF_SENTENCES = ("shortcut_readings", "shortcut_tops")
 
 
+def small_events(context: JobContext, asked: IngestRequest) -> EventsJob:
+    return EventsJob(
+        context, n_examples=asked.examples, n_event_examples=N_EXAMPLES, shard_examples=EXAMPLES_OF_A_SHARD
+    )
+
+
 @pytest.fixture(scope="module", autouse=True)
 def small_shards() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortcuts, "SENTENCES_AT_ONCE", SENTENCES_OF_A_SHARD)
-        job = functools.partial(EventsJob, n_event_examples=N_EXAMPLES, shard_examples=EXAMPLES_OF_A_SHARD)
-        patch.setattr(registry, "EventsJob", job)
+        patch.setattr(fitting, "SENTENCES_AT_ONCE", SENTENCES_OF_A_SHARD)
+        patch.setattr(EventsJob, "from_options", small_events)
         yield
 
 

@@ -1,5 +1,6 @@
 """When a neuron counts as active ([V] 3; beyond ReLU ours)."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,12 @@ class ActivationRule:
     ) -> Bool[Tensor, "*shape"]:
         """[*shape] whether each neuron is active; written into `out` if it is given."""
         return exceeds(decisive, self.threshold, out=out)
+
+
+def bound_of(rule: str) -> float | None:
+    """What a rule that was written down holds coefficients against; None where it does something else."""
+    said = re.fullmatch(r"m > (.+)", rule)
+    return float(said[1]) if said else None
 
 
 def exceeds(

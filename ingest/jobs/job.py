@@ -1,55 +1,186 @@
-"""What a job is: its name and version, the tables it fills, and how it measures shard by shard."""
+"""What a job is: the settings of one measurement of one model, and how its rows are made."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, TypeVar
 
 import polars as pl
 
 from catalog.tables import Table
 from ingest.corpora.corpus import Corpus
+from ingest.forward.footprint import Extent, Footprint
 from ingest.forward.sweep import Observer
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Shape, Transformer
+from ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
 from ingest.runs.finished import EarlierRuns
 
+Frames = dict[str, pl.DataFrame]
+"""Rows by the name of their table."""
 
-@runtime_checkable
-class Job(Protocol):
-    """What all jobs say of themselves.
+ReadBack = Callable[[str], pl.LazyFrame]
+"""Name of a table -> the rows that a run has of it by now."""
+
+MeasureShard = Callable[[str], Frames]
+"""Name of a shard -> its rows."""
+
+
+Same = TypeVar("Same", bound="Job")
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """What a job measures.
 
     Attributes:
+        transformer: the model.
+        tokenizer: its tokenizer.
+        text: the corpus; None before it is chosen, and for jobs that read none.
+        batch_tokens: padded ids that a batch holds at most.
+        runs: finished runs of the jobs that the job works on; None before they are known.
+    """
+
+    transformer: Transformer
+    tokenizer: Tokenizer
+    text: Corpus | None = None
+    batch_tokens: int = DEFAULT_BATCH_TOKENS
+    runs: EarlierRuns | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """What the model is like."""
+        return self.transformer.shape
+
+    @property
+    def corpus(self) -> Corpus:
+        """The text of a job that reads one."""
+        assert self.text is not None
+        return self.text
+
+
+@dataclass(frozen=True)
+class Job(ABC):
+    """One measurement of one model, as its settings.
+
+    Attributes:
+        context: what is measured.
         name: the job's name on the command line and in `runs`.
         version: raised when a number's meaning changes; older runs are then measured anew.
         tables: the tables it fills.
+        needed: other jobs that it works on -> the version of each.
     """
 
-    @property
-    def name(self) -> str:
-        """The job's name."""
+    context: JobContext
+    name: ClassVar[str]
+    version: ClassVar[int]
+    tables: ClassVar[tuple[Table, ...]]
 
-    @property
-    def version(self) -> int:
-        """Version of what its numbers mean."""
+    @classmethod
+    @abstractmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "Job":
+        """The job that was asked for.
 
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables it fills."""
+        Raises:
+            NeurothekError: what is asked for cannot be done with such a model.
+        """
 
+    @classmethod
+    def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "Job":
+        """The job that a run with such parameters was."""
+        return cls.from_options(context, IngestRequest(jobs=(cls.name,), **cls.options(parameters)))
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What was asked for when a run was measured with such parameters, as fields of an `IngestRequest`."""
+        return {}
+
+    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """What changes its numbers, as JSON values: part of the run's identity."""
 
+    @property
+    def needed(self) -> Mapping[str, int]:
+        """It works on no other job."""
+        return {}
 
-@runtime_checkable
-class WeightsJob(Job, Protocol):
-    """A job that reads only weights."""
+    def on(self: Same, text: Corpus | None) -> Same:
+        """The job on a text."""
+        return replace(self, context=replace(self.context, text=text))
 
-    def shards(self, shape: Shape) -> Mapping[str, tuple[str, ...]]:
+    def after(self: Same, runs: EarlierRuns) -> Same:
+        """The job on finished runs of the jobs that it works on."""
+        return replace(self, context=replace(self.context, runs=runs))
+
+
+@dataclass(frozen=True)
+class ShardJob(Job):
+    """A job that makes its rows shard by shard."""
+
+    @abstractmethod
+    def shards(self) -> Mapping[str, tuple[str, ...]]:
         """Names of its shards in the order in which they are measured -> names of the tables that each fills."""
 
-    def measure(self, shard: str, transformer: Transformer, tokenizer: Tokenizer) -> dict[str, pl.DataFrame]:
-        """The rows of one shard, by table."""
+    @abstractmethod
+    def open(self, folder: Path, read_back: ReadBack) -> AbstractContextManager[MeasureShard]:
+        """What measures a shard; what the shards share is made for the first of them and let go at the end.
+
+        Args:
+            folder: where it may keep files; those of a run that was interrupted may lie there.
+            read_back: rows of the shards that were measured before.
+        """
+
+
+class WeightsJob(ShardJob):
+    """A job that reads only weights."""
+
+    @staticmethod
+    @abstractmethod
+    def footprint(shape: Shape) -> Footprint:
+        """What it takes of memory and disk, estimated from above."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What files of its own a job has in its run's folder.
+
+    Attributes:
+        at_once: bytes of them while it measures, estimated from above.
+        stay: bytes of those that stay beside the warehouse.
+    """
+
+    at_once: int
+    stay: int = 0
+
+
+class PassJob(ShardJob):
+    """A job that reads a text in a pass of its own, or only how often it has each token."""
+
+    @abstractmethod
+    def memory_bytes(self, *, is_resident: bool) -> int:
+        """What measuring adds to the process's memory, estimated from above."""
+
+    @abstractmethod
+    def files(self) -> Files | None:
+        """What its files take; None where it keeps none."""
+
+    def matrices(self, folder: Path) -> Path | None:
+        """Folder of the matrices that stay, of a run that measured in `folder`; None where there are none."""
+        return None
+
+    def extent(self) -> str | None:
+        """How much of the text it takes, in words, where that is something of its own."""
+        return None
+
+    def announcement(self) -> str | None:
+        """What a person should know before it begins, if anything."""
+        return None
+
+    def remarks(self, read_back: ReadBack) -> Sequence[str]:
+        """What a person should know of what was measured."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -69,80 +200,18 @@ class Partials:
         return (scan.collect() for scan in self.scans)
 
 
-@runtime_checkable
-class PassJob(Job, Protocol):
-    """A job that reads a text in a pass of its own, shard by shard."""
+class SweepJob(Job):
+    """A job whose observers watch a text run through the model; all that are asked for share one forward pass."""
 
-    def shards(self, corpus: Corpus) -> Mapping[str, tuple[str, ...]]:
-        """Names of its shards in the order in which they are measured -> names of the tables that each fills."""
+    @staticmethod
+    @abstractmethod
+    def footprint(shape: Shape, extent: Extent) -> Footprint:
+        """What it takes of memory and disk, estimated from above."""
 
-    def measure(
-        self,
-        shard: str,
-        transformer: Transformer,
-        corpus: Corpus,
-        *,
-        batch_tokens: int,
-        read_back: Callable[[str], pl.LazyFrame],
-    ) -> dict[str, pl.DataFrame]:
-        """The rows of one shard, by table.
-
-        Args:
-            shard: its name.
-            transformer: the model.
-            corpus: the text.
-            batch_tokens: padded ids a batch holds at most.
-            read_back: name of a table -> its rows in the shards measured before.
-        """
-
-    def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
-        """What measuring adds to the process's memory, estimated from above."""
-
-
-@runtime_checkable
-class FilingJob(PassJob, Protocol):
-    """A pass job that keeps files of its own in its run's folder, and leaves some of them beside the warehouse."""
-
-    def within(self, folder: Path) -> "FilingJob":
-        """The job with the folder for its files."""
-
-    def disk_bytes(self, corpus: Corpus) -> int:
-        """What its files take at once while it measures, estimated from above."""
-
-    def kept_bytes(self) -> int:
-        """What stays beside the warehouse of them."""
-
-    def maps(self) -> Path | None:
-        """Folder of the matrices that stay; None where there are none."""
-
-    def extent(self, corpus: Corpus) -> str | None:
-        """How much of the text it takes, in words, where that is something of its own."""
-
-    def announcement(self) -> str | None:
-        """What a person should know before it begins, if anything."""
-
-    def remarks(self, corpus: Corpus, read_back: Callable[[str], pl.LazyFrame]) -> Sequence[str]:
-        """What a person should know of what was measured."""
-
-
-@runtime_checkable
-class DerivedJob(FilingJob, Protocol):
-    """A filing job that works on what other jobs measured of the same model and text."""
-
-    @property
-    def needed(self) -> Mapping[str, int]:
-        """The other jobs, and the version of each."""
-
-    def after(self, runs: EarlierRuns) -> "DerivedJob":
-        """The job on finished runs of the other jobs."""
-
-
-@runtime_checkable
-class TextJob(Job, Protocol):
-    """A job whose observers watch a text run through the model."""
-
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+    @abstractmethod
+    def observer(self) -> Observer:
         """What watches one layer of one chunk."""
 
-    def fold(self, layer: int, partials: Partials, corpus: Corpus) -> dict[str, pl.DataFrame]:
-        """A layer's rows by table, from what its observers saw, given in the order of the chunks."""
+    @abstractmethod
+    def fold(self, layer: int, partials: Partials) -> Frames:
+        """A layer's rows, from what its observers saw, given in the order of the chunks."""

@@ -1,103 +1,53 @@
-"""All jobs by name, in the order in which they are measured."""
+"""All jobs by name, in the order in which they are measured. A job is one line here, and one folder."""
 
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ingest.corpora.split import SentenceSplit
-from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.footprint import Extent, Footprint
-from ingest.jobs.activity import footprint as activity
-from ingest.jobs.activity.job import ActivityJob
-from ingest.jobs.clusters import footprint as clusters
-from ingest.jobs.clusters.job import ClustersJob
-from ingest.jobs.contexts import footprint as contexts
-from ingest.jobs.contexts.job import ContextsJob
-from ingest.jobs.controls.job import ControlsJob
-from ingest.jobs.events.job import EventsJob
-from ingest.jobs.exits.job import ExitsJob
-from ingest.jobs.job import PassJob, TextJob, WeightsJob
-from ingest.jobs.names import JOBS as NAMES
-from ingest.jobs.names import OF_MASKED
-from ingest.jobs.names import PAIR_JOBS as PAIR_NAMES
-from ingest.jobs.ngrams import footprint as ngrams
-from ingest.jobs.ngrams.job import NgramsJob
-from ingest.jobs.positions import footprint as positions
-from ingest.jobs.positions.job import PositionsJob
-from ingest.jobs.projections import footprint as projections
-from ingest.jobs.projections.job import ProjectionsJob
-from ingest.jobs.shortcuts.job import ShortcutsJob
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape, Transformer
-from ingest.request import IngestRequest
-
-__all__ = [
-    "FOOTPRINTS_OF_TEXTS",
-    "FOOTPRINTS_OF_WEIGHTS",
-    "NAMES",
-    "OF_MASKED",
-    "PAIR_NAMES",
-    "pass_jobs",
-    "text_jobs",
-    "weights_jobs",
-]
-
-FOOTPRINTS_OF_WEIGHTS: Mapping[str, Callable[[Shape], Footprint]] = {
-    "projections": projections.footprint,
-    "clusters": clusters.footprint,
-}
-"""What each job takes that reads only weights."""
-
-FOOTPRINTS_OF_TEXTS: Mapping[str, Callable[[Shape, Extent], Footprint]] = {
-    "activity": activity.footprint,
-    "contexts": contexts.footprint,
-    "ngrams": ngrams.footprint,
-    "positions": positions.footprint,
-}
-"""What each job takes that watches the text."""
+if TYPE_CHECKING:
+    # Names of jobs are asked for before anything large is loaded.
+    from ingest.jobs.job import Job
 
 
-def weights_jobs(shape: Shape, request: IngestRequest) -> Mapping[str, WeightsJob]:
-    """Those jobs asked for that read only weights.
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a job before it is loaded.
 
-    Raises:
-        ClustersTooMany, ClusterMemoryTooSmall: what is asked for cannot be clustered so.
+    Attributes:
+        place: module and class.
+        reads_text: whether it reads a corpus, or only weights.
+        fits_masked: whether a model that fills in masked tokens can be asked for it; others need the next token.
     """
-    jobs: dict[str, WeightsJob] = {}
-    if "projections" in request.jobs:
-        jobs["projections"] = ProjectionsJob()
-    if "clusters" in request.jobs:
-        jobs["clusters"] = ClustersJob.of(shape, sizes=request.clusters, memory_bytes=request.memory_bytes)
-    return jobs
+
+    place: str
+    reads_text: bool = True
+    fits_masked: bool = False
 
 
-def text_jobs(rule: ActivationRule, transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, TextJob]:
-    """Jobs that watch a text run through the model; they share one forward pass."""
-    jobs: tuple[TextJob, ...] = (
-        ActivityJob(rule),
-        ContextsJob(),
-        NgramsJob(rule, transformer, tokenizer),
-        PositionsJob(rule, transformer.shape.d_ffn),
-    )
-    return {job.name: job for job in jobs}
+JOBS: Mapping[str, Entry] = {
+    "projections": Entry("ingest.jobs.projections.job:ProjectionsJob", reads_text=False, fits_masked=True),
+    "clusters": Entry("ingest.jobs.clusters.job:ClustersJob", reads_text=False, fits_masked=True),
+    "activity": Entry("ingest.jobs.activity.job:ActivityJob"),
+    "contexts": Entry("ingest.jobs.contexts.job:ContextsJob"),
+    "ngrams": Entry("ingest.jobs.ngrams.job:NgramsJob"),
+    "positions": Entry("ingest.jobs.positions.job:PositionsJob"),
+    "controls": Entry("ingest.jobs.controls.job:ControlsJob"),
+    "events": Entry("ingest.jobs.events.job:EventsJob"),
+    "shortcuts": Entry("ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True),
+    "exits": Entry("ingest.jobs.exits.job:ExitsJob", fits_masked=True),
+}
+"""All jobs on one model."""
+
+NAMES = tuple(JOBS)
+PAIR_NAMES = ("counterparts",)
+"""The jobs on two models."""
+
+OF_MASKED = tuple(name for name, entry in JOBS.items() if entry.fits_masked)
+OF_WEIGHTS = tuple(name for name, entry in JOBS.items() if not entry.reads_text)
 
 
-def pass_jobs(transformer: Transformer, tokenizer: Tokenizer, request: IngestRequest) -> Mapping[str, PassJob]:
-    """Jobs that read a text in a pass of their own, or only how often it has each token.
-
-    Raises:
-        MethodUnknown: there is no such shortcut, or not for this model.
-        SplitInvalid: it shall be fitted on too few sentences, or judged by too few.
-    """
-    jobs: tuple[PassJob, ...] = (
-        ControlsJob(transformer, tokenizer),
-        EventsJob(transformer, tokenizer, n_examples=request.examples),
-        ShortcutsJob.of(
-            transformer,
-            tokenizer,
-            methods=request.methods,
-            keep=request.keep,
-            domains=request.domains,
-            split=SentenceSplit.of(request.fit, request.validate),
-        ),
-        ExitsJob(transformer, baselines=request.baselines, n_examples=request.examples),
-    )
-    return {job.name: job for job in jobs}
+def job_class(name: str) -> "type[Job]":
+    """The class of a job, loaded when it is asked for."""
+    found: type[Job] = pkgutil.resolve_name(JOBS[name].place)
+    return found

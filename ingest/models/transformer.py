@@ -145,6 +145,13 @@ class Transformer:
                 module.to("meta")
                 self._loaded.discard(layer)
 
+    def stream(self) -> None:
+        """Let go of the weights of all blocks, and read a block's anew at each use from now on."""
+        self._loader.is_resident = False
+        for layer in self._loaded:
+            self._layers[layer].to("meta")
+        self._loaded.clear()
+
     def logits(self, stream: Float[Tensor, "batch time d_model"]) -> Float[Tensor, "batch time vocab"]:
         """[batch time vocab] the logits of a stream that left the last block, by the model's own head.
 

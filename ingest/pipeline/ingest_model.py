@@ -9,7 +9,7 @@ from catalog.progress import Progress, Silent
 from catalog.staging import discard_runs
 from catalog.variants import PLAIN, described
 from catalog.warehouse import Warehouse
-from ingest.pipeline.measure import measure_passes, measure_text, measure_weights
+from ingest.pipeline.measure import measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
 from ingest.planning.agenda import Prepared, left_out, prepare
 from ingest.planning.budget import allot
@@ -48,7 +48,7 @@ def ingest_model(
     warehouse.require_writable()
     prepared = prepare(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
-    work, corpus, agenda = allotted.work, prepared.corpus, prepared.agenda
+    work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda
     if agenda.jobs:
         warehouse.require_whole(progress=work.progress)
     for text in announcements([job for job, _ in agenda.passes], prepared.needed_first):
@@ -58,13 +58,14 @@ def ingest_model(
     remarks = [left_out(prepared.left_out)] if prepared.left_out else []
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
-    rows = measure_weights(work, agenda.weights)
+    if allotted.sweep is not None and not allotted.sweep.is_resident:
+        work.transformer.stream()
+    rows = measure_shards(work, agenda.weights)
     if corpus is not None and allotted.sweep is not None:
         rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
-    if corpus is not None:
-        passed, said = measure_passes(allotted.passes, corpus, agenda.passes)
-        rows |= passed
-        remarks += said
+    if allotted.passes_stream:
+        work.transformer.stream()
+    rows |= measure_shards(work, agenda.passes, remark=remarks.append)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()

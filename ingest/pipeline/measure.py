@@ -13,7 +13,7 @@ from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
 from catalog.tables import RUNS, NotFinite, Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer, sweep
-from ingest.jobs.job import FilingJob, Partials, PassJob, TextJob, WeightsJob
+from ingest.jobs.job import Partials, PassJob, ReadBack, SweepJob, WeightsJob
 from ingest.models.errors import MeasurementOverflow
 from ingest.planning.sweep_plan import SweepPlan
 from ingest.planning.work import Work
@@ -24,35 +24,60 @@ _SORTED = "sorted"
 _PARTIAL = "partial"
 
 
-def measure_weights(work: Work, jobs: Sequence[tuple[WeightsJob, RunIdentity]]) -> dict[str, int]:
-    """Measure jobs that read only weights, and publish each when it is whole; rows by table."""
+def measure_shards(
+    work: Work,
+    jobs: Sequence[tuple[WeightsJob | PassJob, RunIdentity]],
+    *,
+    remark: Callable[[str], None] = lambda text: None,
+) -> dict[str, int]:
+    """Measure jobs shard by shard, one job after the other, and publish each when it is whole; rows by table.
+
+    Args:
+        work: the model.
+        jobs: the jobs that are left to measure.
+        remark: takes what a person should know of what was measured.
+    """
     written: dict[str, int] = {}
     for job, identity in jobs:
-        with _staged(work, identity) as run:
-            shards = job.shards(work.transformer.shape)
-            work.progress.start(f"{work.model.name}: {job.name}", len(shards))
-            for shard, tables in shards.items():
-                if not run.has(shard, tables):
-                    run.write(shard, _checked(job.measure(shard, work.transformer, work.tokenizer), job.tables))
-                work.progress.advance()
-            work.progress.finish()
+        corpus = job.context.text if isinstance(job, PassJob) else None
+        with _staged(work, identity, corpus=corpus.name if corpus else None) as run:
+            shards = job.shards()
+            read_back = _reader(run, shards)
+            _write_shards(work, job, run, read_back)
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
-            finished = finished_run(run, identity, files)
-            written |= publish(
-                work.warehouse, Publication(work.model, None, [finished]), memory_bytes=work.request.memory_bytes
-            )
+            finished = finished_run(run, identity, files, needs_corpus=corpus is not None)
+            if isinstance(job, PassJob):
+                finished = replace(finished, maps=job.matrices(run.folder))
+                for text in job.remarks(read_back):
+                    remark(text)
+            record = corpus_record(corpus) if corpus else None
+            publication = Publication(work.model, record, [finished])
+            written |= publish(work.warehouse, publication, memory_bytes=work.request.memory_bytes)
             run.discard()
     return written
 
 
+def _write_shards(work: Work, job: WeightsJob | PassJob, run: StagedRun, read_back: ReadBack) -> None:
+    """Measure the shards that are missing; what they share is let go before the rows are sorted."""
+    shards = job.shards()
+    work.progress.start(f"{work.model.name}: {job.name}", len(shards))
+    with job.open(run.folder, read_back) as measure:
+        for shard, tables in shards.items():
+            if not run.has(shard, tables):
+                run.write(shard, _checked(measure(shard), job.tables))
+            work.progress.advance()
+    work.progress.finish()
+
+
 def measure_text(
-    work: Work, corpus: Corpus, jobs: Sequence[tuple[TextJob, RunIdentity]], plan: SweepPlan
+    work: Work, corpus: Corpus, jobs: Sequence[tuple[SweepJob, RunIdentity]], plan: SweepPlan
 ) -> dict[str, int]:
     """Measure jobs that read text in one sweep, and publish them together; rows by table."""
     record = corpus_record(corpus)
     with ExitStack() as stack:
         runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
-        staged = [_StagedJob(job, run) for (job, _), run in zip(jobs, runs, strict=True)]
+        # Copies, so that what layers share while they are folded is let go with them.
+        staged = [_StagedJob(replace(job), run) for (job, _), run in zip(jobs, runs, strict=True)]
         _sweep(work, corpus, staged, plan)
         finished = [
             finished_run(one.run, identity, _shards(work, one), needs_corpus=True)
@@ -66,42 +91,7 @@ def measure_text(
     return written
 
 
-def measure_passes(
-    work: Work, corpus: Corpus, jobs: Sequence[tuple[PassJob, RunIdentity]]
-) -> tuple[dict[str, int], list[str]]:
-    """Measure jobs that read text in a pass of their own, and publish each when it is whole.
-
-    Returns:
-        Rows by table, and what a person should know of them.
-    """
-    written: dict[str, int] = {}
-    remarks: list[str] = []
-    for asked, identity in jobs:
-        with _staged(work, identity, corpus=corpus.name) as run:
-            job = asked.within(run.folder) if isinstance(asked, FilingJob) else asked
-            shards = job.shards(corpus)
-            work.progress.start(f"{work.model.name}: {job.name}", len(shards))
-            for shard, tables in shards.items():
-                if not run.has(shard, tables):
-                    run.write(shard, _checked(_pass_shard(work, corpus, job, run, shard=shard), job.tables))
-                work.progress.advance()
-            work.progress.finish()
-            files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
-            finished = finished_run(run, identity, files, needs_corpus=True)
-            if isinstance(job, FilingJob):
-                finished = replace(finished, maps=job.maps())
-                remarks += job.remarks(corpus, _reader(run, shards))
-            written |= publish(work.warehouse, Publication(work.model, corpus_record(corpus), [finished]))
-            run.discard()
-    return written, remarks
-
-
-def _pass_shard(work: Work, corpus: Corpus, job: PassJob, run: StagedRun, *, shard: str) -> dict[str, pl.DataFrame]:
-    read_back = _reader(run, job.shards(corpus))
-    return job.measure(shard, work.transformer, corpus, batch_tokens=work.request.batch_tokens, read_back=read_back)
-
-
-def _reader(run: StagedRun, shards: Mapping[str, tuple[str, ...]]) -> Callable[[str], pl.LazyFrame]:
+def _reader(run: StagedRun, shards: Mapping[str, tuple[str, ...]]) -> ReadBack:
     """Name of a table -> its rows in the shards that are done."""
 
     def read_back(table: str) -> pl.LazyFrame:
@@ -120,7 +110,7 @@ def _filling(table: str, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
 class _StagedJob:
     """A job that watches the text, and where its parts and its folded layers lie."""
 
-    job: TextJob
+    job: SweepJob
     run: StagedRun
 
     def has(self, layer: int, chunk: int) -> bool:
@@ -136,7 +126,7 @@ class _StagedJob:
         parts = [_part(layer, chunk) for chunk in range(len(corpus.chunks()))]
         if not self.is_folded(layer):
             partials = Partials(tuple(self.run.scan(part, _PARTIAL) for part in parts))
-            self.run.write(_folded(layer), _checked(self.job.fold(layer, partials, corpus), self.job.tables))
+            self.run.write(_folded(layer), _checked(self.job.fold(layer, partials), self.job.tables))
         for part in parts:
             self.run.drop(part, _PARTIAL)
 
@@ -148,7 +138,7 @@ def _sweep(work: Work, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPl
         return [one for one in jobs if not one.has(layer, chunk)]
 
     def observers_for(layer: int, chunk: int) -> Sequence[Observer]:
-        return [one.job.observer(work.transformer.shape, corpus) for one in missing(layer, chunk)]
+        return [one.job.observer() for one in missing(layer, chunk)]
 
     def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
         for one, result in zip(missing(layer, chunk), results, strict=True):

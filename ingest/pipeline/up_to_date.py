@@ -23,7 +23,7 @@ from catalog.warehouse import Warehouse
 from ingest.corpora.asked import stored_name
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.source import Source, files, parse_sources
-from ingest.jobs import names
+from ingest.jobs import registry
 from ingest.models import hub
 from ingest.models.finding import by_name, folder_of, split_revision
 from ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
@@ -137,7 +137,7 @@ def _model_files(warehouse: Warehouse, request: IngestRequest, asked: ModelSourc
 
 
 def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
-    if set(request.jobs) <= {*names.OF_WEIGHTS}:
+    if set(request.jobs) <= {*registry.OF_WEIGHTS}:
         return
     name = stored_name(warehouse, request.text)
     sources = parse_sources(request.text.corpora) if name is None else _recorded(warehouse, name)

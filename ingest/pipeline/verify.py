@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,11 +20,10 @@ from catalog.warehouse import Warehouse
 from ingest.corpora import selection
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
-from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.sweep import sweep
-from ingest.jobs import registry
 from ingest.jobs.counterparts.job import CounterpartsJob
-from ingest.jobs.job import FilingJob, Job, Partials, PassJob, TextJob
+from ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
+from ingest.jobs.registry import job_class
 from ingest.models.finding import Measured
 from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
@@ -33,7 +31,7 @@ from ingest.models.transformer import Transformer, open_transformer
 from ingest.models.weights import Checkpoint
 from ingest.planning.pairs import listed_models
 from ingest.planning.prerequisites import after
-from ingest.request import DEFAULT_BATCH_TOKENS, DEFAULT_EXAMPLES, Dtype, IngestRequest, default_memory
+from ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
 
 
 @dataclass(frozen=True)
@@ -142,32 +140,17 @@ def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> 
         if run.other_model_id is not None:
             yield from _of_pair(model, transformer, run)
         elif run.corpus_id is None:
-            yield from _of_weights(model, transformer, run)
+            yield from _of_shards(model, JobContext(transformer, model.tokenizer), run)
     for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
         corpus = _corpus(model, corpus_id)
         yield from _of_corpus(model, transformer, corpus, [run for run in runs if run.corpus_id == corpus_id])
-
-
-def _of_weights(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
-    request = IngestRequest(jobs=(run.job,), clusters=tuple(run.parameters.get("sizes", ())))
-    job = registry.weights_jobs(transformer.shape, request)[run.job]
-    reason = _unlike(job, run)
-    if reason:
-        yield Skipped(run.job, reason)
-        return
-    shards = job.shards(transformer.shape)
-    for shard in _sampled(model, shards):
-        model.progress.start(f"{run.job}: {shard}", 1)
-        frames = job.measure(shard, transformer, model.tokenizer)
-        model.progress.finish()
-        yield from _frames(run, frames)
 
 
 def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
     """The lists are the warehouse's, which are verified themselves; random vectors are drawn from the weights again."""
     job = CounterpartsJob()
     if run.job_version != job.version:
-        yield Skipped(run.job, _other_version(job, run))
+        yield Skipped(run.job, _other_version(job.version, run))
         return
     models = {one.model_id: one for one in listed_models(model.warehouse).values()}
     one = next(found for found in models.values() if found.name == model.name)
@@ -183,50 +166,31 @@ def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Rem
 def _of_corpus(
     model: _Model, transformer: Transformer, corpus: Corpus, runs: Sequence[_Run]
 ) -> Iterator[Remeasured | Skipped]:
-    watching: list[tuple[TextJob, _Run]] = []
+    context = JobContext(transformer, model.tokenizer, corpus, DEFAULT_BATCH_TOKENS)
+    watching: list[tuple[SweepJob, _Run]] = []
     for run in runs:
-        passes = registry.pass_jobs(transformer, model.tokenizer, _request(run))
-        if run.job in passes:
-            yield from _of_pass(model, transformer, corpus, passes[run.job], run)
-            continue
-        job = registry.text_jobs(_rule(transformer, run), transformer, model.tokenizer)[run.job]
-        reason = _unlike(job, run)
-        if reason:
+        job = job_class(run.job).from_parameters(context, run.parameters)
+        if not isinstance(job, SweepJob):
+            yield from _of_shards(model, context, run)
+        elif reason := _unlike(job, run):
             yield Skipped(run.job, reason)
         else:
             watching.append((job, run))
     if watching:
-        yield from _of_sweep(model, transformer, corpus, watching)
+        yield from _of_sweep(model, context, watching)
 
 
-def _request(run: _Run) -> IngestRequest:
-    """What was asked for when a run was measured that reads text in a pass of its own."""
-    said = run.parameters
-    return IngestRequest(
-        jobs=(run.job,),
-        examples=int(said.get("n_examples", DEFAULT_EXAMPLES)),
-        methods=tuple(said.get("methods", ())),
-        keep=said.get("keep", "last"),
-        domains=tuple(said.get("domains", ())),
-        fit=said.get("n_fit"),
-        validate=said.get("n_validation"),
-        baselines=bool(said.get("baselines", True)),
-    )
-
-
-def _of_sweep(
-    model: _Model, transformer: Transformer, corpus: Corpus, jobs: Sequence[tuple[TextJob, _Run]]
-) -> Iterator[Remeasured]:
-    layers = model.chosen(range(transformer.shape.n_layers))
+def _of_sweep(model: _Model, context: JobContext, jobs: Sequence[tuple[SweepJob, _Run]]) -> Iterator[Remeasured]:
+    layers = model.chosen(range(context.shape.n_layers))
     seen: dict[int, list[list[pl.DataFrame]]] = {layer: [] for layer in layers}
     with TemporaryDirectory(prefix="neurothek-verify-") as folder:
         sweep(
-            transformer,
-            corpus,
-            observers_for=lambda layer, chunk: [job.observer(transformer.shape, corpus) for job, _ in jobs],
+            context.transformer,
+            context.corpus,
+            observers_for=lambda layer, chunk: [job.observer() for job, _ in jobs],
             is_done=lambda layer, chunk: layer not in seen,
             sink=lambda layer, chunk, results: seen[layer].append(results),
-            batch_tokens=DEFAULT_BATCH_TOKENS,
+            batch_tokens=context.batch_tokens,
             order="chunks" if model.is_resident else "layers",
             folder=Path(folder),
             progress=model.progress,
@@ -235,13 +199,12 @@ def _of_sweep(
     for layer in layers:
         for number, (job, run) in enumerate(jobs):
             partials = Partials(tuple(results[number].lazy() for results in seen[layer]))
-            yield from _frames(run, job.fold(layer, partials, corpus), layer=layer)
+            yield from _frames(run, job.fold(layer, partials), layer=layer)
 
 
-def _of_pass(
-    model: _Model, transformer: Transformer, corpus: Corpus, job: PassJob, run: _Run
-) -> Iterator[Remeasured | Skipped]:
-    job = after(model.warehouse, model.name, corpus, job)
+def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeasured | Skipped]:
+    job = after(model.warehouse, model.name, job_class(run.job).from_parameters(context, run.parameters))
+    assert isinstance(job, ShardJob)
     reason = _unlike(job, run)
     if reason:
         yield Skipped(run.job, reason)
@@ -253,15 +216,12 @@ def _of_pass(
             rows: pl.DataFrame = connection.sql(query, params={"run_id": run.run_id}).pl()
         return rows.lazy()
 
-    with TemporaryDirectory(prefix="neurothek-verify-") as folder:
-        placed = job.within(Path(folder)) if isinstance(job, FilingJob) else job
-        broken = dict[str, None]()
-        for shard in _sampled(model, job.shards(corpus)):
+    broken = dict[str, None]()
+    with TemporaryDirectory(prefix="neurothek-verify-") as folder, job.open(Path(folder), read_back) as measure:
+        for shard in _sampled(model, job.shards()):
             model.progress.start(f"{run.job}: {shard}", 1)
             try:
-                frames = placed.measure(
-                    shard, transformer, corpus, batch_tokens=DEFAULT_BATCH_TOKENS, read_back=read_back
-                )
+                frames = measure(shard)
             except (EarlierRowsBroken, ExamplesTooFew) as error:
                 # There was a run, so there were rows enough: other shards may work on rows that still are there.
                 broken[str(error)] = None
@@ -309,21 +269,14 @@ def _named(table: Table, *, layer: int | None, shard: str) -> tuple[Any, ...]:
 def _unlike(job: Job, run: _Run) -> str:
     """What keeps this release from measuring the same; nothing if it can."""
     if job.version != run.job_version:
-        return _other_version(job, run)
+        return _other_version(job.version, run)
     now = json.loads(json.dumps(job.parameters()))
     changed = [name for name in {**now, **run.parameters} if now.get(name) != run.parameters.get(name)]
     return f"it was measured with another {', '.join(sorted(changed))}" if changed else ""
 
 
-def _other_version(job: Job, run: _Run) -> str:
-    return f"it was measured by version {run.job_version} of the job, this is version {job.version}"
-
-
-def _rule(transformer: Transformer, run: _Run) -> ActivationRule:
-    """The rule that the run says, such as m > 0.5."""
-    own = ActivationRule.of(transformer.shape)
-    said = re.fullmatch(r"m > (.+)", str(run.parameters.get("activation_rule", own)))
-    return ActivationRule(float(said[1])) if said else own
+def _other_version(version: int, run: _Run) -> str:
+    return f"it was measured by version {run.job_version} of the job, this is version {version}"
 
 
 def _corpus(model: _Model, corpus_id: int) -> Corpus:

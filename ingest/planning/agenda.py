@@ -1,7 +1,7 @@
 """Everything about a model and its text that is found out before anything is measured."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -11,9 +11,8 @@ from ingest.corpora.corpus import Corpus
 from ingest.corpora.selection import choose_corpus
 from ingest.corpora.text_memory import TextMemory
 from ingest.errors import CausalNeeded
-from ingest.forward.activation_rule import ActivationRule
 from ingest.jobs import registry
-from ingest.jobs.job import FilingJob, Job, PassJob, TextJob, WeightsJob
+from ingest.jobs.job import Job, JobContext, PassJob, SweepJob, WeightsJob
 from ingest.models import checkpoints
 from ingest.models import tokenizer as tokenization
 from ingest.models.finding import by_name
@@ -33,19 +32,27 @@ class Agenda:
     """The runs that were asked for, and which of their jobs are still to be measured."""
 
     identities: Sequence[RunIdentity]
-    weights: Sequence[tuple[WeightsJob, RunIdentity]]
-    texts: Sequence[tuple[TextJob, RunIdentity]]
-    passes: Sequence[tuple[PassJob, RunIdentity]]
+    missing: Sequence[tuple[Job, RunIdentity]] = ()
 
     @property
     def jobs(self) -> tuple[str, ...]:
         """Names of the jobs that are to be measured."""
-        return tuple(identity.job for _, identity in (*self.weights, *self.texts, *self.passes))
+        return tuple(job.name for job, _ in self.missing)
 
     @property
-    def filing(self) -> list[FilingJob]:
-        """Those that leave files beside the warehouse."""
-        return [job for job, _ in self.passes if isinstance(job, FilingJob)]
+    def weights(self) -> list[tuple[WeightsJob, RunIdentity]]:
+        """Those of them that read only weights."""
+        return [(job, identity) for job, identity in self.missing if isinstance(job, WeightsJob)]
+
+    @property
+    def texts(self) -> list[tuple[SweepJob, RunIdentity]]:
+        """Those that watch the text run through the model."""
+        return [(job, identity) for job, identity in self.missing if isinstance(job, SweepJob)]
+
+    @property
+    def passes(self) -> list[tuple[PassJob, RunIdentity]]:
+        """Those that read the text in a pass of their own."""
+        return [(job, identity) for job, identity in self.missing if isinstance(job, PassJob)]
 
 
 @dataclass(frozen=True)
@@ -82,13 +89,23 @@ def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *,
             pass
     work, checkpoint = _open(warehouse, request, asked, progress)
     jobs = _fitting(work)
-    work = replace(work, request=replace(request, jobs=jobs))
-    corpus = _corpus(work) if set(jobs) & {*_text_jobs(work), *_pass_jobs(work)} else None
     others = tuple(job for job in request.jobs if job not in jobs)
-    passes = [job for name, job in _pass_jobs(work).items() if name in jobs]
-    first = needed_first(warehouse, work.model.name, corpus, passes, asked=jobs)
-    work = replace(work, request=replace(work.request, jobs=(*jobs, *first)))
-    return Prepared(work, checkpoint, corpus, _agenda(work, corpus), left_out=others, needed_first=first)
+    opened = {name: _opened(work, name) for name in registry.NAMES if name in jobs}
+    corpus = _corpus(work) if any(registry.JOBS[name].reads_text for name in opened) else None
+    first = needed_first(warehouse, work.model.name, corpus, opened.values())
+    opened |= {name: _opened(work, name) for name in first}
+    agenda = _agenda(work, corpus, [opened[name] for name in registry.NAMES if name in opened])
+    return Prepared(work, checkpoint, corpus, agenda, left_out=others, needed_first=first)
+
+
+def _opened(work: Work, name: str) -> Job:
+    """The job that was asked for, on a text that is not chosen yet.
+
+    Raises:
+        ClustersTooMany, ClusterMemoryTooSmall, MethodUnknown, SplitInvalid: it cannot do what is asked.
+    """
+    context = JobContext(work.transformer, work.tokenizer, batch_tokens=work.request.batch_tokens)
+    return registry.job_class(name).from_options(context, work.request)
 
 
 def _fitting(work: Work) -> tuple[str, ...]:
@@ -133,40 +150,20 @@ def _files(
     return checkpoint, tokenization.load(checkpoint.folder)
 
 
-def _rule(work: Work) -> ActivationRule:
-    return ActivationRule.of(work.transformer.shape, active_above=work.request.active_above)
-
-
-def _text_jobs(work: Work) -> Mapping[str, TextJob]:
-    return registry.text_jobs(_rule(work), work.transformer, work.tokenizer)
-
-
-def _pass_jobs(work: Work) -> Mapping[str, PassJob]:
-    return registry.pass_jobs(work.transformer, work.tokenizer, work.request)
-
-
-def _agenda(work: Work, corpus: Corpus | None) -> Agenda:
+def _agenda(work: Work, corpus: Corpus | None, jobs: Sequence[Job]) -> Agenda:
     """What is asked for and not finished.
 
     Raises:
         ParametersDiffer: a job is finished with other parameters.
-        ClustersTooMany, ClusterMemoryTooSmall: the job clusters cannot do what is asked.
     """
-    weights = list(registry.weights_jobs(work.transformer.shape, work.request).values())
-    texts = [job for name, job in _text_jobs(work).items() if name in work.request.jobs]
-    passes = [job for name, job in _pass_jobs(work).items() if name in work.request.jobs]
-    identities = [_identity(work, job, None) for job in weights]
-    identities += [_identity(work, job, corpus) for job in texts]
-    for number, job in enumerate(passes):
-        passes[number] = after(work.warehouse, work.model.name, corpus, job, asked=identities)
-        identities.append(_identity(work, passes[number], corpus))
-    missing = {found.job: found for found in to_measure(work.warehouse, identities, force=work.request.force)}
-    return Agenda(
-        identities=identities,
-        weights=[(job, missing[job.name]) for job in weights if job.name in missing],
-        texts=[(job, missing[job.name]) for job in texts if job.name in missing],
-        passes=[(job, missing[job.name]) for job in passes if job.name in missing],
-    )
+    found: dict[str, Job] = {}
+    identities: list[RunIdentity] = []
+    for opened in jobs:
+        job = after(work.warehouse, work.model.name, opened.on(corpus), asked=identities)
+        found[job.name] = job
+        identities.append(_identity(work, job))
+    missing = to_measure(work.warehouse, identities, force=work.request.force)
+    return Agenda(identities, [(found[identity.job], identity) for identity in missing])
 
 
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -190,8 +187,9 @@ def _corpus(work: Work) -> Corpus:
     )
 
 
-def _identity(work: Work, job: Job, corpus: Corpus | None) -> RunIdentity:
+def _identity(work: Work, job: Job) -> RunIdentity:
     row = work.model.row.row(0, named=True)
+    corpus = job.context.text if registry.JOBS[job.name].reads_text else None
     return RunIdentity(
         job=job.name,
         version=job.version,

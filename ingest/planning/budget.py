@@ -1,33 +1,28 @@
 """How the budgets of memory and disk are kept, by whatever jobs are left to measure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ingest.corpora.corpus import Corpus
 from ingest.errors import DiskTooSmall, MemoryTooSmall
-from ingest.jobs.job import FilingJob, PassJob
-from ingest.models.transformer import open_transformer
-from ingest.models.weights import Checkpoint
-from ingest.planning.agenda import Agenda, Prepared
+from ingest.jobs.job import PassJob
+from ingest.planning.agenda import Prepared
 from ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
 from ingest.planning.work import Work, free_bytes
 
 
 @dataclass(frozen=True)
 class Allotted:
-    """The work with its weights where the memory budget lets them be.
+    """How much of the model stays in memory.
 
     Attributes:
-        work: for jobs that read weights, and for the sweep.
-        passes: for jobs with a pass of their own.
         sweep: how the text is swept; None if it is not.
         weights: what jobs that read weights take where no text is swept; None if one is.
+        passes_stream: whether jobs with a pass of their own read weights layer by layer.
     """
 
-    work: Work
-    passes: Work
     sweep: SweepPlan | None
-    weights: WeightsPlan | None = None
+    weights: WeightsPlan | None
+    passes_stream: bool
 
     @property
     def is_tight(self) -> bool:
@@ -43,66 +38,40 @@ def allot(prepared: Prepared) -> Allotted:
         SentencesMissing: the corpus has nothing for a job.
     """
     work, agenda = prepared.work, prepared.agenda
-    passes = _for_passes(work, prepared.checkpoint, prepared.corpus, [job for job, _ in agenda.passes])
-    if prepared.corpus is not None and agenda.texts:
-        swept, chosen = _planned(work, prepared.checkpoint, prepared.corpus, agenda)
-        return Allotted(swept, passes, chosen)
-    budget = Budget(work.request.memory_bytes, work.staging, free_bytes(work.staging))
+    passes_stream = _passes_stream(work, [job for job, _ in agenda.passes])
     weights = [job.name for job, _ in agenda.weights]
-    return Allotted(work, passes, None, plan_weights(work.transformer.shape, weights, budget=budget))
-
-
-def _planned(work: Work, checkpoint: Checkpoint, corpus: Corpus, agenda: Agenda) -> tuple[Work, SweepPlan]:
-    request = work.request
+    if prepared.corpus is None or not agenda.texts:
+        budget = Budget(work.request.memory_bytes, work.staging, free_bytes(work.staging))
+        return Allotted(None, plan_weights(work.transformer.shape, weights, budget=budget), passes_stream)
     chosen = plan(
         work.transformer,
-        corpus,
-        batch_tokens=request.batch_tokens,
-        memory_bytes=request.memory_bytes,
+        prepared.corpus,
+        batch_tokens=work.request.batch_tokens,
+        memory_bytes=work.request.memory_bytes,
         jobs=[job.name for job, _ in agenda.texts],
-        weights_jobs=[job.name for job, _ in agenda.weights],
+        weights_jobs=weights,
         staging=work.staging,
         free_bytes=free_bytes(work.staging),
     )
-    if chosen.is_resident:
-        return work, chosen
-    return _streamed(work, checkpoint), chosen
+    return Allotted(chosen, None, passes_stream)
 
 
-def _for_passes(work: Work, checkpoint: Checkpoint, corpus: Corpus | None, jobs: Sequence[PassJob]) -> Work:
-    """Likewise for jobs with a pass of their own.
+def _passes_stream(work: Work, jobs: Sequence[PassJob]) -> bool:
+    """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory.
 
     Raises:
         MemoryTooSmall: not even one layer at a time fits; says how much is needed.
         DiskTooSmall: their files do not fit on the disk.
         SentencesMissing, SentencesTooFew, DomainUnknown: the corpus has nothing for such a job.
     """
-    request = work.request
-    needed_disk = 0
     for job in jobs:
-        assert corpus is not None
-        job.shards(corpus)
-        if isinstance(job, FilingJob):
-            needed_disk = max(needed_disk, job.disk_bytes(corpus))
-    if needed_disk > free_bytes(work.staging):
-        raise DiskTooSmall(work.staging, needed_disk, free_bytes(work.staging))
-
-    def needed(*, is_resident: bool) -> int:
-        sizes = [
-            job.memory_bytes(work.transformer, batch_tokens=request.batch_tokens, is_resident=is_resident)
-            for job in jobs
-        ]
-        return max(sizes, default=0)
-
-    if needed(is_resident=True) <= request.memory_bytes:
-        return work
-    if needed(is_resident=False) > request.memory_bytes:
-        raise MemoryTooSmall(needed(is_resident=False), request.memory_bytes)
-    return _streamed(work, checkpoint)
-
-
-def _streamed(work: Work, checkpoint: Checkpoint) -> Work:
-    streamed = open_transformer(
-        checkpoint, device=work.transformer.device, dtype=work.transformer.dtype, resident=False
+        job.shards()
+    files = [files.at_once for job in jobs if (files := job.files()) is not None]
+    if max(files, default=0) > free_bytes(work.staging):
+        raise DiskTooSmall(work.staging, max(files), free_bytes(work.staging))
+    resident, streamed = (
+        max((job.memory_bytes(is_resident=is_resident) for job in jobs), default=0) for is_resident in (True, False)
     )
-    return replace(work, transformer=streamed)
+    if streamed > work.request.memory_bytes:
+        raise MemoryTooSmall(streamed, work.request.memory_bytes)
+    return resident > work.request.memory_bytes

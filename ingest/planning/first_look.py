@@ -13,7 +13,8 @@ from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
 from ingest.corpora.sources.source import corpus_name
 from ingest.corpora.split import SentenceSplit
 from ingest.errors import WEIGHTS_OPTION, MethodUnknown, ModelNamedTwice, ThresholdInvalid, WeightsNotAtHand
-from ingest.jobs import names
+from ingest.jobs import registry
+from ingest.jobs.shortcuts.methods import METHODS
 from ingest.models import hub
 from ingest.models.finding import (
     KnownFiles,
@@ -47,11 +48,11 @@ def check_request(request: IngestRequest) -> None:
     """
     about_pairs = is_about_pairs(request)
     for name in request.jobs:
-        if name not in names.JOBS and not about_pairs:
+        if name not in registry.NAMES and not about_pairs:
             raise JobUnknown(name)
     for method in request.methods:
-        if method not in names.SHORTCUTS:
-            raise MethodUnknown(method, None, names.SHORTCUTS)
+        if method not in METHODS:
+            raise MethodUnknown(method, None, METHODS)
     if request.active_above is not None and not abs(request.active_above) <= _LARGEST_FLOAT32:
         raise ThresholdInvalid(request.active_above)
     if request.examples < 1:
@@ -69,7 +70,7 @@ def is_about_pairs(request: IngestRequest) -> bool:
     Raises:
         PairsApart: it is about models one by one as well.
     """
-    others = [name for name in request.jobs if name not in names.PAIR_JOBS]
+    others = [name for name in request.jobs if name not in registry.PAIR_NAMES]
     if len(others) == len(request.jobs):
         return False
     if others:
@@ -85,7 +86,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> None:
         DomainUnknown: sentences are to come from a domain that it does not have.
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
-    if set(request.jobs) <= {*names.OF_WEIGHTS}:
+    if set(request.jobs) <= {*registry.OF_WEIGHTS}:
         return
     sources = asked_sources(warehouse, request.text)
     if sources is None or "shortcuts" not in request.jobs:

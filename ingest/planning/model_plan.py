@@ -138,8 +138,10 @@ def plan_model(
     allotted = allot(prepared)
     if prepared.corpus is None or allotted.sweep is None:
         return _described(prepared, allotted, None, opening_seconds=opening_seconds)
+    if not allotted.sweep.is_resident:
+        prepared.work.transformer.stream()
     texts = [job for job, _ in prepared.agenda.texts]
-    trial = run_trial(allotted.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
+    trial = run_trial(prepared.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
     return _described(prepared, allotted, trial, opening_seconds=opening_seconds)
 
 
@@ -173,17 +175,12 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None, *, o
 
 
 def _extents(prepared: Prepared) -> dict[str, str]:
-    corpus = prepared.corpus
-    if corpus is None:
-        return {}
-    return {job.name: words for job in prepared.agenda.filing if (words := job.extent(corpus))}
+    return {job.name: words for job, _ in prepared.agenda.passes if (words := job.extent())}
 
 
 def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:
-    corpus = prepared.corpus
-    if corpus is None:
-        return {}
-    return {job.name: (job.disk_bytes(corpus), job.kept_bytes()) for job in prepared.agenda.filing}
+    passes = prepared.agenda.passes
+    return {job.name: (files.at_once, files.stay) for job, _ in passes if (files := job.files()) is not None}
 
 
 def _estimated_hours(

@@ -9,7 +9,8 @@ from ingest.corpora.corpus import Corpus
 from ingest.errors import DiskTooSmall, JobMemoryTooSmall, MemoryTooSmall
 from ingest.forward.footprint import Extent, Footprint, numbers_at_work
 from ingest.forward.sweep import Order
-from ingest.jobs.registry import FOOTPRINTS_OF_TEXTS, FOOTPRINTS_OF_WEIGHTS
+from ingest.jobs.job import SweepJob, WeightsJob
+from ingest.jobs.registry import job_class
 from ingest.models.transformer import Shape, Transformer
 
 # Thread pools, the tokenizer, buffers of the Parquet writer and of DuckDB, small blocks that nobody counts.
@@ -131,7 +132,7 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
         JobMemoryTooSmall: one of them does not fit; says how much is needed.
         DiskTooSmall: what they stage does not fit on the disk.
     """
-    takes = {job: FOOTPRINTS_OF_WEIGHTS[job](shape) for job in jobs}
+    takes = {job: _of_weights(job, shape) for job in jobs}
     needed = {job: PROCESS_BYTES + found.folding + found.kept for job, found in takes.items()}
     for job, size in needed.items():
         if size > budget.memory_bytes:
@@ -141,6 +142,18 @@ def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> Weight
         raise DiskTooSmall(budget.staging, 2 * growth, budget.free_bytes)
     memory = max(needed.values(), default=0)
     return WeightsPlan(budget.memory_bytes < ROOMY * memory, memory, 2 * growth, growth)
+
+
+def _of_weights(name: str, shape: Shape) -> Footprint:
+    job = job_class(name)
+    assert issubclass(job, WeightsJob)
+    return job.footprint(shape)
+
+
+def _of_text(name: str, shape: Shape, extent: Extent) -> Footprint:
+    job = job_class(name)
+    assert issubclass(job, SweepJob)
+    return job.footprint(shape, extent)
 
 
 def _rows_bytes(jobs: Sequence[Footprint], shape: Shape) -> int:
@@ -168,8 +181,8 @@ def choose(
     asked = _Asked(
         model,
         extent,
-        [FOOTPRINTS_OF_TEXTS[job](model.shape, extent) for job in jobs],
-        [FOOTPRINTS_OF_WEIGHTS[job](model.shape) for job in weights_jobs],
+        [_of_text(job, model.shape, extent) for job in jobs],
+        [_of_weights(job, model.shape) for job in weights_jobs],
         max(batch_tokens, extent.sequence_length),
     )
     resident = asked.estimate("chunks", is_resident=True, why="all weights fit beside the streams of one chunk")

@@ -10,7 +10,7 @@ from ingest.corpora.corpus import Corpus
 from ingest.forward.batches import Batch, batches
 from ingest.forward.footprint import Extent
 from ingest.forward.stream_store import ChunkStreams
-from ingest.jobs.job import Partials, TextJob
+from ingest.jobs.job import Partials, SweepJob
 from ingest.models.families.shapes import Shape
 from ingest.models.transformer import Transformer
 
@@ -44,14 +44,17 @@ class Trial:
         return n_layers * (reading + self.fold_seconds + self.fold_seconds_a_token * n_tokens)
 
 
-def run_trial(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJob], *, batch_tokens: int) -> Trial:
+def run_trial(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *, batch_tokens: int) -> Trial:
     """Take the beginning of a text through the first layers, and fold what was seen of the first."""
     started = time.perf_counter()
     with torch.inference_mode():
         n_tokens, n_sequences = _read(transformer, corpus, jobs, batch_tokens=batch_tokens)
         reading_seconds = time.perf_counter() - started
         halves = [beginning(corpus, n) for n in sorted({max(1, n_sequences // 2), n_sequences})]
-        folds = [(text.n_tokens, _fold_seconds(transformer, text, jobs, batch_tokens=batch_tokens)) for text in halves]
+        folds = [
+            (text.n_tokens, _fold_seconds(transformer, text, [job.on(text) for job in jobs], batch_tokens=batch_tokens))
+            for text in halves
+        ]
     by_token = max(0.0, (folds[-1][1] - folds[0][1]) / max(1, folds[-1][0] - folds[0][0]))
     if len(folds) == 1:
         by_token = folds[0][1] / folds[0][0]
@@ -76,12 +79,12 @@ def beginning(corpus: Corpus, n_sequences: int) -> Corpus:
     )
 
 
-def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJob], *, batch_tokens: int) -> tuple[int, int]:
+def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *, batch_tokens: int) -> tuple[int, int]:
     """(ids times layers, sequences) that were read in half of the trial's time, at least one batch in one layer."""
     started, n_tokens = time.perf_counter(), 0
     streams, used = ChunkStreams(), list[Batch]()
     for layer in range(transformer.shape.n_layers):
-        observers = [job.observer(transformer.shape, corpus) for job in jobs]
+        observers = [job.observer() for job in jobs]
         waiting = batches(corpus, corpus.chunks()[0], batch_tokens=batch_tokens) if layer == 0 else iter(list(used))
         with transformer.block(layer) as block:
             for batch in waiting:
@@ -102,9 +105,9 @@ def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJob], *, 
     return n_tokens, sum(len(batch.lengths) for batch in used)
 
 
-def _fold_seconds(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJob], *, batch_tokens: int) -> float:
+def _fold_seconds(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *, batch_tokens: int) -> float:
     """How long the folds of one layer of a text take, what all layers share not counted."""
-    observers = [job.observer(transformer.shape, corpus) for job in jobs]
+    observers = [job.observer() for job in jobs]
     with transformer.block(0) as block:
         for batch in batches(corpus, range(corpus.n_sequences), batch_tokens=batch_tokens):
             output = block(transformer.embed(batch.tokens))
@@ -115,7 +118,7 @@ def _fold_seconds(transformer: Transformer, corpus: Corpus, jobs: Sequence[TextJ
     for _ in range(2):
         started = time.perf_counter()
         for job, part in zip(jobs, parts, strict=True):
-            job.fold(0, part, corpus)
+            job.fold(0, part)
         seconds = time.perf_counter() - started
     return seconds
 

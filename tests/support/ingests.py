@@ -16,7 +16,7 @@ from catalog.progress import Silent
 from catalog.warehouse import Warehouse
 from ingest.corpora.sources import builtin
 from ingest.forward.sweep import Order
-from ingest.jobs import names
+from ingest.jobs import registry
 from ingest.pipeline.compare_pair import compare_pair
 from ingest.pipeline.ingest_model import ingest_model
 from ingest.pipeline.outcomes import ModelReport, PairReport
@@ -89,7 +89,7 @@ def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> Mo
 
 def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:
     """Find the counterparts between models of the warehouse, given as on the command line."""
-    asked = IngestRequest(**{"jobs": names.PAIR_JOBS, "device": "cpu", **fields})
+    asked = IngestRequest(**{"jobs": registry.PAIR_NAMES, "device": "cpu", **fields})
     found = pairs.asked_models(warehouse, asked, models)
     return [compare_pair(warehouse, asked, pair, progress=Silent()) for pair in pairs.pairs_of(found)]
 

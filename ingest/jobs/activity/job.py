@@ -1,22 +1,23 @@
 """The job `activity`: how often and how strongly each neuron fires, by domain ([V] 3)."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from catalog.tables import ACTIVITY, Table
-from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.sweep import Observer
+from ingest.jobs.activity import footprint
 from ingest.jobs.activity.observer import PARTIAL, ActivityObserver
 from ingest.jobs.activity.tally import ABOVE
-from ingest.models.transformer import Shape
+from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from ingest.request import IngestRequest
 
 
 @dataclass(frozen=True)
-class ActivityJob:
+class ActivityJob(SweepJob):
     """Counts and sums over the counted positions of every domain.
 
     Attributes:
@@ -24,27 +25,38 @@ class ActivityJob:
     """
 
     rule: ActivationRule
-    name: str = "activity"
-    version: int = 1
-    tables: tuple[Table, ...] = (ACTIVITY,)
+    name = "activity"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (ACTIVITY,)
+    footprint = staticmethod(footprint.footprint)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ActivityJob":
+        """By the architecture's rule unless another was asked for."""
+        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The bound of the rule, if it was one."""
+        return {"active_above": bound_of(str(parameters["activation_rule"]))}
 
     def parameters(self) -> dict[str, Any]:
         """The activation rule and the thresholds of |m|."""
         return {"activation_rule": str(self.rule), "above": list(ABOVE)}
 
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+    def observer(self) -> Observer:
         """What watches one layer of one chunk."""
-        return ActivityObserver(shape.d_ffn, self.rule, is_non_negative=shape.is_non_negative)
+        return ActivityObserver(self.context.shape.d_ffn, self.rule, is_non_negative=self.context.shape.is_non_negative)
 
-    def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Partials) -> Frames:
         """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
         folded = pl.DataFrame(schema=PARTIAL)
         for partial in partials:
             folded = _appended(folded, partial)
-        return {"activity": self._rows(folded, layer, corpus)}
+        return {"activity": self._rows(folded, layer)}
 
-    @staticmethod
-    def _rows(folded: pl.DataFrame, layer: int, corpus: Corpus) -> pl.DataFrame:
+    def _rows(self, folded: pl.DataFrame, layer: int) -> pl.DataFrame:
+        corpus = self.context.corpus
         has_bos = pl.lit(corpus.has_bos)
         named = folded.with_columns(
             pl.lit(layer, pl.Int16).alias("layer"),

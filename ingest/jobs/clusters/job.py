@@ -1,8 +1,10 @@
 """The job `clusters`: which value vectors of a model belong together, and which are nearest to each other ([G] 5.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,94 +13,133 @@ from torch import Tensor
 
 from catalog.tables import CLUSTERINGS, CLUSTERS, NEIGHBOURS, Table
 from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
-from ingest.jobs.clusters import agglomeration, complete_linkage
+from ingest.jobs.clusters import agglomeration, complete_linkage, footprint
 from ingest.jobs.clusters.agglomeration import Cut, Method
 from ingest.jobs.clusters.neighbours import all_directions, value_neighbours_frame
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape, Transformer
+from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
+from ingest.models.transformer import Transformer
+from ingest.request import IngestRequest
 
 _CLUSTERS = "clusters"
 _NEIGHBOURS = "neighbours-"
 
 
 @dataclass(frozen=True)
-class ClustersJob:
+class Linking:
+    """How vectors are linked: all at once where the distances of all pairs fit into memory, else by parts.
+
+    Attributes:
+        n: how many vectors there are.
+        most: how many are linked at once.
+    """
+
+    n: int
+    most: int
+
+    @classmethod
+    def of(cls, n: int, d_model: int, *, memory_bytes: int) -> "Linking":
+        """For `n` vectors of so many coordinates.
+
+        Raises:
+            ClusterMemoryTooSmall: not even the scalable method fits.
+        """
+        most = min(n, complete_linkage.most_within(memory_bytes - agglomeration.bytes_beside(n, d_model)))
+        if most < min(n, agglomeration.LEAST_LINKED):
+            raise ClusterMemoryTooSmall(agglomeration.least_bytes(n, d_model), memory_bytes)
+        # Whole thousands, so that a little more memory changes no number.
+        return cls(n, most if most == n else most // 1000 * 1000)
+
+    @property
+    def method(self) -> Method:
+        """Whether all pairs are linked at once."""
+        return "exact" if self.most >= self.n else "scalable"
+
+    def parameters(self) -> dict[str, Any]:
+        """What changes numbers."""
+        how: dict[str, Any] = {"linkage": "complete", "method": self.method}
+        return how if self.method == "exact" else how | {"linked_at_once": self.most}
+
+    def cut(self, directions: Float[Tensor, "n d_model"]) -> Cut:
+        """Link the directions."""
+        if self.method == "exact":
+            return agglomeration.exact(directions)
+        return agglomeration.scalable(directions, most=self.most)
+
+
+@dataclass(frozen=True)
+class ClustersJob(WeightsJob):
     """Agglomerative clusterings of all value vectors by cosine distance, complete linkage, and nearest neighbours.
 
     Attributes:
         sizes: how many clusters each clustering is asked for.
-        most: how many vectors are linked at once: all of them by the exact method, else fewer.
-        n_neurons: how many there are.
+        linking: how.
         neighbours: how many nearest vectors are kept of each.
     """
 
     sizes: tuple[int, ...]
-    most: int
-    n_neurons: int
+    linking: Linking
     neighbours: int = 10
-    name: str = "clusters"
-    version: int = 1
-    tables: tuple[Table, ...] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS)
+    name = "clusters"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (CLUSTERINGS, CLUSTERS, NEIGHBOURS)
+    footprint = staticmethod(footprint.footprint)
 
     @classmethod
-    def of(cls, shape: Shape, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ClustersJob":
+        """With the numbers of clusters that were asked for, within the memory; raises as `of`."""
+        return cls.of(context, sizes=request.clusters, memory_bytes=request.memory_bytes)
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The numbers of clusters."""
+        return {"clusters": tuple(parameters["sizes"])}
+
+    @classmethod
+    def of(cls, context: JobContext, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
         """The job for a model: exact where the distances of all pairs fit into memory.
 
         Raises:
             ClustersTooMany: more clusters than neurons are asked for, or fewer than one.
             ClusterMemoryTooSmall: not even the scalable method fits.
         """
-        return cls.of_vectors(shape.n_layers * shape.d_ffn, shape.d_model, sizes=sizes, memory_bytes=memory_bytes)
-
-    @classmethod
-    def of_vectors(cls, n: int, d_model: int, *, sizes: Sequence[int] = (), memory_bytes: int) -> "ClustersJob":
-        """The job for `n` vectors of so many coordinates; raises as `of`."""
+        n, d_model = context.shape.n_layers * context.shape.d_ffn, context.shape.d_model
         for size in sizes:
             if not 1 <= size <= n:
                 raise ClustersTooMany(size, n)
-        most = min(n, complete_linkage.most_within(memory_bytes - agglomeration.bytes_beside(n, d_model)))
-        if most < min(n, agglomeration.LEAST_LINKED):
-            raise ClusterMemoryTooSmall(agglomeration.least_bytes(n, d_model), memory_bytes)
-        # Whole thousands, so that a little more memory changes no number.
-        return cls(tuple(dict.fromkeys(sizes or default_sizes(n))), most if most == n else most // 1000 * 1000, n)
-
-    @property
-    def method(self) -> Method:
-        """Whether all pairs are linked at once."""
-        return "exact" if self.most >= self.n_neurons else "scalable"
+        linking = Linking.of(n, d_model, memory_bytes=memory_bytes)
+        return cls(context, tuple(dict.fromkeys(sizes or default_sizes(n))), linking)
 
     def parameters(self) -> dict[str, Any]:
         """The sizes, and how they are obtained."""
-        how = {"method": self.method} | ({"linked_at_once": self.most} if self.method == "scalable" else {})
-        return {"sizes": list(self.sizes), "linkage": "complete", "neighbours": self.neighbours, **how}
+        return {"sizes": list(self.sizes), "neighbours": self.neighbours, **self.linking.parameters()}
 
-    def shards(self, shape: Shape) -> Mapping[str, tuple[str, ...]]:
+    def shards(self) -> Mapping[str, tuple[str, ...]]:
         """One shard for all clusterings and one a layer for its neighbours."""
-        layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in range(shape.n_layers)}
+        layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in range(self.context.shape.n_layers)}
         return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), **layers}
 
-    def measure(self, shard: str, transformer: Transformer, tokenizer: Tokenizer) -> dict[str, pl.DataFrame]:
-        """The rows of one shard, by table."""
-        if shard == _CLUSTERS:
-            return self._clusterings(transformer)
-        layer = int(shard.removeprefix(_NEIGHBOURS))
-        return {NEIGHBOURS.name: value_neighbours_frame(transformer, layer, k=self.neighbours)}
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures all clusterings, or a layer's neighbours."""
+        transformer = self.context.transformer
 
-    def cut(self, directions: Float[Tensor, "n d_model"]) -> Cut:
-        """Link the directions by the job's method."""
-        if self.method == "exact":
-            return agglomeration.exact(directions)
-        return agglomeration.scalable(directions, most=self.most)
+        def measure(shard: str) -> Frames:
+            if shard == _CLUSTERS:
+                return self._clusterings(transformer)
+            layer = int(shard.removeprefix(_NEIGHBOURS))
+            return {NEIGHBOURS.name: value_neighbours_frame(transformer, layer, k=self.neighbours)}
 
-    def _clusterings(self, transformer: Transformer) -> dict[str, pl.DataFrame]:
+        yield measure
+
+    def _clusterings(self, transformer: Transformer) -> Frames:
         directions = all_directions(transformer)
-        cut = self.cut(directions)
+        cut = self.linking.cut(directions)
         clusterings, clusters = [], []
         for number, size in enumerate(self.sizes):
             labels = cut(size)
             cosines = agglomeration.centre_cosines(directions, labels)
             clusters.append(_members_frame(number, labels, cosines, d_ffn=transformer.shape.d_ffn))
-            clusterings.append((number, self.method, "complete", size, int(labels.max()) + 1))
+            clusterings.append((number, self.linking.method, "complete", size, int(labels.max()) + 1))
         return {
             CLUSTERINGS.name: pl.DataFrame(clusterings, schema=dict(CLUSTERINGS.columns), orient="row"),
             CLUSTERS.name: pl.concat(clusters),

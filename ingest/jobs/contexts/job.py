@@ -1,40 +1,41 @@
 """The job `contexts`: the ten places where each neuron fires most strongly, at most one a sequence."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from catalog.tables import CONTEXTS, Table
-from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer
+from ingest.jobs.contexts import footprint
 from ingest.jobs.contexts.observer import KEPT, PARTIAL, ContextsObserver
-from ingest.models.transformer import Shape
+from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from ingest.request import IngestRequest
 
 
 @dataclass(frozen=True)
-class ContextsJob:
+class ContextsJob(SweepJob):
     """The places of largest |m|, sign kept; ties by sequence, then position."""
 
-    name: str = "contexts"
-    version: int = 1
-    tables: tuple[Table, ...] = (CONTEXTS,)
+    name = "contexts"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (CONTEXTS,)
+    footprint = staticmethod(footprint.footprint)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ContextsJob":
+        """It has no options."""
+        return cls(context)
 
     def parameters(self) -> dict[str, Any]:
         """How many are kept."""
         return {"kept": KEPT}
 
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+    def observer(self) -> Observer:
         """What watches one layer of one chunk."""
-        return ContextsObserver(shape.d_ffn, is_non_negative=shape.is_non_negative)
+        return ContextsObserver(self.context.shape.d_ffn, is_non_negative=self.context.shape.is_non_negative)
 
-    def fold(
-        self,
-        layer: int,
-        partials: Iterable[pl.DataFrame],
-        corpus: Corpus,
-    ) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Partials) -> Frames:
         """The ten best of all chunks, ranked."""
         best = pl.DataFrame(schema=PARTIAL)
         for partial in partials:

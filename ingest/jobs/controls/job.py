@@ -1,16 +1,17 @@
 """The job `controls`: what random vectors and FFN updates say in the vocabulary, beside neurons ([G] 4, A.1)."""
 
-from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from torch import Tensor
 
 from catalog.tables import COHERENCES, CONTROL_COHERENCES, CONTROLS, NORM_OVERLAPS, Table
-from ingest.corpora.corpus import Corpus
 from ingest.corpora.examples import N_EVENT_EXAMPLES, examples
 from ingest.corpora.sentences import splitter
 from ingest.forward.footprint import numbers_at_work
@@ -19,38 +20,38 @@ from ingest.jobs.controls.coherence import Coherence, Judged, judged
 from ingest.jobs.controls.ffn_updates import N_UPDATES, ffn_updates
 from ingest.jobs.controls.frames import ControlKind, control_coherences_frame, controls_frame
 from ingest.jobs.controls.norm_overlap import NormOverlap
+from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from ingest.lens.random_vectors import random_vectors
 from ingest.lens.scorer import workspace_bytes
 from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from ingest.request import IngestRequest
 
 _LAYER = "layer-"
 
 
 @dataclass(frozen=True)
-class ControlsJob:
+class ControlsJob(PassJob):
     """Random vectors and FFN updates with their tokens, the change by the final norm, and coherence against random.
 
     Attributes:
-        transformer: the model.
-        tokenizer: its tokenizer.
         n_random: random vectors a layer, for null distributions.
         n_stored: how many of them, the first ones, are kept with their tokens.
         n_updates: FFN updates a layer, if the corpus has so many sentences.
         seed: of the draws.
     """
 
-    transformer: Transformer
-    tokenizer: Tokenizer
     n_random: int = 500
     n_stored: int = 10
     n_updates: int = N_UPDATES
     seed: int = 0
-    name: str = "controls"
-    version: int = 2
-    tables: tuple[Table, ...] = (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES)
-    _opened: MutableMapping[Corpus, "_Opened"] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+    name = "controls"
+    version = 2
+    tables: ClassVar[tuple[Table, ...]] = (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ControlsJob":
+        """It has no options."""
+        return cls(context)
 
     def parameters(self) -> dict[str, Any]:
         """How many vectors are drawn, how many tokens are compared, and which tokens count."""
@@ -66,49 +67,20 @@ class ControlsJob:
             "norm_overlap_tokens": norm_overlap.N_TOKENS,
         }
 
-    def shards(self, corpus: Corpus) -> dict[str, tuple[str, ...]]:
+    def shards(self) -> dict[str, tuple[str, ...]]:
         """One shard a layer."""
         tables = tuple(table.name for table in self.tables)
-        return {f"{_LAYER}{layer:04d}": tables for layer in range(self.transformer.shape.n_layers)}
+        return {f"{_LAYER}{layer:04d}": tables for layer in range(self.context.shape.n_layers)}
 
-    def measure(
-        self,
-        shard: str,
-        transformer: Transformer,
-        corpus: Corpus,
-        *,
-        batch_tokens: int,
-        read_back: Callable[[str], pl.LazyFrame],
-    ) -> dict[str, pl.DataFrame]:
-        """The rows of one layer, by table."""
-        layer = int(shard.removeprefix(_LAYER))
-        if corpus not in self._opened:
-            self._opened[corpus] = self._open(transformer, corpus, batch_tokens=batch_tokens)
-        opened = self._opened[corpus]
-        values = transformer.value_vectors(layer)
-        drawn = random_vectors(values, n=self.n_random, seed=self.seed, layer=layer)
-        null = opened.coherence.of(drawn)
-        overlaps = [
-            opened.overlap.row(values, layer=layer, kind="value"),
-            opened.overlap.row(drawn, layer=layer, kind="random"),
-        ]
-        kept: dict[ControlKind, Tensor] = {"random": drawn[: self.n_stored], "ffn_update": opened.updates[layer]}
-        lists, alike = [], []
-        for kind, vectors in kept.items():
-            if len(vectors):
-                lists.append(controls_frame(vectors, opened.vocabulary, layer=layer, kind=kind))
-                found = judged(opened.coherence.of(vectors), null)
-                alike.append(control_coherences_frame(found, layer=layer, kind=kind))
-        return {
-            CONTROLS.name: pl.concat(lists),
-            NORM_OVERLAPS.name: pl.concat(overlaps),
-            COHERENCES.name: _neurons_frame(judged(opened.coherence.of(values), null), layer),
-            CONTROL_COHERENCES.name: pl.concat(alike),
-        }
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures a layer."""
+        layers = _Layers(self)
+        yield lambda shard: layers.measure(int(shard.removeprefix(_LAYER)))
 
-    def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
+    def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
-        shape = transformer.shape
+        transformer, shape = self.context.transformer, self.context.shape
         # The unembedding, its unmasked rows, those that come often enough, and these centred.
         rows = 4 * shape.vocab_size * shape.d_model
         # Coherence and the lists with and without the final norm keep their buffers.
@@ -116,29 +88,69 @@ class ControlsJob:
         scoring = 4 * (rows + 4 * (shape.d_ffn + self.n_random) * shape.d_model) + scorers
         # Blocks run before anything is scored, over a few sentences each; resident weights stay.
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
-        working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
+        working = max(self.context.batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
         return scoring + weights + working
 
-    def _open(self, transformer: Transformer, corpus: Corpus, *, batch_tokens: int) -> "_Opened":
-        vocabulary = Vocabulary.of(transformer.unembedding(), self.tokenizer.ids)
-        length = transformer.shape.context_length
-        drawn = examples(corpus, self.tokenizer, context_length=length, seed=self.seed, n_examples=N_EVENT_EXAMPLES)
-        return _Opened(
-            vocabulary,
-            Coherence(transformer, self.tokenizer, corpus),
-            NormOverlap(vocabulary, transformer.final_norm()),
-            ffn_updates(transformer, drawn.rows, n=self.n_updates, seed=self.seed, batch_tokens=batch_tokens),
-        )
+    def files(self) -> Files | None:
+        """It keeps none."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
-class _Opened:
-    """What the layers of one model share on one corpus."""
+class _Layers:
+    """Measures the layers of one model, with what they share made for the first of them."""
 
-    vocabulary: Vocabulary
-    coherence: Coherence
-    overlap: NormOverlap
-    updates: Sequence[Tensor]
+    job: ControlsJob
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        context = self.job.context
+        return Vocabulary.of(context.transformer.unembedding(), context.tokenizer.ids)
+
+    @cached_property
+    def coherence(self) -> Coherence:
+        context = self.job.context
+        return Coherence(context.transformer, context.tokenizer, context.corpus)
+
+    @cached_property
+    def overlap(self) -> NormOverlap:
+        return NormOverlap(self.vocabulary, self.job.context.transformer.final_norm())
+
+    @cached_property
+    def updates(self) -> Sequence[Tensor]:
+        job, context = self.job, self.job.context
+        drawn = examples(
+            context.corpus,
+            context.tokenizer,
+            context_length=context.shape.context_length,
+            seed=job.seed,
+            n_examples=N_EVENT_EXAMPLES,
+        )
+        return ffn_updates(
+            context.transformer, drawn.rows, n=job.n_updates, seed=job.seed, batch_tokens=context.batch_tokens
+        )
+
+    def measure(self, layer: int) -> Frames:
+        job, values = self.job, self.job.context.transformer.value_vectors(layer)
+        drawn = random_vectors(values, n=job.n_random, seed=job.seed, layer=layer)
+        null = self.coherence.of(drawn)
+        overlaps = [
+            self.overlap.row(values, layer=layer, kind="value"),
+            self.overlap.row(drawn, layer=layer, kind="random"),
+        ]
+        kept: dict[ControlKind, Tensor] = {"random": drawn[: job.n_stored], "ffn_update": self.updates[layer]}
+        lists, alike = [], []
+        for kind, vectors in kept.items():
+            if len(vectors):
+                lists.append(controls_frame(vectors, self.vocabulary, layer=layer, kind=kind))
+                found = judged(self.coherence.of(vectors), null)
+                alike.append(control_coherences_frame(found, layer=layer, kind=kind))
+        return {
+            CONTROLS.name: pl.concat(lists),
+            NORM_OVERLAPS.name: pl.concat(overlaps),
+            COHERENCES.name: _neurons_frame(judged(self.coherence.of(values), null), layer),
+            CONTROL_COHERENCES.name: pl.concat(alike),
+        }
 
 
 def _neurons_frame(found: Judged, layer: int) -> pl.DataFrame:

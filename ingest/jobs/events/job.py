@@ -1,9 +1,11 @@
 """The job `events`: how predictions are built, token by token and neuron by neuron, at the ends of examples ([G] 5)."""
 
-from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,9 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from catalog.tables import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES, Table
-from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import SentencesMissing
-from ingest.corpora.examples import N_EVENT_EXAMPLES, N_EXAMPLES, Examples, examples
+from ingest.corpora.examples import N_EVENT_EXAMPLES, N_EXAMPLES, Example, Examples, examples
 from ingest.corpora.sentences import splitter
 from ingest.forward.footprint import numbers_at_work
 from ingest.jobs.events import frames
@@ -22,9 +23,9 @@ from ingest.jobs.events.layers import watch
 from ingest.jobs.events.readings import events, read
 from ingest.jobs.events.scores import score
 from ingest.jobs.events.sub_updates import LEADING_SHARE, N_DOMINANT, N_RANDOM
+from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from ingest.lens.logit_lens import Lens
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from ingest.request import IngestRequest
 
 SHARD_EXAMPLES = 1_000
 """Examples of a shard; a batch never reaches across."""
@@ -34,28 +35,33 @@ _CONCLUSION = "conclusion"
 
 
 @dataclass(frozen=True)
-class EventsJob:
+class EventsJob(PassJob):
     """Reads the streams of examples layer by layer, and keeps the neurons that matter most there.
 
     Attributes:
-        transformer: the model.
-        tokenizer: its tokenizer.
         n_examples: examples drawn, if the corpus has so many sentences.
         n_event_examples: how many of them are the event sample.
         seed: of everything that is drawn.
         shard_examples: examples measured at a time.
     """
 
-    transformer: Transformer
-    tokenizer: Tokenizer
     n_examples: int = N_EXAMPLES
     n_event_examples: int = N_EVENT_EXAMPLES
     seed: int = 0
     shard_examples: int = SHARD_EXAMPLES
-    name: str = "events"
-    version: int = 1
-    tables: tuple[Table, ...] = (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES)
-    _opened: MutableMapping[Corpus, "Opened"] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+    name = "events"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "EventsJob":
+        """On as many examples as were asked for."""
+        return cls(context, n_examples=request.examples)
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """How many examples."""
+        return {"examples": int(parameters["n_examples"])}
 
     def parameters(self) -> dict[str, Any]:
         """How examples are drawn, and what is kept of them."""
@@ -70,37 +76,53 @@ class EventsJob:
             "extreme_quantile": EXTREME_QUANTILE,
         }
 
-    def shards(self, corpus: Corpus) -> dict[str, tuple[str, ...]]:
+    def shards(self) -> dict[str, tuple[str, ...]]:
         """Names of the shards -> names of the tables that each fills.
 
         Raises:
             SentencesMissing: the corpus has no sentence.
         """
         tables = tuple(table.name for table in self.tables[:-1])
-        n_rows = len(self._open(corpus).examples.rows)
+        n_rows = len(self.examples.rows)
         found = {f"examples-{start:06d}": tables for start in range(0, n_rows, self.shard_examples)}
         return {**found, _CONCLUSION: (EVENT_SAMPLES.name,)}
 
-    def measure(
-        self,
-        shard: str,
-        transformer: Transformer,
-        corpus: Corpus,
-        *,
-        batch_tokens: int,
-        read_back: Callable[[str], pl.LazyFrame],
-    ) -> dict[str, pl.DataFrame]:
-        """The rows of one shard, by table; the last one sums up what the others staged."""
-        opened = self._open(corpus)
-        if shard == _CONCLUSION:
-            return {EVENT_SAMPLES.name: self._conclusion(opened.examples, read_back(SUB_UPDATES.name))}
-        start = int(shard.removeprefix("examples-"))
-        with torch.inference_mode():
-            return self.measure_examples(opened, start, transformer, batch_tokens=batch_tokens)
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures some examples, and at last sums up what was measured of all."""
+        shared = ModelReadings(self.context)
 
-    def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
+        def measure(shard: str) -> Frames:
+            if shard == _CONCLUSION:
+                return {EVENT_SAMPLES.name: self._conclusion(self.examples, read_back(SUB_UPDATES.name))}
+            start = int(shard.removeprefix("examples-"))
+            with torch.inference_mode():
+                return self.measure_examples(shared, self.examples.rows[start : start + self.shard_examples])
+
+        yield measure
+
+    @cached_property
+    def examples(self) -> Examples:
+        """The examples that it cuts from the text.
+
+        Raises:
+            SentencesMissing: the corpus has no sentence.
+        """
+        context = self.context
+        drawn = examples(
+            context.corpus,
+            context.tokenizer,
+            context_length=context.shape.context_length,
+            seed=self.seed,
+            n_examples=self.n_examples,
+        )
+        if not drawn.rows:
+            raise SentencesMissing(context.corpus.name)
+        return drawn
+
+    def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
-        shape = transformer.shape
+        transformer, shape = self.context.transformer, self.context.shape
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
         unembedding = shape.vocab_size * shape.d_model * 4
         # Two streams a layer and example, and three times the logits of a hundred examples.
@@ -108,27 +130,29 @@ class EventsJob:
         logits = 3 * 128 * shape.vocab_size * 4
         # Streams of a whole shard wait between two layers; a block works on one batch.
         waiting = self.shard_examples * min(shape.context_length, 64) * shape.d_model * transformer.dtype.itemsize
-        working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
+        working = max(self.context.batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
         return weights + unembedding + kept + logits + waiting + working
 
-    def measure_examples(
-        self, opened: "Opened", start: int, transformer: Transformer, *, batch_tokens: int
-    ) -> dict[str, pl.DataFrame]:
-        """The rows of the shard that begins with example `start`, by table."""
-        some = opened.examples.rows[start : start + self.shard_examples]
+    def files(self) -> Files | None:
+        """It keeps none."""
+        return None
+
+    def measure_examples(self, shared: "ModelReadings", some: Sequence[Example]) -> Frames:
+        """The rows of some examples, by table."""
+        transformer = self.context.transformer
         layers = watch(
             transformer,
             some,
-            opened.value_norms,
+            shared.value_norms,
             n_event_examples=self.n_event_examples,
             seed=self.seed,
-            batch_tokens=batch_tokens,
+            batch_tokens=self.context.batch_tokens,
         )
-        targets = opened.rows_of([example.target for example in some])
-        readings = read(opened.lens, layers, targets)
-        scores = score(opened.lens, layers, readings, transformer)
+        targets = shared.rows_of([example.target for example in some])
+        readings = read(shared.lens, layers, targets)
+        scores = score(shared.lens, layers, readings, transformer)
         happened = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
-        ids = opened.lens.vocabulary.ids
+        ids = shared.lens.vocabulary.ids
         return {
             EXAMPLES.name: frames.examples_frame(some, readings, happened, ids, n_sampled=self.n_event_examples),
             STREAMS.name: frames.streams_frame(some, readings, layers, ids),
@@ -152,35 +176,24 @@ class EventsJob:
         }
         return pl.DataFrame([row], schema=dict(EVENT_SAMPLES.columns))
 
-    def _open(self, corpus: Corpus) -> "Opened":
-        if corpus not in self._opened:
-            drawn = examples(
-                corpus,
-                self.tokenizer,
-                context_length=self.transformer.shape.context_length,
-                seed=self.seed,
-                n_examples=self.n_examples,
-            )
-            if not drawn.rows:
-                raise SentencesMissing(corpus.name)
-            self._opened[corpus] = Opened.of(drawn, self.transformer, self.tokenizer)
-        return self._opened[corpus]
-
 
 @dataclass(frozen=True, eq=False)
-class Opened:
-    """What the shards of one model share on one corpus."""
+class ModelReadings:
+    """What all examples of one model share, read from its weights when it is asked for."""
 
-    examples: Examples
-    lens: Lens
-    value_norms: Sequence[Float[Tensor, " d_ffn"]]
+    context: JobContext
 
-    @classmethod
-    def of(cls, drawn: Examples, transformer: Transformer, tokenizer: Tokenizer) -> "Opened":
-        """Read what they share from the weights."""
-        n_layers = transformer.shape.n_layers
-        norms = [torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1) for layer in range(n_layers)]
-        return cls(drawn, Lens.of(transformer, tokenizer), norms)
+    @cached_property
+    def lens(self) -> Lens:
+        """Reads streams in the vocabulary."""
+        return Lens.of(self.context.transformer, self.context.tokenizer)
+
+    @cached_property
+    def value_norms(self) -> Sequence[Float[Tensor, " d_ffn"]]:
+        """[d_ffn] a layer: the lengths of its value vectors."""
+        transformer = self.context.transformer
+        layers = range(transformer.shape.n_layers)
+        return [torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1) for layer in layers]
 
     def rows_of(self, tokens: Sequence[int | None]) -> Tensor:
         """[examples] the tokens as rows of the vocabulary; 0 where there is none."""

@@ -1,9 +1,10 @@
 """The job `exits`: how early a model could be left, by three kinds of rules, and at what price ([G] 6.2, [D] 5)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,6 @@ import torch
 from jaxtyping import Int
 
 from catalog.tables import EXITS, Table
-from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import ExamplesTooFew
 from ingest.corpora.examples import N_EXAMPLES
 from ingest.forward.prompt_vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
@@ -23,9 +23,9 @@ from ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS, exit_states
 from ingest.jobs.exits.inputs import ExitInputs, WatchedExamples
 from ingest.jobs.exits.outcomes import Outcome, outcome
 from ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
+from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from ingest.jobs.shortcuts.job import ShortcutsJob
-from ingest.models.transformer import Transformer
-from ingest.runs.finished import EarlierRuns
+from ingest.request import IngestRequest
 from ingest.runs.identity import OTHER_RUN
 
 CLUSTER_RULE = ("clusters", "events")
@@ -52,31 +52,36 @@ Rows = Iterator[tuple[Place, Outcome]]
 
 
 @dataclass(frozen=True)
-class ExitsJob:
+class ExitsJob(PassJob):
     """Tries rules that leave a model early, on what other jobs measured of it.
 
     Attributes:
-        transformer: the model.
-        runs: what those jobs measured; None before that is known.
         baselines: whether classifiers are fitted too, which takes longest.
         n_examples: examples that the run of events has at most.
         seeds: of the splits into examples to learn from and to try.
-        folder: where files lie while it measures.
     """
 
-    transformer: Transformer
-    runs: EarlierRuns | None = None
     baselines: bool = True
     n_examples: int = N_EXAMPLES
     seeds: tuple[int, ...] = SEEDS
-    folder: Path | None = None
-    name: str = "exits"
-    version: int = 1
-    tables: tuple[Table, ...] = (EXITS,)
+    name = "exits"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (EXITS,)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ExitsJob":
+        """With or without baselines, on as many examples as were asked for."""
+        return cls(context, baselines=request.baselines, n_examples=request.examples)
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether baselines were asked for."""
+        return {"baselines": bool(parameters["baselines"])}
 
     def parameters(self) -> dict[str, Any]:
         """What is tried, and on which runs of the other jobs."""
-        keys = {} if self.runs is None else self.runs.keys
+        runs = self.context.runs
+        keys = {} if runs is None else runs.keys
         others = {f"{job}{OTHER_RUN}": key[:_SHORT_KEY] for job, key in sorted(keys.items()) if job in self.needed}
         return {"baselines": self.baselines, "seeds": list(self.seeds), **others}
 
@@ -85,17 +90,9 @@ class ExitsJob:
         """The other jobs, and the version of each; a masked model has no sub-updates at the ends of examples."""
         of_events = {ClustersJob.name: ClustersJob.version, EventsJob.name: EventsJob.version}
         of_states = {ShortcutsJob.name: ShortcutsJob.version}
-        return of_states if self.transformer.shape.is_masked else of_events | of_states
+        return of_states if self.context.shape.is_masked else of_events | of_states
 
-    def after(self, runs: EarlierRuns) -> "ExitsJob":
-        """The job on finished runs of the other jobs."""
-        return replace(self, runs=runs)
-
-    def within(self, folder: Path) -> "ExitsJob":
-        """The job with a folder for its files."""
-        return replace(self, folder=folder)
-
-    def shards(self, corpus: Corpus) -> dict[str, tuple[str, ...]]:
+    def shards(self) -> dict[str, tuple[str, ...]]:
         """Names of the shards, one a rule -> names of the tables that each fills."""
         names: list[str] = []
         if self._has(*CLUSTER_RULE):
@@ -106,60 +103,42 @@ class ExitsJob:
             names += VECTORS
         return dict.fromkeys(names, (EXITS.name,))
 
-    def measure(
-        self,
-        shard: str,
-        transformer: Transformer,
-        corpus: Corpus,
-        *,
-        batch_tokens: int,
-        read_back: Callable[[str], pl.LazyFrame],
-    ) -> dict[str, pl.DataFrame]:
-        """The rows of one rule.
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What tries a rule; raises ExamplesTooFew where the run of events has too few to try a rule on some."""
 
-        Raises:
-            ExamplesTooFew: the run of events has too few examples to try a rule on some of them.
-        """
-        if shard in RULES:
-            rows = self._by_clusters(shard, corpus)
-        elif shard in VECTORS:
-            rows = self._by_classifiers(shard, transformer, corpus, batch_tokens=batch_tokens)
-        else:
-            rows = self._by_confidence(shard)
-        frame = pl.DataFrame([place | asdict(found) for place, found in rows], schema=dict(EXITS.columns))
-        return {EXITS.name: frame}
+        def measure(shard: str) -> Frames:
+            if shard in RULES:
+                rows = self._by_clusters(shard)
+            elif shard in VECTORS:
+                rows = self._by_classifiers(shard, folder)
+            else:
+                rows = self._by_confidence(shard)
+            frame = pl.DataFrame([place | asdict(found) for place, found in rows], schema=dict(EXITS.columns))
+            return {EXITS.name: frame}
 
-    def memory_bytes(self, transformer: Transformer, *, batch_tokens: int, is_resident: bool) -> int:
+        yield measure
+
+    def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
-        shape, n = transformer.shape, self.n_examples
+        transformer, shape, n = self.context.transformer, self.context.shape, self.n_examples
         # Ten clusters an example and layer, as they are read and as they are compared.
         rows = n * shape.n_layers * 10 * 24
         if not self._fits_classifiers:
             return rows
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
         waiting = EXAMPLES_AT_ONCE * min(shape.context_length, 64) * shape.d_model * transformer.dtype.itemsize
-        working = max(batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
+        working = max(self.context.batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
         values = 2 * shape.d_ffn * shape.d_model * 4
         return rows + max(weights + waiting + working + values, classifier_rule.bytes_needed(n, shape.d_model))
 
-    def disk_bytes(self, corpus: Corpus) -> int:
-        """What its files take at once while it measures, estimated from above."""
-        return ExampleVectors.bytes_needed(self.transformer, self.n_examples) if self._fits_classifiers else 0
+    def files(self) -> Files | None:
+        """What the streams of all examples take while it fits classifiers; none stays."""
+        if not self._fits_classifiers:
+            return Files(0)
+        return Files(ExampleVectors.bytes_needed(self.context.transformer, self.n_examples))
 
-    def kept_bytes(self) -> int:
-        """Nothing stays of them."""
-        return 0
-
-    def maps(self) -> None:
-        """Nothing stays of them."""
-
-    def extent(self, corpus: Corpus) -> None:
-        """It takes what the other jobs took."""
-
-    def announcement(self) -> None:
-        """There is nothing to know before."""
-
-    def remarks(self, corpus: Corpus, read_back: Callable[[str], pl.LazyFrame]) -> list[str]:
+    def remarks(self, read_back: ReadBack) -> list[str]:
         """Which kinds of rules could not be tried, since what they work on was not measured."""
         tried = set(read_back(EXITS.name).select("method").unique().collect()["method"])
         if tried & SHORTCUTS.keys():
@@ -168,29 +147,29 @@ class ExitsJob:
 
     @property
     def _inputs(self) -> ExitInputs:
-        assert self.runs is not None
-        return ExitInputs(self.runs)
+        assert self.context.runs is not None
+        return ExitInputs(self.context.runs)
 
     def _has(self, *jobs: str) -> bool:
-        return self.runs is not None and self.runs.has(*jobs)
+        return self.context.runs is not None and self.context.runs.has(*jobs)
 
     @property
     def _fits_classifiers(self) -> bool:
         return self.baselines and self._has(*CLASSIFIERS)
 
-    def _by_clusters(self, method: str, corpus: Corpus) -> Rows:
-        examples = self._examples(corpus)
-        lists = self._inputs.lists(n_layers=self.transformer.shape.n_layers, n_examples=len(examples.rows))
+    def _by_clusters(self, method: str) -> Rows:
+        examples = self._examples()
+        lists = self._inputs.lists(n_layers=self.context.shape.n_layers, n_examples=len(examples.rows))
         for seed in self.seeds:
             split = Split.of(len(examples.rows), seed=seed)
             layers = cluster_rule.exit_layers(lists.ids, examples.saturation, split, similarity=RULES[method])
             place: Place = {"method": method, "parameter": float(lists.n_clusters_asked), "seed": seed}
             yield place, _after_layers(layers, examples, split)
 
-    def _by_classifiers(self, method: str, transformer: Transformer, corpus: Corpus, *, batch_tokens: int) -> Rows:
-        assert self.folder is not None
-        examples, n_lower = self._examples(corpus), transformer.shape.n_layers - 1
-        kept = ExampleVectors(self.folder, transformer, examples.rows, batch_tokens=batch_tokens)
+    def _by_classifiers(self, method: str, folder: Path) -> Rows:
+        context, examples = self.context, self._examples()
+        n_lower = context.shape.n_layers - 1
+        kept = ExampleVectors(folder, context.transformer, examples.rows, batch_tokens=context.batch_tokens)
         splits = [Split.of(len(examples.rows), seed=seed) for seed in self.seeds]
         said = np.zeros((len(splits), n_lower, len(splits[0].test)), dtype=bool)
         for layer in range(n_lower):
@@ -203,7 +182,7 @@ class ExitsJob:
 
     def _by_confidence(self, method: str) -> Rows:
         """Rows of a shortcut that is taken where it is sure, and of the same taken at one state."""
-        n_layers = self.transformer.shape.n_layers
+        n_layers = self.context.shape.n_layers
         readings = self._inputs.readings(method, n_layers=n_layers)
         if readings is None:
             return
@@ -217,10 +196,10 @@ class ExitsJob:
             place = {"method": f"fixed_{method}", "parameter": float(state), "seed": seed}
             yield place, outcome(np.full(len(own), state), readings.is_correct[:, state], n_layers=n_layers)
 
-    def _examples(self, corpus: Corpus) -> WatchedExamples:
-        examples = self._inputs.examples(n_layers=self.transformer.shape.n_layers)
+    def _examples(self) -> WatchedExamples:
+        examples = self._inputs.examples(n_layers=self.context.shape.n_layers)
         if len(examples.rows) < LEAST_EXAMPLES:
-            raise ExamplesTooFew(corpus.name, len(examples.rows), LEAST_EXAMPLES)
+            raise ExamplesTooFew(self.context.corpus.name, len(examples.rows), LEAST_EXAMPLES)
         return examples
 
 

@@ -1,10 +1,10 @@
 """The job `ngrams`: which tokens, bigrams and trigrams trigger each neuron, and how few of them cover it ([V] 4)."""
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,10 @@ import torch
 
 from catalog.tables import NGRAM_SPECTRUM, NGRAMS, TRIGGERS, Table
 from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.sweep import Observer
-from ingest.jobs.job import Partials
-from ingest.jobs.ngrams import trigger_scores
+from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from ingest.jobs.ngrams import footprint, trigger_scores
 from ingest.jobs.ngrams import triggers as kept
 from ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
 from ingest.jobs.ngrams.footprint import READ_BYTES
@@ -23,8 +23,8 @@ from ingest.jobs.ngrams.index import NgramIndex, number_ngrams
 from ingest.jobs.ngrams.observer import NgramsObserver
 from ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
 from ingest.jobs.ngrams.triggers import Triggers
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape, Transformer
+from ingest.models.transformer import Transformer
+from ingest.request import IngestRequest
 
 LONGEST = 3
 """Length of the longest n-grams."""
@@ -33,24 +33,30 @@ _COVERING = [f"n_covering_{percent}" for percent in COVERAGE]
 
 
 @dataclass(frozen=True)
-class NgramsJob:
+class NgramsJob(SweepJob):
     """Counts every n-gram of the corpus for every neuron, and keeps the coverage and the most frequent triggers.
 
     Attributes:
         rule: when a coefficient counts as active.
-        transformer: the model, whose weights say what a neuron does to the tokens that trigger it.
-        tokenizer: its tokenizer, whose ids are the unmasked ones.
         seed: of the tokens drawn beside each trigger.
     """
 
     rule: ActivationRule
-    transformer: Transformer
-    tokenizer: Tokenizer
     seed: int = 0
-    name: str = "ngrams"
-    version: int = 1
-    tables: tuple[Table, ...] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)
-    _opened: MutableMapping[Corpus, "_Opened"] = field(default_factory=WeakKeyDictionary, repr=False, compare=False)
+    name = "ngrams"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)
+    footprint = staticmethod(footprint.footprint)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "NgramsJob":
+        """By the architecture's rule unless another was asked for."""
+        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The bound of the rule, if it was one."""
+        return {"active_above": bound_of(str(parameters["activation_rule"]))}
 
     def parameters(self) -> dict[str, Any]:
         """What is counted, what is kept, and how controls are drawn."""
@@ -64,22 +70,27 @@ class NgramsJob:
             "seed": self.seed,
         }
 
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+    def observer(self) -> Observer:
         """What watches one layer of one chunk."""
-        return NgramsObserver(shape.d_ffn, self.rule)
+        return NgramsObserver(self.context.shape.d_ffn, self.rule)
 
-    def fold(self, layer: int, partials: Partials, corpus: Corpus) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Partials) -> Frames:
         """A layer's rows; what the layers share is made for the first of them."""
-        if corpus not in self._opened:
-            self._opened[corpus] = _Opened.of(self, corpus)
-        opened = self._opened[corpus]
-        columns = list(opened.count(partials, corpus))
+        opened, transformer = self._opened, self.context.transformer
+        columns = list(opened.count(partials, self.context.corpus))
         spectrum = opened.spectrum() if layer == 0 else NGRAM_SPECTRUM.empty()
         return {
-            NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=self.transformer.shape.d_ffn),
-            TRIGGERS.name: opened.triggers_frame(layer, columns, self.transformer),
+            NGRAMS.name: opened.ngrams_frame(layer, columns, d_ffn=transformer.shape.d_ffn),
+            TRIGGERS.name: opened.triggers_frame(layer, columns, transformer),
             NGRAM_SPECTRUM.name: NGRAM_SPECTRUM.check(spectrum),
         }
+
+    @cached_property
+    def _opened(self) -> "_Opened":
+        context = self.context
+        indexes = tuple(number_ngrams(context.corpus, longest=LONGEST))
+        peers = Peers.of(indexes[0])
+        return _Opened(indexes, TriggerScores.of(context.transformer, context.tokenizer, peers, seed=self.seed))
 
 
 Counted = list[tuple[Coverage, Triggers]]
@@ -92,11 +103,6 @@ class _Opened:
 
     indexes: tuple[NgramIndex, ...]
     scores: TriggerScores
-
-    @classmethod
-    def of(cls, job: NgramsJob, corpus: Corpus) -> "_Opened":
-        indexes = tuple(number_ngrams(corpus, longest=LONGEST))
-        return cls(indexes, TriggerScores.of(job.transformer, job.tokenizer, Peers.of(indexes[0]), seed=job.seed))
 
     def count(self, partials: Partials, corpus: Corpus) -> Iterator[Counted]:
         """Counts of neurons 0-7, 8-15, ..., in order."""

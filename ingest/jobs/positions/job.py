@@ -1,8 +1,8 @@
 """The job `positions`: how each neuron's frequency depends on the position in a full-length sequence ([V] 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,14 @@ from catalog.table import BIG, COUNTS
 from catalog.tables import POSITIONS, Table
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.sources.source import POOLED
-from ingest.forward.activation_rule import ActivationRule
+from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.sweep import Observer
+from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from ingest.jobs.positions import footprint
 from ingest.jobs.positions.observer import PositionsObserver
 from ingest.jobs.positions.profiles import OFF, ON, binned, measure
-from ingest.models.transformer import Shape
 from ingest.numerics.parallel import mapped
+from ingest.request import IngestRequest
 
 KEPT_INFORMATION = 0.01
 """Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""
@@ -28,19 +30,28 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True)
-class PositionsJob:
+class PositionsJob(SweepJob):
     """Profiles over the counted positions, pooled, and by domain where the position tells something.
 
     Attributes:
         rule: when a coefficient counts as active.
-        d_ffn: neurons a layer has.
     """
 
     rule: ActivationRule
-    d_ffn: int
-    name: str = "positions"
-    version: int = 1
-    tables: tuple[Table, ...] = (POSITIONS,)
+    name = "positions"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (POSITIONS,)
+    footprint = staticmethod(footprint.footprint)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "PositionsJob":
+        """By the architecture's rule unless another was asked for."""
+        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The bound of the rule, if it was one."""
+        return {"active_above": bound_of(str(parameters["activation_rule"]))}
 
     def parameters(self) -> dict[str, Any]:
         """The activation rule, what a run is, and from where on counts are kept."""
@@ -51,13 +62,16 @@ class PositionsJob:
             "kept_information": KEPT_INFORMATION,
         }
 
-    def observer(self, shape: Shape, corpus: Corpus) -> Observer:
+    def observer(self) -> Observer:
         """What watches one layer of one chunk."""
-        return PositionsObserver(shape.d_ffn, self.rule, sequence_length=corpus.sequence_length)
+        return PositionsObserver(
+            self.context.shape.d_ffn, self.rule, sequence_length=self.context.corpus.sequence_length
+        )
 
-    def fold(self, layer: int, partials: Iterable[pl.DataFrame], corpus: Corpus) -> dict[str, pl.DataFrame]:
+    def fold(self, layer: int, partials: Partials) -> Frames:
         """One pooled row a neuron, and one a domain with a full-length sequence where the pooled profile is kept."""
-        folded = _Folded.of(partials, corpus, d_ffn=self.d_ffn)
+        corpus = self.context.corpus
+        folded = _Folded.of(partials, corpus, d_ffn=self.context.shape.d_ffn)
         blocks = [range(start, min(start + _BLOCK, folded.d_ffn)) for start in range(0, folded.d_ffn, _BLOCK)]
         # NumPy lets go of the interpreter's lock.
         named = pl.concat(mapped(folded.rows, blocks, device=torch.device("cpu"))).with_columns(

@@ -1,29 +1,32 @@
 """The job `projections`: what each value vector says in the vocabulary, and which tokens are alike ([G] 3, 4)."""
 
-from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
-import polars as pl
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from catalog.tables import POSTINGS, PROJECTIONS, TOKEN_NEIGHBOURS, Table
+from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
+from ingest.jobs.projections import footprint
 from ingest.jobs.projections.frames import postings_frame, projections_frame
 from ingest.jobs.projections.token_neighbours import neighbours_frame
 from ingest.lens.scorer import Keep, Scorer
 from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Shape, Transformer
+from ingest.models.transformer import Transformer
+from ingest.request import IngestRequest
 
 _TOKENS = "tokens"
 _LAYER = "layer-"
 
 
 @dataclass(frozen=True)
-class ProjectionsJob:
+class ProjectionsJob(WeightsJob):
     """Scores of every neuron against the unmasked vocabulary: moments, top and bottom tokens, and these as postings.
 
     Attributes:
@@ -33,53 +36,59 @@ class ProjectionsJob:
 
     k: int = 50
     neighbours: int = 20
-    name: str = "projections"
-    version: int = 1
-    tables: tuple[Table, ...] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS)
-    _opened: MutableMapping[Transformer, "_Opened"] = field(
-        default_factory=WeakKeyDictionary, repr=False, compare=False
-    )
+    name = "projections"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS)
+    footprint = staticmethod(footprint.footprint)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ProjectionsJob":
+        """It has no options."""
+        return cls(context)
 
     def parameters(self) -> dict[str, Any]:
         """How many tokens are kept."""
         return {"k": self.k, "neighbours": self.neighbours}
 
-    def shards(self, shape: Shape) -> Mapping[str, tuple[str, ...]]:
+    def shards(self) -> Mapping[str, tuple[str, ...]]:
         """One shard for the tokens and one a layer."""
-        layers = {f"{_LAYER}{layer:04d}": (PROJECTIONS.name, POSTINGS.name) for layer in range(shape.n_layers)}
+        layers = {
+            f"{_LAYER}{layer:04d}": (PROJECTIONS.name, POSTINGS.name) for layer in range(self.context.shape.n_layers)
+        }
         return {_TOKENS: (TOKEN_NEIGHBOURS.name,), **layers}
 
-    def measure(self, shard: str, transformer: Transformer, tokenizer: Tokenizer) -> dict[str, pl.DataFrame]:
-        """The rows of one shard, by table.
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures the tokens, or a layer."""
+        layers = _Layers(self.context, self.k)
 
-        What the layers share is made for the first of them and let go with the last.
-        """
-        if shard == _TOKENS:
-            vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
-            return {TOKEN_NEIGHBOURS.name: neighbours_frame(vocabulary, k=self.neighbours)}
-        layer = int(shard.removeprefix(_LAYER))
-        opened = self._opened.get(transformer)
-        if opened is None or opened.vocabulary.ids is not tokenizer.ids:
-            opened = self._opened[transformer] = _Opened.of(transformer, tokenizer, k=self.k)
-        if layer == transformer.shape.n_layers - 1:
-            del self._opened[transformer]
-        return opened.measure(layer, transformer)
+        def measure(shard: str) -> Frames:
+            if shard == _TOKENS:
+                vocabulary = Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
+                return {TOKEN_NEIGHBOURS.name: neighbours_frame(vocabulary, k=self.neighbours)}
+            return layers.measure(int(shard.removeprefix(_LAYER)))
+
+        yield measure
 
 
 @dataclass(frozen=True, eq=False)
-class _Opened:
-    """What the layers of one model share."""
+class _Layers:
+    """Measures the layers of one model, which share the vocabulary and the scorer's memory."""
 
-    vocabulary: Vocabulary
-    scorer: Scorer
+    context: JobContext
+    k: int
 
-    @classmethod
-    def of(cls, transformer: Transformer, tokenizer: Tokenizer, *, k: int) -> "_Opened":
-        vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
-        kept = min(k, len(vocabulary.ids) // 2)
-        return cls(vocabulary, Scorer(vocabulary.rows, keep=Keep(largest=kept, smallest=kept, moments=True)))
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
 
-    def measure(self, layer: int, transformer: Transformer) -> dict[str, pl.DataFrame]:
+    @cached_property
+    def scorer(self) -> Scorer:
+        kept = min(self.k, len(self.vocabulary.ids) // 2)
+        return Scorer(self.vocabulary.rows, keep=Keep(largest=kept, smallest=kept, moments=True))
+
+    def measure(self, layer: int) -> Frames:
+        transformer = self.context.transformer
         values = transformer.value_vectors(layer)
         scored = self.scorer.score(values)
         norms = torch.linalg.vector_norm(values.double(), dim=1)

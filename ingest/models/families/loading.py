@@ -10,7 +10,7 @@ from ingest.models.families.parameters import Parameters
 from ingest.models.families.skeletons import Skeleton
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Loader:
     """Reads the tensors of one model.
 

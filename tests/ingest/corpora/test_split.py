@@ -1,6 +1,5 @@
 """How many sentences shortcuts are fitted on and judged by: as asked for, as always unless asked, or refused."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.corpora.split import SentenceSplit
+from ingest.jobs.job import JobContext
 from ingest.jobs.shortcuts.job import ShortcutsJob
+from ingest.request import IngestRequest
 from neurothek import main
-from tests.ingest.jobs.shortcuts.test_job import measure, opened, prepare
+from tests.ingest.jobs.shortcuts.test_job import opened, prepare
+from tests.support import jobs
 from tests.support.models import build
 from tests.support.shortcuts import PlainShortcuts, least_squares, r2, write_sentences
 
@@ -54,20 +56,21 @@ def test_sizes_are_those_asked_for_and_the_other_gives_way(fit: int | None, vali
 
 def test_a_run_without_sizes_keeps_its_key(folder: Path) -> None:
     transformer, tokenizer = opened(folder / "tiny")
-    usual = ShortcutsJob.of(transformer, tokenizer).parameters()
+    context = JobContext(transformer, tokenizer)
+    usual = ShortcutsJob.from_options(context, IngestRequest()).parameters()
     assert usual.keys() == {"methods", "keep", "domains", "n_sentences", "seed", "sentences", "least_singular"}
     assert usual["n_sentences"] == 12_000
-    same = ShortcutsJob.of(transformer, tokenizer, split=SentenceSplit.of(9_000, 3_000))
+    same = ShortcutsJob.from_options(context, IngestRequest(fit=9_000, validate=3_000))
     assert same.parameters() == usual
-    other = ShortcutsJob.of(transformer, tokenizer, split=SentenceSplit.of(9_000, None))
+    other = ShortcutsJob.from_options(context, IngestRequest(fit=9_000))
     assert other.parameters() == usual | {"n_fit": 9_000, "n_validation": None}
 
 
 def test_maps_are_those_of_the_sentences_asked_for(folder: Path, tmp_path: Path) -> None:
     transformer, tokenizer = opened(folder / "tiny")
-    split = SentenceSplit.of(N_FIT, N_VALIDATION)
-    job = ShortcutsJob.of(transformer, tokenizer, methods=["id", "mat"], split=split)
-    tables = measure(replace(job, folder=tmp_path), prepare(f"prose={folder / 'prose'}", tokenizer))
+    context = JobContext(transformer, tokenizer, prepare(f"prose={folder / 'prose'}", tokenizer))
+    asked = IngestRequest(methods=("id", "mat"), fit=N_FIT, validate=N_VALIDATION)
+    tables = jobs.measure_all(ShortcutsJob.from_options(context, asked), folder=tmp_path)
     rows = tables["shortcut_sentences"].to_dicts()
     assert [row["is_validation"] for row in rows] == [False] * N_FIT + [True] * N_VALIDATION
     reference = PlainShortcuts(folder / "tiny")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -17,8 +18,9 @@ from ingest.forward.batches import Batch
 from ingest.forward.sweep import Order, sweep
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.contexts.job import ContextsJob
-from ingest.jobs.job import Partials, TextJob
+from ingest.jobs.job import JobContext, Partials, SweepJob
 from ingest.models.checkpoints import find
+from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Block, Transformer, open_transformer
 from ingest.planning.sweep_plan import plan
 from tests.support.coefficients import corpus
@@ -197,18 +199,19 @@ def test_batch_tokens_flip_only_signs_that_are_undecided(transformer: Transforme
     assert flips <= 20e-6 * positions + 1
 
 
-def jobs(transformer: Transformer) -> list[TextJob]:
-    return [ActivityJob(ActivationRule.of(transformer.shape)), ContextsJob()]
+def jobs(transformer: Transformer, text: Corpus) -> list[SweepJob]:
+    context = JobContext(transformer, Mock(spec=Tokenizer), text)
+    return [ActivityJob(context, ActivationRule.of(transformer.shape)), ContextsJob(context)]
 
 
 def folded(transformer: Transformer, text: Corpus, *, order: Order, folder: Path) -> list[pl.DataFrame]:
     """The rows of both jobs, all layers."""
-    mine = jobs(transformer)
+    mine = jobs(transformer, text)
     partials: dict[tuple[int, int], list[pl.DataFrame]] = {}
     sweep(
         transformer,
         text,
-        observers_for=lambda layer, chunk: [job.observer(transformer.shape, text) for job in mine],
+        observers_for=lambda layer, chunk: [job.observer() for job in mine],
         is_done=lambda layer, chunk: False,
         sink=lambda layer, chunk, results: partials.update({(layer, chunk): results}),
         batch_tokens=150,
@@ -219,7 +222,7 @@ def folded(transformer: Transformer, text: Corpus, *, order: Order, folder: Path
     for number, job in enumerate(mine):
         for layer in range(N_LAYERS):
             seen = Partials(tuple(partials[layer, chunk][number].lazy() for chunk in range(len(text.chunks()))))
-            (frame,) = job.fold(layer, seen, text).values()
+            (frame,) = job.fold(layer, seen).values()
             rows.append(frame)
     return rows
 

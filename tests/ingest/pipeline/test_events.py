@@ -1,6 +1,7 @@
 """Events from end to end: interrupted, resumed and streamed ingests publish the same bits; finished ones are kept."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -10,11 +11,11 @@ from catalog.staging import StagedRun
 from catalog.warehouse import Warehouse
 from ingest.corpora.errors import ExamplesInvalid, SentencesMissing
 from ingest.errors import MemoryTooSmall, ParametersDiffer
-from ingest.jobs import registry
 from ingest.jobs.events.job import EventsJob
+from ingest.jobs.job import JobContext
 from ingest.models.checkpoints import find
-from ingest.models.tokenizer import Tokenizer, load
-from ingest.models.transformer import Transformer, open_transformer
+from ingest.models.tokenizer import load
+from ingest.models.transformer import open_transformer
 from ingest.request import IngestRequest
 from tests.support import ingests
 from tests.support.models import build
@@ -26,16 +27,13 @@ N_SHARDS = 4
 SENTENCES = "The school is near the river. It has a new roof! Is it old? One two three four five six."
 
 
-def small_job(
-    transformer: Transformer, tokenizer: Tokenizer, request: IngestRequest | None = None
-) -> dict[str, EventsJob]:
-    n_examples = 22 if request is None else request.examples
-    return {"events": EventsJob(transformer, tokenizer, n_examples=n_examples, n_event_examples=9, shard_examples=8)}
+def small_job(context: JobContext, asked: IngestRequest, *, seed: int = 0) -> EventsJob:
+    return EventsJob(context, n_examples=asked.examples, n_event_examples=9, shard_examples=8, seed=seed)
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "pass_jobs", small_job)
+    monkeypatch.setattr(EventsJob, "from_options", small_job)
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +116,8 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
 ) -> None:
     whole = ingests.open_warehouse(tmp_path / "whole.duckdb")
     ingests.measure(whole, model, asked)
-    transformer = open_transformer(find(str(model)))
-    job = small_job(transformer, load(model))["events"]
-    needed = job.memory_bytes(transformer, batch_tokens=asked.batch_tokens, is_resident=False)
+    context = JobContext(open_transformer(find(str(model))), load(model), batch_tokens=asked.batch_tokens)
+    needed = small_job(context, asked).memory_bytes(is_resident=False)
     with pytest.raises(MemoryTooSmall):
         ingests.measure(warehouse, model, dataclasses.replace(asked, memory_bytes=needed - 1))
     assert not warehouse.exists()
@@ -132,11 +129,7 @@ def test_another_seed_is_another_run(
     warehouse: Warehouse, model: Path, asked: IngestRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingests.measure(warehouse, model, asked)
-    monkeypatch.setattr(
-        registry,
-        "pass_jobs",
-        lambda *opened: {"events": dataclasses.replace(small_job(*opened)["events"], seed=1)},
-    )
+    monkeypatch.setattr(EventsJob, "from_options", partial(small_job, seed=1))
     with pytest.raises(ParametersDiffer, match="seed: 0 there, 1 asked for"):
         ingests.measure(warehouse, model, asked)
     ingests.measure(warehouse, model, dataclasses.replace(asked, force=True))

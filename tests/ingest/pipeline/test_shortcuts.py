@@ -23,7 +23,8 @@ from catalog.merging import merge
 from catalog.staging import StagedRun
 from catalog.warehouse import Warehouse
 from ingest.errors import DiskTooSmall, MemoryTooSmall, ParametersDiffer
-from ingest.jobs.shortcuts import job as shortcuts
+from ingest.jobs.job import JobContext
+from ingest.jobs.shortcuts import fitting
 from ingest.jobs.shortcuts.job import ShortcutsJob
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import load
@@ -46,7 +47,7 @@ TABLES = ("shortcut_sentences", "shortcuts", "shortcut_maps", "shortcut_readings
 @pytest.fixture(scope="module", autouse=True)
 def small_shards() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortcuts, "SENTENCES_AT_ONCE", 10)
+        patch.setattr(fitting, "SENTENCES_AT_ONCE", 10)
         yield
 
 
@@ -178,8 +179,8 @@ def test_a_small_budget_streams_the_weights_and_gives_the_same_rows(
     tmp_path: Path, folder: Path, whole: Warehouse, asked: IngestRequest
 ) -> None:
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
-    job = ShortcutsJob(open_transformer(find(str(folder / "tiny"))), load(folder / "tiny"))
-    needed = job.memory_bytes(job.transformer, batch_tokens=asked.batch_tokens, is_resident=False)
+    opened = open_transformer(find(str(folder / "tiny"))), load(folder / "tiny")
+    needed = ShortcutsJob(JobContext(*opened, batch_tokens=asked.batch_tokens)).memory_bytes(is_resident=False)
     with pytest.raises(MemoryTooSmall):
         ingests.measure(warehouse, folder / "tiny", dataclasses.replace(asked, memory_bytes=needed - 1))
     assert not warehouse.exists()
@@ -275,7 +276,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
     assert said.exit_code == 0
     anew = f"{command} --warehouse {warehouse.path}"
     assert f"1 kept matrices are not beside the warehouse; `{anew}` makes them anew" in said.stderr
-    assert command == "neurothek ingest tiny --job shortcuts --corpus prose --sequence-length 32"
+    assert command == "neurothek ingest tiny --job shortcuts --corpus prose --sequence-length 64"
     # The batches of the test's own request, so that the bits are the same.
     arguments = [*command.split()[1:], "--batch-tokens", str(asked.batch_tokens), "--warehouse", str(warehouse.path)]
     answer = CliRunner().invoke(neurothek.main, arguments)

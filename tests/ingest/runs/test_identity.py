@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,7 @@ import pytest
 from catalog.publish import NameTaken, TokenizerChanged
 from catalog.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
-from ingest.forward.activation_rule import ActivationRule
-from ingest.jobs import registry
-from ingest.jobs.job import TextJob
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from ingest.jobs.activity.job import ActivityJob
 from ingest.request import IngestRequest
 from ingest.runs.identity import RunIdentity
 from tests.support import ingests
@@ -146,14 +141,7 @@ def test_a_raised_version_is_measured_anew_without_force(
 
 
 def raise_version(monkeypatch: pytest.MonkeyPatch, *, to: int) -> None:
-    original = registry.text_jobs
-
-    def changed(rule: ActivationRule, transformer: Transformer, tokenizer: Tokenizer) -> Mapping[str, TextJob]:
-        jobs = dict(original(rule, transformer, tokenizer))
-        activity: Any = jobs["activity"]
-        return {**jobs, "activity": dataclasses.replace(activity, version=to)}
-
-    monkeypatch.setattr(registry, "text_jobs", changed)
+    monkeypatch.setattr(ActivityJob, "version", to)
 
 
 def test_a_name_with_other_weights_is_refused_and_another_name_is_not(

@@ -12,6 +12,7 @@ from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.activity.observer import ActivityObserver
+from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded
 
 D_FFN = 24
@@ -65,7 +66,7 @@ def measured(
         for batch, shown in padded(text, chunk, made, batch_tokens=batch_tokens):
             observer.observe(batch, shown)
         partials.append(observer.result())
-    return ActivityJob(rule).fold(3, partials, text)["activity"]
+    return ActivityJob(jobs.context_of(text), rule).fold(3, jobs.partials(*partials))["activity"]
 
 
 def planted(text: Corpus, *, share: float, relu: bool) -> list[Tensor]:
@@ -182,10 +183,10 @@ def test_half_precision_coefficients_are_counted_as_they_are() -> None:
     # Multiples of 1/16 below 8 are exact in bfloat16.
     for batch, shown in padded(text, range(7), made, batch_tokens=90):
         observer.observe(batch, shown.bfloat16())
-    frame = ActivityJob(rule).fold(3, [observer.result()], text)["activity"]
+    frame = ActivityJob(jobs.context_of(text), rule).fold(3, jobs.partials(observer.result()))["activity"]
     assert frame.to_dicts() == loops(text, made, threshold=None)
 
 
 def test_the_rule_names_itself_in_the_parameters() -> None:
-    assert ActivityJob(ActivationRule(None)).parameters()["activation_rule"] == "m != 0"
-    assert ActivityJob(ActivationRule(0.25)).parameters()["activation_rule"] == "m > 0.25"
+    assert ActivityJob(jobs.context_of(), ActivationRule(None)).parameters()["activation_rule"] == "m != 0"
+    assert ActivityJob(jobs.context_of(), ActivationRule(0.25)).parameters()["activation_rule"] == "m > 0.25"

@@ -9,11 +9,12 @@ import torch
 from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
 from ingest.jobs.clusters.job import ClustersJob, default_sizes
 from ingest.jobs.clusters.neighbours import value_neighbours_frame
+from ingest.jobs.job import JobContext
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import Tokenizer, load
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.request import IngestRequest
-from tests.support import ingests, models
+from tests.support import ingests, jobs, models
 from tests.support.models import Kind
 
 N_LAYERS, D_FFN = 3, 40
@@ -53,9 +54,9 @@ def test_neighbours_equal_a_plain_sort(opened: tuple[Transformer, Tokenizer]) ->
 
 def test_every_neuron_is_in_one_cluster_of_every_clustering(opened: tuple[Transformer, Tokenizer]) -> None:
     transformer, tokenizer = opened
-    job = ClustersJob.of(transformer.shape, memory_bytes=GENEROUS)
+    job = ClustersJob.of(JobContext(transformer, tokenizer), memory_bytes=GENEROUS)
     assert job.sizes == (12, 20)
-    frames = job.measure("clusters", transformer, tokenizer)
+    frames = jobs.measure_shard(job, "clusters")
     asked = frames["clusterings"].select("clustering_id", "method", "n_clusters_asked", "n_clusters").rows()
     assert asked == [(0, "exact", 12, 12), (1, "exact", 20, 20)]
     for clustering_id, n_clusters in ((0, 12), (1, 20)):
@@ -82,8 +83,8 @@ def test_twins_and_vectors_without_length(tmp_path: Path) -> None:
     assert twin["cosine"] <= 1
     empty = nearest.filter(neuron=1)
     assert empty.select("other_layer", "other_neuron", "cosine").rows() == [(0, 0, 0.0), (0, 2, 0.0), (0, 3, 0.0)]
-    job = ClustersJob.of(transformer.shape, sizes=(59,), memory_bytes=GENEROUS)
-    members = job.measure("clusters", transformer, load(folder))["clusters"]
+    job = ClustersJob.of(JobContext(transformer, load(folder)), sizes=(59,), memory_bytes=GENEROUS)
+    members = jobs.measure_shard(job, "clusters")["clusters"]
     labels = members["cluster_id"].to_list()
     assert labels[0] == labels[30]
     assert members["centre_cosine"].null_count() == 1
@@ -100,18 +101,20 @@ def test_default_sizes(n_neurons: int, sizes: tuple[int, ...]) -> None:
 def test_the_method_follows_the_memory(opened: tuple[Transformer, Tokenizer]) -> None:
     shape = opened[0].shape
     big = type(shape)(**{**vars(shape), "n_layers": 24, "d_ffn": 4096, "d_model": 1024})
-    exact, scalable = (ClustersJob.of(big, memory_bytes=memory) for memory in (41 << 30, 7 << 30))
-    assert (exact.method, exact.parameters()["method"]) == ("exact", "exact")
-    assert scalable.method == "scalable"
-    assert scalable.parameters()["linked_at_once"] == scalable.most < 98_304
+    exact, scalable = (
+        ClustersJob.of(jobs.context_of(shape=big), memory_bytes=memory) for memory in (41 << 30, 7 << 30)
+    )
+    assert (exact.linking.method, exact.parameters()["method"]) == ("exact", "exact")
+    assert scalable.linking.method == "scalable"
+    assert scalable.parameters()["linked_at_once"] == scalable.linking.most < 98_304
     with pytest.raises(ClusterMemoryTooSmall, match=r"needs at least 1.10 GB of memory, but --memory allows 1.00 GB"):
-        ClustersJob.of(big, memory_bytes=10**9)
+        ClustersJob.of(jobs.context_of(shape=big), memory_bytes=10**9)
 
 
 @pytest.mark.parametrize("asked", [0, 121])
 def test_more_clusters_than_neurons_are_refused(opened: tuple[Transformer, Tokenizer], asked: int) -> None:
     with pytest.raises(ClustersTooMany, match=f"^{asked} clusters were asked for, but the model has 120 neurons: ask"):
-        ClustersJob.of(opened[0].shape, sizes=(10, asked), memory_bytes=GENEROUS)
+        ClustersJob.of(JobContext(*opened), sizes=(10, asked), memory_bytes=GENEROUS)
 
 
 def test_from_a_request_to_the_warehouse(tmp_path: Path) -> None:

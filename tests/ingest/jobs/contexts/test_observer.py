@@ -11,6 +11,7 @@ from catalog.tables import CONTEXTS
 from ingest.corpora.corpus import Corpus
 from ingest.jobs.contexts.job import ContextsJob
 from ingest.jobs.contexts.observer import ContextsObserver
+from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded
 
 D_FFN = 15
@@ -43,7 +44,7 @@ def measured(
         for batch, shown in padded(text, chunk, made, batch_tokens=batch_tokens):
             observer.observe(batch, shown)
         partials.append(observer.result())
-    return ContextsJob().fold(4, partials, text)["contexts"]
+    return ContextsJob(jobs.context_of(text)).fold(4, jobs.partials(*partials))["contexts"]
 
 
 CHUNKS = [range(0, 7), range(7, 58), range(58, 60)]

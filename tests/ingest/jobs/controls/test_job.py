@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 
@@ -15,12 +16,13 @@ from ingest.jobs.controls.coherence import judged
 from ingest.jobs.controls.ffn_updates import ffn_updates, places
 from ingest.jobs.controls.job import ControlsJob
 from ingest.jobs.controls.norm_overlap import mean_overlap
+from ingest.jobs.job import JobContext
 from ingest.lens.random_vectors import random_vectors
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import Tokenizer, load
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.request import IngestRequest, TextRequest
-from tests.support import ingests, models
+from tests.support import ingests, jobs, models
 from tests.support.models import Kind
 from tests.support.plain import PlainModel
 
@@ -79,15 +81,11 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     models.edit_tensors(model, flatten)
     transformer, tokenizer = open_transformer(find(str(model))), load(model)
     corpus = random_text(tokenizer)
-    job = ControlsJob(transformer, tokenizer, n_random=N_RANDOM, n_stored=3, n_updates=N_UPDATES)
-    frames = [
-        {name: frame.to_dicts() for name, frame in job.measure(shard, transformer, corpus, **UNUSED).items()}
-        for shard in job.shards(corpus)
-    ]
+    context = JobContext(transformer, tokenizer, corpus, batch_tokens=1)
+    job = ControlsJob(context, n_random=N_RANDOM, n_stored=3, n_updates=N_UPDATES)
+    with job.open(jobs.NO_FOLDER, lambda table: pl.LazyFrame()) as measure:
+        frames = [{name: frame.to_dicts() for name, frame in measure(shard).items()} for shard in job.shards()]
     return Measured(kind, model, transformer, tokenizer, corpus, job, frames)
-
-
-UNUSED: dict[str, Any] = {"batch_tokens": 1, "read_back": lambda table: None}
 
 
 def plain_coherence(measured: Measured, vector: np.ndarray) -> float:
@@ -241,7 +239,8 @@ def test_planted_coherence_stands_out(tmp_path: Path) -> None:
     models.edit_tensors(model, plant)
     transformer, tokenizer = open_transformer(find(str(model))), load(model)
     corpus = random_text(tokenizer)
-    frames = ControlsJob(transformer, tokenizer).measure("layer-0001", transformer, corpus, **UNUSED)
+    job = ControlsJob(JobContext(transformer, tokenizer, corpus, batch_tokens=1))
+    frames = jobs.measure_shard(job, "layer-0001")
     rows = frames["coherences"].sort("coherence_z", descending=True)
     assert rows["neuron"][0] == 3
     assert rows["coherence_percentile"][0] > 99

@@ -1,5 +1,6 @@
 """Examples, streams, sub-updates and events against plain loops over transformers' own forward pass, and their laws."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,14 @@ from ingest.corpora.sources.source import Source
 from ingest.jobs.events.job import EventsJob
 from ingest.jobs.events.readings import events
 from ingest.jobs.events.sub_updates import Chosen, contributions, dominant, random_others, shares
+from ingest.jobs.job import JobContext
 from ingest.lens.logit_lens import Lens
 from ingest.models import tokenizer as tokenization
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
 from tests.support import events as plain
+from tests.support import jobs
 from tests.support.events import PlainStreams
 from tests.support.models import CAUSAL_KINDS, build
 
@@ -56,22 +59,6 @@ class Measured:
         return self.tables[table].filter(**where).to_dicts()
 
 
-def measure(job: EventsJob, transformer: Transformer, corpus: Corpus, *, batch_tokens: int) -> dict[str, pl.DataFrame]:
-    """Every shard, in order, as an ingest measures them."""
-    parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in job.tables}
-    for shard in job.shards(corpus):
-        measured = job.measure(
-            shard,
-            transformer,
-            corpus,
-            batch_tokens=batch_tokens,
-            read_back=lambda table: pl.concat(parts[table]).lazy(),
-        )
-        for name, frame in measured.items():
-            parts[name].append(frame)
-    return {table.name: table.check(pl.concat(parts[table.name])) for table in job.tables}
-
-
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("text")
@@ -91,10 +78,9 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = build(tmp_path_factory.mktemp("models") / request.param, request.param, n_layers=N_LAYERS)
     transformer, tokenizer = open_transformer(find(str(folder))), tokenization.load(folder)
     corpus = prepare(text, tokenizer)
-    job = EventsJob(
-        transformer, tokenizer, n_examples=N_EXAMPLES, n_event_examples=N_EVENTS, seed=3, shard_examples=SHARD
-    )
-    tables = measure(job, transformer, corpus, batch_tokens=BATCH_TOKENS)
+    context = JobContext(transformer, tokenizer, corpus, batch_tokens=BATCH_TOKENS)
+    job = EventsJob(context, n_examples=N_EXAMPLES, n_event_examples=N_EVENTS, seed=3, shard_examples=SHARD)
+    tables = jobs.measure_all(job)
     return Measured(PlainStreams(folder), transformer, tokenizer, corpus, job, tables)
 
 
@@ -252,15 +238,8 @@ def test_every_example_saturates_once_and_eliminates_at_most_once(measured: Meas
 
 def test_batches_and_shards_change_no_identity(measured: Measured) -> None:
     """One example a batch is the same but for rounding: tokens, ranks and neurons stay."""
-    again = EventsJob(
-        measured.transformer,
-        measured.tokenizer,
-        n_examples=N_EXAMPLES,
-        n_event_examples=N_EVENTS,
-        seed=3,
-        shard_examples=7,
-    )
-    tables = measure(again, measured.transformer, measured.corpus, batch_tokens=1)
+    context = dataclasses.replace(measured.job.context, batch_tokens=1)
+    tables = jobs.measure_all(dataclasses.replace(measured.job, context=context, shard_examples=7))
     for name, frame in tables.items():
         exact = [column for column, dtype in frame.schema.items() if not dtype.is_float()]
         assert frame.select(exact).equals(measured.tables[name].select(exact)), name
@@ -381,6 +360,6 @@ def test_a_corpus_without_sentences_is_refused(tiny_models: dict[str, Path], tmp
     (tmp_path / "blank.txt").write_text("\n\n   \n")
     tokenizer = tokenization.load(tiny_models["opt"])
     corpus = prepare(tmp_path, tokenizer)
-    job = EventsJob(open_transformer(find(str(tiny_models["opt"]))), tokenizer)
+    job = EventsJob(JobContext(open_transformer(find(str(tiny_models["opt"]))), tokenizer, corpus))
     with pytest.raises(SentencesMissing, match="the corpus prose has none"):
-        job.shards(corpus)
+        job.shards()

@@ -12,7 +12,7 @@ import torch
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.batches import batches
-from ingest.jobs.job import Partials
+from ingest.jobs.job import JobContext, Partials
 from ingest.jobs.ngrams import index
 from ingest.jobs.ngrams import job as job_module
 from ingest.jobs.ngrams.job import NgramsJob
@@ -85,9 +85,8 @@ def fold(
     rule: ActivationRule = RULE,
     layer: int = 0,
 ) -> dict[str, pl.DataFrame]:
-    job = NgramsJob(rule, opened.transformer, opened.tokenizer)
-    partials = observed(corpus, coefficients, chunks or corpus.chunks(), rule=rule)
-    return job.fold(layer, partials, corpus)
+    job = NgramsJob(JobContext(opened.transformer, opened.tokenizer, corpus), rule)
+    return job.fold(layer, observed(corpus, coefficients, chunks or corpus.chunks(), rule=rule))
 
 
 def lines_of(corpus: Corpus, active: np.ndarray, neuron: int) -> list[Line]:
@@ -304,6 +303,7 @@ def test_a_neuron_that_never_fires_has_no_triggers(opened: Opened) -> None:
 
 
 def test_the_job_is_identified_by_what_changes_its_numbers(opened: Opened) -> None:
-    job = NgramsJob(RULE, opened.transformer, opened.tokenizer)
-    assert job.parameters() != NgramsJob(RULE, opened.transformer, opened.tokenizer, seed=1).parameters()
-    assert job.parameters() != NgramsJob(ActivationRule(0.5), opened.transformer, opened.tokenizer).parameters()
+    context = JobContext(opened.transformer, opened.tokenizer)
+    job = NgramsJob(context, RULE)
+    assert job.parameters() != NgramsJob(context, RULE, seed=1).parameters()
+    assert job.parameters() != NgramsJob(context, ActivationRule(0.5)).parameters()

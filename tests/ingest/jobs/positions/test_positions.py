@@ -17,6 +17,7 @@ from ingest.forward.batches import batches
 from ingest.jobs.positions.job import PositionsJob
 from ingest.jobs.positions.profiles import measure
 from ingest.models.transformer import Shape
+from tests.support import jobs
 
 D_FFN = 6
 DOMAINS = ("prose", "code")
@@ -66,10 +67,10 @@ def folded(
     shift: float = 0.0,
 ) -> pl.DataFrame:
     """What the job says when the chunks are shown to it."""
-    job, shape = PositionsJob(rule, D_FFN), made_shape()
+    job = PositionsJob(jobs.context_of(text, shape=made_shape()), rule)
     partials = []
     for chunk in chunks or [range(text.n_sequences)]:
-        observer = job.observer(shape, text)
+        observer = job.observer()
         for batch in batches(text, chunk, batch_tokens=batch_tokens):
             # What stands behind a sequence's end must be read by nobody: it would fire everywhere.
             shown = torch.full((*batch.tokens.shape, D_FFN), 9.0)
@@ -77,7 +78,7 @@ def folded(
                 shown[row, :length] = coefficients(batch.first_sequence + row, length) - shift
             observer.observe(batch, shown.to(dtype))
         partials.append(observer.result())
-    return job.fold(3, partials, text)["positions"]
+    return job.fold(3, jobs.partials(*partials))["positions"]
 
 
 def made_shape() -> Shape:
@@ -166,14 +167,15 @@ def test_a_partial_survives_its_file(tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("partials")
     for number, lengths in enumerate([LENGTHS, (3, 5)]):
         text = corpus(lengths, has_bos=True)
-        job = PositionsJob(RELU, D_FFN)
-        observer = job.observer(made_shape(), text)
+        job = PositionsJob(jobs.context_of(text, shape=made_shape()), RELU)
+        observer = job.observer()
         for batch in batches(text, range(text.n_sequences), batch_tokens=40):
             observer.observe(batch, torch.ones(*batch.tokens.shape, D_FFN))
         partial = observer.result()
         partial.write_parquet(folder / f"{number}.parquet", compression="zstd")
         read = pl.read_parquet(folder / f"{number}.parquet")
-        assert_frame_equal(job.fold(0, [read], text)["positions"], job.fold(0, [partial], text)["positions"])
+        from_file, from_memory = (job.fold(0, jobs.partials(one))["positions"] for one in (read, partial))
+        assert_frame_equal(from_file, from_memory)
 
 
 def test_without_a_full_length_sequence_there_are_rows_and_no_numbers() -> None:

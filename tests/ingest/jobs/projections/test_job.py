@@ -11,10 +11,12 @@ import torch
 from safetensors.torch import load_file
 
 from catalog.tables import BY_NAME
+from ingest.jobs.job import JobContext
 from ingest.jobs.projections.job import ProjectionsJob
 from ingest.models.checkpoints import find
 from ingest.models.tokenizer import Tokenizer, load
 from ingest.models.transformer import Transformer, open_transformer
+from tests.support import jobs
 from tests.support.models import KINDS, Kind, build, edit_tensors
 
 LAYER = 1
@@ -114,8 +116,11 @@ class Case:
         value = self.weights.values[neuron]
         return [float(sum(self.weights.unembedding[token] * value)) for token in ids]
 
+    def job(self, **settings: int) -> ProjectionsJob:
+        return ProjectionsJob(JobContext(self.transformer, self.tokenizer), **settings)
+
     def measure(self, job: ProjectionsJob, shard: str = f"layer-{LAYER:04d}") -> dict[str, pl.DataFrame]:
-        frames = job.measure(shard, self.transformer, self.tokenizer)
+        frames = jobs.measure_shard(job, shard)
         return {name: BY_NAME[name].check(frame) for name, frame in frames.items()}
 
 
@@ -187,7 +192,7 @@ def check_row(row: dict[str, Any], wanted: dict[str, Any]) -> None:
 
 def test_every_neuron_is_that_of_the_loops(case: Case) -> None:
     """Masked rows score highest of all and are in no list, no moment and no count; equal rows tie and go by id."""
-    frame = case.measure(ProjectionsJob())["projections"]
+    frame = case.measure(case.job())["projections"]
     assert frame["neuron"].to_list() == list(range(128))
     assert frame["layer"].unique().to_list() == [LAYER]
     for row in frame.to_dicts():
@@ -199,7 +204,7 @@ def test_ids_that_the_tokenizer_lacks_are_masked_wherever_they_lie(case: Case, s
     """With a fifth of the ids half of the vocabulary is 39 tokens: fewer than the 50 asked for."""
     ids = case.tokenizer.ids[1::step].copy()
     masked = replace(case, tokenizer=replace(case.tokenizer, ids=ids))
-    frame = masked.measure(ProjectionsJob())["projections"]
+    frame = masked.measure(masked.job())["projections"]
     k = min(50, len(ids) // 2)
     assert frame["top_token_ids"].list.len().unique().to_list() == [k]
     for row in frame.filter(pl.col("neuron") < 20).to_dicts():
@@ -207,7 +212,7 @@ def test_ids_that_the_tokenizer_lacks_are_masked_wherever_they_lie(case: Case, s
 
 
 def test_planted_neurons(case: Case) -> None:
-    frame = case.measure(ProjectionsJob())["projections"]
+    frame = case.measure(case.job())["projections"]
     planted, scaled, zero = (frame.row(neuron, named=True) for neuron in (PLANTED, SCALED, ZERO))
     assert planted["top_token_ids"][0] == 50
     assert scaled["top_token_ids"] == planted["top_token_ids"]
@@ -218,7 +223,7 @@ def test_planted_neurons(case: Case) -> None:
 
 
 def test_postings_repeat_both_lists_with_z_scores(case: Case) -> None:
-    frames = case.measure(ProjectionsJob(k=7))
+    frames = case.measure(case.job(k=7))
     postings = frames["postings"]
     assert postings.height == 128 * 2 * 7
     for row in frames["projections"].to_dicts():
@@ -236,7 +241,7 @@ def test_postings_repeat_both_lists_with_z_scores(case: Case) -> None:
 
 
 def test_token_neighbours(case: Case) -> None:
-    frame = case.measure(ProjectionsJob(neighbours=12), "tokens")["token_neighbours"]
+    frame = case.measure(case.job(neighbours=12), "tokens")["token_neighbours"]
     ids = case.tokenizer.ids
     rows = case.weights.unembedding[ids]
     directions = rows / np.linalg.norm(rows, axis=1)[:, None]
@@ -255,7 +260,7 @@ def test_token_neighbours(case: Case) -> None:
 
 def test_the_bound_holds_for_every_input_and_is_reached(case: Case) -> None:
     """No normalized vector lifts a neuron above its bound; the worst one reaches it."""
-    frame = case.measure(ProjectionsJob())["projections"]
+    frame = case.measure(case.job())["projections"]
     if case.weights.norm is None:
         assert frame["preactivation_bound"].null_count() == frame.height
         return
@@ -276,17 +281,17 @@ def test_the_bound_holds_for_every_input_and_is_reached(case: Case) -> None:
 
 def test_layers_may_be_measured_in_any_order_and_again(case: Case) -> None:
     """A resumed run measures some layers only; each gives the bits of a whole run."""
-    whole = ProjectionsJob()
-    frames = {shard: case.measure(whole, shard) for shard in whole.shards(case.transformer.shape)}
+    whole = case.job()
+    frames = {shard: case.measure(whole, shard) for shard in whole.shards()}
     assert list(frames) == ["tokens", "layer-0000", "layer-0001"]
     for shard in ("layer-0001", "layer-0000", "layer-0001"):
-        again = case.measure(ProjectionsJob(), shard)
+        again = case.measure(case.job(), shard)
         for name, frame in again.items():
             assert frame.equals(frames[shard][name])
 
 
 def test_shards_name_their_tables(case: Case) -> None:
-    job = ProjectionsJob()
-    for shard, tables in job.shards(case.transformer.shape).items():
+    job = case.job()
+    for shard, tables in job.shards().items():
         assert set(case.measure(job, shard)) == set(tables)
     assert job.parameters() == {"k": 50, "neighbours": 20}

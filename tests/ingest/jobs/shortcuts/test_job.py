@@ -22,13 +22,17 @@ from ingest.corpora.errors import DomainUnknown, SentencesTooFew
 from ingest.corpora.sentence_sample import LEAST_SENTENCES, draw
 from ingest.corpora.sources.source import Source
 from ingest.errors import MethodUnknown
-from ingest.jobs.shortcuts import job as shortcuts
-from ingest.jobs.shortcuts.job import MAPS, ShortcutsJob
+from ingest.jobs.job import JobContext
+from ingest.jobs.shortcuts import fitting
+from ingest.jobs.shortcuts.fitting import MAPS
+from ingest.jobs.shortcuts.job import ShortcutsJob
 from ingest.models import tokenizer as tokenization
 from ingest.models.checkpoints import find
 from ingest.models.errors import MaskMissing
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Block, BlockOutput, Transformer, open_transformer
+from ingest.request import IngestRequest
+from tests.support import jobs
 from tests.support import shortcuts as plain
 from tests.support.anatomy import Floats
 from tests.support.models import CAUSAL_KINDS, KINDS, build
@@ -52,26 +56,10 @@ class Measured:
 
     reference: PlainShortcuts
     job: ShortcutsJob
+    folder: Path
     tables: Mapping[str, pl.DataFrame]
     states: Floats
     """[sentences states d_model] of the reference."""
-
-
-def measure(job: ShortcutsJob, corpus: Corpus, *, batch_tokens: int = BATCH_TOKENS) -> dict[str, pl.DataFrame]:
-    """Every shard, in order, as an ingest measures them."""
-    parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in job.tables}
-    for shard, filled in job.shards(corpus).items():
-        measured = job.measure(
-            shard,
-            job.transformer,
-            corpus,
-            batch_tokens=batch_tokens,
-            read_back=lambda table: pl.concat(parts[table]).lazy(),
-        )
-        assert tuple(measured) == filled
-        for name, frame in measured.items():
-            parts[name].append(frame)
-    return {table.name: table.check(pl.concat(parts[table.name])) for table in job.tables}
 
 
 def prepare(spec: str, tokenizer: Tokenizer) -> Corpus:
@@ -95,23 +83,23 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     build(folder / request.param, request.param, n_layers=N_LAYERS, d_model=WIDTH)
     transformer, tokenizer = opened(folder / request.param)
     (folder / "files").mkdir()
-    job = replace(
-        ShortcutsJob.of(transformer, tokenizer, keep="all"), n_sentences=N_SENTENCES, seed=3, folder=folder / "files"
-    )
+    context = JobContext(transformer, tokenizer, prepare(text, tokenizer), batch_tokens=BATCH_TOKENS)
+    asked = ShortcutsJob.from_options(context, IngestRequest(keep="all"))
+    job = replace(asked, n_sentences=N_SENTENCES, seed=3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortcuts, "SENTENCES_AT_ONCE", 20)
-        tables = measure(job, prepare(text, tokenizer))
+        patch.setattr(fitting, "SENTENCES_AT_ONCE", 20)
+        tables = jobs.measure_all(job, folder=folder / "files")
     reference = PlainShortcuts(folder / request.param)
     rows = tables["shortcut_sentences"].to_dicts()
     states = np.stack([reference.states(row["tokens"], row["position"]) for row in rows])
-    return Measured(reference, job, tables, states)
+    return Measured(reference, job, folder / "files", tables, states)
 
 
 def test_a_sentence_in_four_is_to_validate_on(measured: Measured) -> None:
     rows = measured.tables["shortcut_sentences"].to_dicts()
     assert [row["sentence_id"] for row in rows] == list(range(N_SENTENCES))
     assert [row["is_validation"] for row in rows] == [False] * N_FIT + [True] * N_VALIDATION
-    tokenizer = measured.job.tokenizer
+    tokenizer = measured.job.context.tokenizer
     n_bos = int(tokenizer.bos_id is not None)
     is_masked = tokenizer.mask_id is not None
     for row in rows:
@@ -171,7 +159,7 @@ def test_r2_is_that_of_the_definition(measured: Measured) -> None:
             assert by_mat["r2"] == pytest.approx(plain.r2(y, x @ matrix.T), rel=TOLERANCE, abs=TOLERANCE)
             # Of a masked model every first state is a mask's: only positions tell them apart.
             rank = int((values > values[0] * 2**-23).sum())
-            assert (rank < WIDTH) == (source == 0 and measured.job.transformer.shape.is_masked)
+            assert (rank < WIDTH) == (source == 0 and measured.job.context.transformer.shape.is_masked)
             assert by_mat["condition"] == pytest.approx(values[0] / values[rank - 1], rel=1e-3)
             assert (by_mat["rank"], by_id["rank"], by_id["condition"]) == (rank, None, None)
             assert {by_id["n_fit"], by_mat["n_fit"]} == {N_FIT}
@@ -180,12 +168,11 @@ def test_r2_is_that_of_the_definition(measured: Measured) -> None:
 
 def test_kept_matrices_are_those_of_the_definition(measured: Measured) -> None:
     rows = measured.tables["shortcut_maps"].to_dicts()
-    assert measured.job.folder is not None
-    files = sorted(path.name for path in (measured.job.folder / MAPS).iterdir())
+    files = sorted(path.name for path in (measured.folder / MAPS).iterdir())
     assert files == sorted(file_name(row["source_state"], row["target_state"]) for row in rows)
     assert len(files) == N_LAYERS * (N_LAYERS + 1) // 2
     for row in rows:
-        path = measured.job.folder / MAPS / file_name(row["source_state"], row["target_state"])
+        path = measured.folder / MAPS / file_name(row["source_state"], row["target_state"])
         assert path.stat().st_size == row["n_bytes"]
         ours = load_file(path)[TENSOR]
         fit = measured.states[:N_FIT]
@@ -326,13 +313,11 @@ def test_the_reference_is_the_model_where_nothing_is_replaced(measured: Measured
 
 
 @pytest.fixture
-def small(tmp_path: Path, text: str) -> tuple[ShortcutsJob, Corpus]:
+def small(tmp_path: Path, text: str) -> tuple[ShortcutsJob, Path]:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=N_LAYERS, d_model=WIDTH))
     (tmp_path / "files").mkdir()
-    job = ShortcutsJob(
-        transformer, tokenizer, methods=("id", "mat"), n_sentences=N_SENTENCES, folder=tmp_path / "files"
-    )
-    return job, prepare(text, tokenizer)
+    context = JobContext(transformer, tokenizer, prepare(text, tokenizer), batch_tokens=BATCH_TOKENS)
+    return ShortcutsJob(context, methods=("id", "mat"), n_sentences=N_SENTENCES), tmp_path / "files"
 
 
 def replace_blocks(patch: pytest.MonkeyPatch, made: Mapping[int, Tensor], *, noise: bool = False) -> None:
@@ -353,12 +338,12 @@ def replace_blocks(patch: pytest.MonkeyPatch, made: Mapping[int, Tensor], *, noi
     patch.setattr(Block, "__call__", call)
 
 
-def test_linear_blocks_are_found(small: tuple[ShortcutsJob, Corpus], monkeypatch: pytest.MonkeyPatch) -> None:
-    job, corpus = small
+def test_linear_blocks_are_found(small: tuple[ShortcutsJob, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    job, files = small
     generator = torch.Generator().manual_seed(1)
     planted = {layer: torch.randn(WIDTH, WIDTH, generator=generator) for layer in range(N_LAYERS)}
     replace_blocks(monkeypatch, planted)
-    tables = measure(job, corpus)
+    tables = jobs.measure_all(job, folder=files)
     for row in tables["shortcuts"].filter(method="mat").to_dicts():
         assert row["r2"] == pytest.approx(1, abs=1e-6)
     for row in tables["shortcuts"].filter(method="id").to_dicts():
@@ -367,63 +352,60 @@ def test_linear_blocks_are_found(small: tuple[ShortcutsJob, Corpus], monkeypatch
     product = torch.eye(WIDTH)
     for source in reversed(range(N_LAYERS)):
         product = product @ planted[source]
-        assert job.folder is not None
-        ours = load_file(job.folder / MAPS / f"{source:04d}-{N_LAYERS:04d}.safetensors")[TENSOR]
+        ours = load_file(files / MAPS / f"{source:04d}-{N_LAYERS:04d}.safetensors")[TENSOR]
         np.testing.assert_allclose(ours, product.numpy(), atol=1e-4 * float(product.abs().max()))
 
 
 def test_in_blocks_of_chance_nothing_is_found(
-    small: tuple[ShortcutsJob, Corpus], monkeypatch: pytest.MonkeyPatch
+    small: tuple[ShortcutsJob, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job, corpus = small
+    job, files = small
     replace_blocks(monkeypatch, dict.fromkeys(range(N_LAYERS), torch.zeros(0)), noise=True)
-    tables = measure(job, corpus)
+    tables = jobs.measure_all(job, folder=files)
     assert (tables["shortcuts"]["r2"] <= 0).all()
     below = tables["shortcut_predictions"].filter(pl.col("state") < N_LAYERS)
     # One token in 392 by chance, a little more where the model prefers some.
     assert (below["precision_1"] < 0.2).all()
 
 
-def test_states_do_not_hang_on_how_they_are_run(small: tuple[ShortcutsJob, Corpus], tmp_path: Path) -> None:
+def test_states_do_not_hang_on_how_they_are_run(small: tuple[ShortcutsJob, Path], tmp_path: Path) -> None:
     """Another order of shards makes what is missing, and weights read layer by layer are the same weights."""
-    job, corpus = small
-    whole = measure(job, corpus)
+    job, files = small
+    whole = jobs.measure_all(job, folder=files)
     (tmp_path / "again").mkdir()
-    streamed = open_transformer(find(str(tmp_path / "tiny")), resident=False)
-    other = replace(job.within(tmp_path / "again"), transformer=streamed)
-    for shard, filled in reversed(other.shards(corpus).items()):
-        found = other.measure(
-            shard, streamed, corpus, batch_tokens=BATCH_TOKENS, read_back=lambda table: whole[table].lazy()
-        )
-        for name in filled:
-            keys = list(next(table for table in job.tables if table.name == name).key)
-            assert found[name].join(whole[name], on=keys, how="anti").is_empty()
-            assert found[name].equals(whole[name].join(found[name], on=keys, how="semi", maintain_order="left"))
+    job.context.transformer.stream()
+    with job.open(tmp_path / "again", lambda table: whole[table].lazy()) as measure:
+        for shard, filled in reversed(job.shards().items()):
+            found = measure(shard)
+            for name in filled:
+                keys = list(next(table for table in job.tables if table.name == name).key)
+                assert found[name].join(whole[name], on=keys, how="anti").is_empty()
+                assert found[name].equals(whole[name].join(found[name], on=keys, how="semi", maintain_order="left"))
 
 
 def test_fewer_sentences_than_coordinates_give_the_map_of_least_norm(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "gpt2", n_layers=1, d_model=32))
     (tmp_path / "files").mkdir()
-    job = ShortcutsJob(transformer, tokenizer, n_sentences=20, folder=tmp_path / "files")
-    corpus = prepare(text, tokenizer)
-    tables = measure(job, corpus)
+    files = tmp_path / "files"
+    context = JobContext(transformer, tokenizer, prepare(text, tokenizer), batch_tokens=BATCH_TOKENS)
+    job = ShortcutsJob(context, n_sentences=20)
+    tables = jobs.measure_all(job, folder=files)
     (row,) = tables["shortcuts"].filter(method="mat").to_dicts()
     assert (row["rank"], row["n_fit"], row["n_validation"]) == (15, 15, 5)
-    assert job.folder is not None
-    states = [np.load(job.folder / f"state-000{number}.npy")[:15].astype(np.float64) for number in range(2)]
-    ours = load_file(job.folder / MAPS / "0000-0001.safetensors")[TENSOR]
+    states = [np.load(files / f"state-000{number}.npy")[:15].astype(np.float64) for number in range(2)]
+    ours = load_file(files / MAPS / "0000-0001.safetensors")[TENSOR]
     least = (np.linalg.pinv(states[0]) @ states[1]).T
     np.testing.assert_allclose(ours, least, atol=1e-5 * np.abs(least).max())
-    (remark,) = job.remarks(corpus, lambda table: tables[table].lazy())
+    (remark,) = job.remarks(lambda table: tables[table].lazy())
     assert "1 of 1 states have fewer directions" in remark
     assert "15, with condition" in remark
 
 
-def test_fewer_sentences_than_usual_are_said(small: tuple[ShortcutsJob, Corpus]) -> None:
-    job, corpus = small
-    usual = replace(job, n_sentences=12_000, _samples={}, _opened={})
-    tables = measure(usual, corpus)
-    remarks = usual.remarks(corpus, lambda table: tables[table].lazy())
+def test_fewer_sentences_than_usual_are_said(small: tuple[ShortcutsJob, Path]) -> None:
+    job, files = small
+    usual = replace(job, n_sentences=12_000)
+    tables = jobs.measure_all(usual, folder=files)
+    remarks = usual.remarks(lambda table: tables[table].lazy())
     n = len(tables["shortcut_sentences"])
     assert tables["shortcut_sentences"]["is_validation"].sum() == n // 4
     assert f"fitted on {n - n // 4} sentences of prose and judged by {n // 4}" in remarks[0]
@@ -465,20 +447,21 @@ def test_every_position_of_a_sentence_is_as_likely(tmp_path: Path) -> None:
 def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=1, d_model=WIDTH))
     (tmp_path / "few.txt").write_text("The school is near. " * (LEAST_SENTENCES - 1))
-    job = ShortcutsJob(transformer, tokenizer)
+    context = JobContext(transformer, tokenizer, prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
     with pytest.raises(SentencesTooFew, match="takes 8 at least, but prose of the corpus prose has 7"):
-        job.shards(prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
+        ShortcutsJob(context).shards()
     with pytest.raises(MethodUnknown, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
-        ShortcutsJob.of(transformer, tokenizer, methods=["id", "mta"])
+        ShortcutsJob.from_options(context, IngestRequest(methods=("id", "mta")))
 
 
 def test_of_a_masked_model_it_is_said_too(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "bert", n_layers=1, d_model=WIDTH))
     with pytest.raises(MethodUnknown, match="there is no shortcut mat_ffn for bert models; did you mean mat"):
-        ShortcutsJob.of(transformer, tokenizer, methods=["mat_ffn"])
+        ShortcutsJob.from_options(JobContext(transformer, tokenizer), IngestRequest(methods=("mat_ffn",)))
     maskless = replace(tokenizer, mask_id=None)
+    context = JobContext(transformer, maskless, prepare(text, maskless))
     with pytest.raises(MaskMissing, match="the tokenizer of tiny has no mask token; give its folder"):
-        ShortcutsJob.of(transformer, maskless).shards(prepare(text, maskless))
+        ShortcutsJob.from_options(context, IngestRequest()).shards()
 
 
 def test_a_long_sentence_is_cut_to_what_a_masked_model_reads(tmp_path: Path) -> None:

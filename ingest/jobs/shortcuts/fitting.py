@@ -1,0 +1,174 @@
+"""What measures the shards of the job `shortcuts` that need the model: layers, states, validation sentences ([D] 3, 4).
+
+What they share, states and maps that lie in the run's folder, is made when the first of them asks for it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from jaxtyping import Float
+from torch import Tensor
+
+from catalog.kept_maps import file_name
+from catalog.map_files import as_file
+from catalog.tables import SHORTCUT_MAPS, SHORTCUT_READINGS, SHORTCUT_TOPS, SHORTCUTS, SUB_MODULE_FITS
+from ingest.corpora.sentence_sample import SentenceSample
+from ingest.forward.states import SentenceStates
+from ingest.jobs.job import Frames, JobContext
+from ingest.jobs.shortcuts import frames
+from ingest.jobs.shortcuts.fits import Shortcuts
+from ingest.jobs.shortcuts.methods import ID, MAT, OF_PARTS
+from ingest.jobs.shortcuts.readings import Judge, listed
+from ingest.jobs.shortcuts.sub_module_maps import SubModuleMaps
+from ingest.lens.logit_lens import Lens
+from ingest.numerics.array_files import written
+from ingest.request import Keep
+
+N_LISTED_SENTENCES = 50
+SENTENCES_AT_ONCE = 125
+"""Validation sentences of a shard, which are read through the head together."""
+
+MAPS = "maps"
+"""Folder, within the run's, of the matrices that are kept."""
+
+LAYER, FROM, READ = "layer-", "from-", "read-"
+"""What names of the shards begin with: of a layer, of a state that maps start from, of some sentences."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """Measures such shards.
+
+    Attributes:
+        context: the model and the text.
+        sample: the sentences.
+        methods: which shortcuts are tried.
+        keep: which matrices are kept.
+        folder: where states and matrices lie until the run is published.
+    """
+
+    context: JobContext
+    sample: SentenceSample
+    methods: tuple[str, ...]
+    keep: Keep
+    folder: Path
+
+    def measure(self, shard: str) -> Frames:
+        """The rows of one shard, by table."""
+        prefix, number = shard.rsplit("-", 1)
+        measure = {LAYER: self._layer, FROM: self._from, READ: self._read}[f"{prefix}-"]
+        return measure(int(number))
+
+    @cached_property
+    def _states(self) -> SentenceStates:
+        context = self.context
+        return SentenceStates(self.folder, context.transformer, self.sample.rows, batch_tokens=context.batch_tokens)
+
+    @cached_property
+    def _shortcuts(self) -> Shortcuts:
+        transformer, n_fit = self.context.transformer, self.sample.n_fit
+        n_layers = transformer.shape.n_layers
+        return Shortcuts(self._states, n_layers, n_fit, device=transformer.device, folder=self.folder)
+
+    @cached_property
+    def _parts(self) -> SubModuleMaps:
+        sample = self.sample
+        return SubModuleMaps(self._states, self.context.transformer, sample.rows, sample.n_fit, self.folder)
+
+    @cached_property
+    def _lens(self) -> Lens:
+        return Lens.of(self.context.transformer, self.context.tokenizer)
+
+    @property
+    def _sizes(self) -> Mapping[str, Any]:
+        """How many sentences each fit has."""
+        return {"n_fit": self.sample.n_fit, "n_validation": self.sample.n_validation}
+
+    def _layer(self, layer: int) -> Frames:
+        """Run a layer over all sentences; where no part is to be replaced none is fitted."""
+        if not set(self.methods) & set(OF_PARTS):
+            self._states.run(layer)
+            return {SUB_MODULE_FITS.name: SUB_MODULE_FITS.empty()}
+        fits = [
+            {"layer": layer, "sub_module": fit.part, **asdict(fit), **self._sizes} for fit in self._parts.fit(layer)
+        ]
+        return {SUB_MODULE_FITS.name: pl.DataFrame(fits, schema=dict(SUB_MODULE_FITS.columns))}
+
+    def _from(self, source: int) -> Frames:
+        shortcuts, methods, kept = self._shortcuts, self.methods, list[dict[str, Any]]()
+
+        def sink(target: int, matrix: Tensor) -> None:
+            kept.append(_kept(self.folder / MAPS, matrix, source=source, target=target))
+
+        sizes = {"source_state": source, **self._sizes}
+        rows = []
+        if ID in methods:
+            rows += [_row(ID, target, value) | sizes for target, value in shortcuts.unfitted(source).items()]
+        if MAT in methods:
+            wanted = shortcuts.targets(source) if self.keep == "all" else (shortcuts.last_state,)
+            found = shortcuts.fit(source, wanted=wanted, sink=sink)
+            sizes |= {"condition": found.condition, "rank": found.rank}
+            rows += [_row(MAT, target, value) | sizes for target, value in found.r2.items()]
+        return {
+            SHORTCUTS.name: pl.DataFrame(rows, schema=dict(SHORTCUTS.columns)),
+            SHORTCUT_MAPS.name: pl.DataFrame(kept, schema=dict(SHORTCUT_MAPS.columns)),
+        }
+
+    def _read(self, start: int) -> Frames:
+        sample = self.sample
+        some = slice(start, min(start + SENTENCES_AT_ONCE, sample.n_validation))
+        sentences = sample.validation[some]
+        n_listed = max(0, min(N_LISTED_SENTENCES - some.start, len(sentences)))
+        ids, last = self._lens.vocabulary.ids, self._shortcuts.last_state
+        judge = Judge(self._lens, self._here(self._shortcuts.of_validation(last)[some]))
+        readings, tops = [], [SHORTCUT_TOPS.empty()]
+        for method, state, states in self._substitutes(some):
+            reading = judge.own if state == last else judge.read(states)
+            readings.append(frames.readings_frame(sentences, reading, ids, method=method, state=state))
+            if n_listed and method in (ID, MAT):
+                top = listed(self._lens, states[:n_listed])
+                tops.append(frames.tops_frame(sentences[:n_listed], top, ids, method=method, state=state))
+        return {SHORTCUT_READINGS.name: pl.concat(readings), SHORTCUT_TOPS.name: pl.concat(tops)}
+
+    def _substitutes(self, some: slice) -> Iterator[tuple[str, int, Tensor]]:
+        """(method, state, what stands in for the last state) of some of the validation sentences."""
+        shortcuts, last = self._shortcuts, self._shortcuts.last_state
+        sentences, batch_tokens = self.sample.validation[some], self.context.batch_tokens
+        for method in self.methods:
+            if method == ID:
+                found: Iterable[Tensor] = (shortcuts.of_validation(state)[some] for state in range(last))
+            elif method == MAT:
+                found = (shortcuts.substitutes(state)[some] for state in range(last))
+            else:
+                found = self._parts.substitutes(method, sentences, batch_tokens=batch_tokens)
+            for state, states in enumerate(found):
+                yield method, state, self._here(states)
+            yield method, last, self._here(shortcuts.of_validation(last)[some])
+
+    def _here(self, states: Float[Tensor, "sentences d_model"]) -> Float[Tensor, "sentences d_model"]:
+        """The states where the model runs."""
+        return states.to(self._shortcuts.device)
+
+
+def _row(method: str, target: int, value: float) -> dict[str, Any]:
+    return {"method": method, "target_state": target, "r2": value}
+
+
+def _kept(folder: Path, matrix: Tensor, *, source: int, target: int) -> dict[str, Any]:
+    """Write a matrix to be kept, and say where it lies."""
+    content = as_file(matrix.cpu().numpy(), source=source, target=target)
+    name = file_name(source, target)
+    with written(folder / name) as temporary:
+        folder.mkdir(exist_ok=True)
+        temporary.write_bytes(content)
+    return {
+        "source_state": source,
+        "target_state": target,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "n_bytes": len(content),
+    }

@@ -1,0 +1,42 @@
+"""Jobs measured by hand: without a warehouse, a plan, or a run."""
+
+from pathlib import Path
+from unittest.mock import Mock
+
+import polars as pl
+
+from ingest.corpora.corpus import Corpus
+from ingest.jobs.job import Frames, JobContext, Partials, ShardJob
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Shape, Transformer
+
+NO_FOLDER = Path("/nonexistent")
+"""For jobs that keep no files."""
+
+
+def context_of(text: Corpus | None = None, *, shape: Shape | None = None) -> JobContext:
+    """Of a model that nothing is asked of but, perhaps, its shape."""
+    return JobContext(Mock(spec=Transformer, shape=shape), Mock(spec=Tokenizer), text)
+
+
+def partials(*frames: pl.DataFrame) -> Partials:
+    """What observers handed over, in the order of the chunks."""
+    return Partials(tuple(frame.lazy() for frame in frames))
+
+
+def measure_shard(job: ShardJob, shard: str, *, folder: Path = NO_FOLDER) -> Frames:
+    """The rows of one shard, of a job that reads none back."""
+    with job.open(folder, lambda table: pl.LazyFrame()) as measure:
+        return measure(shard)
+
+
+def measure_all(job: ShardJob, *, folder: Path = NO_FOLDER) -> dict[str, pl.DataFrame]:
+    """The rows of all shards, in order, as an ingest measures them; each fills the tables that it says."""
+    parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in job.tables}
+    with job.open(folder, lambda table: pl.concat(parts[table]).lazy()) as measure:
+        for shard, tables in job.shards().items():
+            frames = measure(shard)
+            assert tuple(frames) == tables
+            for name, frame in frames.items():
+                parts[name].append(frame)
+    return {table.name: table.check(pl.concat(parts[table.name])) for table in job.tables}
