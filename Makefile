@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
+MUTANTS := $(VENV)/.mutants
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long test-browser test-crash test-spark bench docs clean
+.PHONY: demo test test-long test-browser test-crash test-spark mutants bench docs clean
 .PHONY: check check-format check-rules check-types check-imports check-documents format
 
 demo: $(INSTALLED)
@@ -35,6 +36,11 @@ test-crash: $(INSTALLED)
 # Needs Java 17 or later; installs PySpark, 480 MB, which nothing else needs.
 test-spark: $(SPARK)
 	$(BIN)/python -m pytest -q -m spark tests/queries/test_spark.py
+
+# Half an hour and more: whether the tests notice 200 small changes of modules that only compute. ONLY names modules or
+# the folders they are in: make mutants ONLY='queries ingest/lens'
+mutants: $(MUTANTS)
+	nice -n 15 $(BIN)/python -m tests.mutants $(ONLY)
 
 # With `make -j2 check` two of them run at a time.
 check: check-format check-rules check-types check-imports check-documents
@@ -74,4 +80,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(SPARK): $(INSTALLED)
 	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[spark]'
+	touch $@
+
+$(MUTANTS): $(INSTALLED)
+	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[mutants]'
 	touch $@
