@@ -1,8 +1,8 @@
 """Two models of the warehouse are compared layer by layer, staged, and published together from either side."""
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -109,12 +109,7 @@ def _measure(work: _Comparison) -> int:
     pair = work.pair
     names = ((pair.one, pair.other), (pair.other, pair.one))
     identities = pair.identities(work.job)
-    arithmetic = device_of(work.request)
-    with ExitStack() as stack:
-        forth, back = (
-            stack.enter_context(staged(work.staging, identity, other=other.name, arithmetic=arithmetic))
-            for identity, (_, other) in zip(identities, names, strict=True)
-        )
+    with _staged_runs(work) as (forth, back):
         one, other = _staged_sides(work, forth)
         work.progress.start(f"{pair.one.name} and {pair.other.name}: {work.job.name}", one.n_layers)
         for layer in range(one.n_layers):
@@ -133,6 +128,19 @@ def _measure(work: _Comparison) -> int:
         for run in (forth, back):
             run.discard()
     return sum(written.values())
+
+
+@contextmanager
+def _staged_runs(work: _Comparison) -> Iterator[tuple[StagedRun, StagedRun]]:
+    """The runs from either side: one and the same, in one folder, where both models have the same weights."""
+    forth, back = work.pair.identities(work.job)
+    one, other, arithmetic = work.pair.one.name, work.pair.other.name, device_of(work.request)
+    with staged(work.staging, forth, other=other, arithmetic=arithmetic) as run:
+        if back.key == forth.key:
+            yield run, run
+            return
+        with staged(work.staging, back, other=one, arithmetic=arithmetic) as run_back:
+            yield run, run_back
 
 
 def _staged_sides(work: _Comparison, run: StagedRun) -> tuple[Side, Side]:
@@ -182,10 +190,10 @@ def _fold(
             random=random.part(layer, job.n_random),
             first_back=np.concatenate(first),
         )
-        back.write(_shard(layer), {COUNTERPARTS.name: COUNTERPARTS.check(rows)})
+        back.write(_shard_back(layer), {COUNTERPARTS.name: COUNTERPARTS.check(rows)})
     return (
         [forth.path(_shard(layer), COUNTERPARTS.name) for layer in range(one.n_layers)],
-        [back.path(_shard(layer), COUNTERPARTS.name) for layer in range(other.n_layers)],
+        [back.path(_shard_back(layer), COUNTERPARTS.name) for layer in range(other.n_layers)],
     )
 
 
@@ -195,6 +203,11 @@ def _compared(job: CounterpartsJob, run: StagedRun, layer: int) -> Compared:
 
 def _shard(layer: int) -> str:
     return f"layer-{layer:04d}"
+
+
+def _shard_back(layer: int) -> str:
+    """Of a layer of the other model: both may lie in one folder."""
+    return f"other-{_shard(layer)}"
 
 
 def _report(warehouse: Warehouse, pair: Pair, n_rows: int | None, seconds: float) -> PairReport:
