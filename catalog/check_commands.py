@@ -16,8 +16,11 @@ def check(ctx: click.Context, output_format: Format) -> None:
 
     First it reads every block of the file that is in use and compares it with its checksum: a damaged file is told
     with exit code 2. Blocks that are no longer used are left out. If a killed process left a log beside the file
-    (FILE.wal), its entries are compared too, but a log that breaks off is taken for a transaction that did not finish.
-    The matrices kept beside the file come last.
+    (FILE.wal), its head and its entries are compared too. The matrices kept beside the file come last.
+
+    What it cannot see: a log that breaks off is taken for a transaction that did not finish, and so is one in which
+    the length of an entry is damaged so that it reaches beyond the end; a log that is gone is taken for none. Then the
+    last commits before the kill are missing, and no command says so.
     """
     from collections import Counter
 

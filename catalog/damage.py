@@ -12,7 +12,7 @@ from catalog.errors import NeurothekError
 from catalog.instances import has_other_leases, read_beside
 
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
-_LOG = re.compile(r"while replaying WAL|Corrupt WAL")
+_LOG = re.compile(r"while replaying WAL|Corrupt WAL|This WAL was created for")
 _UNREADABLE = re.compile(r"Corrupt database file|Could not read (enough bytes )?from file|Could not read file")
 _SPILLED = "duckdb_temp"
 """Begins the names of files that DuckDB puts aside while it works."""
@@ -42,6 +42,11 @@ def is_damage(error: BaseException) -> bool:
     return bool(_LOG.search(text) or (_UNREADABLE.search(text) and _SPILLED not in text))
 
 
+def log_damaged(path: Path) -> WarehouseDamaged:
+    """The sentence for a log that is not what was written."""
+    return WarehouseDamaged(path, f"its log {path.name}.wal is not what was written")
+
+
 def damaged(path: Path, error: BaseException) -> WarehouseDamaged:
     """The sentence for what DuckDB says of the file at the path."""
     text = str(error)
@@ -49,7 +54,7 @@ def damaged(path: Path, error: BaseException) -> WarehouseDamaged:
     if block:
         return WarehouseDamaged(path, f"what it holds at byte {int(block[2]):,} is not what was written")
     if _LOG.search(text):
-        return WarehouseDamaged(path, f"its log {path.name}.wal is not what was written")
+        return log_damaged(path)
     if "enough bytes" in text:
         return WarehouseDamaged(path, f"it breaks off after {path.stat().st_size:,} bytes")
     return WarehouseDamaged(path, re.sub(r"^[\w ]+ Error: ", "", text.splitlines()[0]))

@@ -20,6 +20,7 @@ from catalog.gate import Gate
 from catalog.instances import has_leases, read_beside, shared_reader, sole_writer
 from catalog.interrupts import close, keyboard_interrupts
 from catalog.kept_maps import tidy
+from catalog.log_head import log_of, require_log_head
 from catalog.migrations import LATEST, migrate, version_of
 from catalog.progress import Progress, Silent
 from catalog.visible import is_text
@@ -236,7 +237,7 @@ class Warehouse:
 
         Readers see what is in the log, but a person who copies the file alone would leave it behind.
         """
-        if self.path.with_name(self.path.name + ".wal").exists():
+        if log_of(self.path).exists():
             with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
                 pass
 
@@ -283,6 +284,7 @@ class Warehouse:
 
     def _connect_until(self, deadline: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         while True:
+            require_log_head(self.path)
             try:
                 return duckdb.connect(str(self.path), read_only=read_only, config=_settings(read_only=read_only))
             except duckdb.Error as error:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from catalog.checks import check
 from catalog.damage import WarehouseDamaged
 from catalog.exports import export
+from catalog.log_head import require_log_head
 from catalog.merging import merge
 from catalog.warehouse import BLOCK_BYTES, Warehouse, WarehouseInvalid, WarehouseUnwritable
 from queries.aside import Aside
@@ -207,7 +210,9 @@ def test_an_export_of_a_damaged_file_leaves_nothing(path: Path, tmp_path: Path) 
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_log_that_is_not_what_was_written_is_damage(copy: Path) -> None:
+@pytest.fixture
+def log(copy: Path) -> Path:
+    """The log that a process left beside the copy, killed after it committed the family `folded`."""
     commit = """
 import os, sys
 from pathlib import Path
@@ -218,13 +223,78 @@ with Warehouse(Path(sys.argv[1])).writer() as connection:
     os._exit(0)
 """
     subprocess.run([sys.executable, "-c", commit, str(copy)], check=True)
-    log = copy.with_name("copy.duckdb.wal")
+    return copy.with_name("copy.duckdb.wal")
+
+
+def family_of(path: Path) -> str:
+    with Warehouse(path).reader() as connection:
+        return str(connection.execute("select family from store.models").fetchall()[0][0])
+
+
+def test_a_log_that_is_not_what_was_written_is_damage(copy: Path, log: Path) -> None:
     damage.flip(log, log.stat().st_size // 2)
     before = log.read_bytes()
     for lease in (Warehouse(copy).reader, Warehouse(copy).writer):
         with pytest.raises(WarehouseDamaged, match=r"its log copy\.duckdb\.wal is not what was written"), lease():
             pass
     assert log.read_bytes() == before
+
+
+def head_bytes(path: Path, log: bytes) -> int:
+    """How long the head of a log is, which names its file by the sixteen bytes that end the file's own first header."""
+    named = b"".join(bytes([byte]) if byte < 128 else bytes([byte, 1]) for byte in path.read_bytes()[124:140])
+    assert log.startswith(b"d\0be\0\x02f\0\x10" + named)
+    return log.index(b"\xff\xff", 9 + len(named)) + 2
+
+
+def test_no_byte_of_a_logs_head_hides_what_was_committed(copy: Path, log: Path) -> None:
+    whole = log.read_bytes()
+    n_head = head_bytes(copy, whole)
+    assert 30 <= n_head <= 55
+    for place in range(n_head):
+        for bit in (0x01, 0x80):
+            changed = bytearray(whole)
+            changed[place] ^= bit
+            log.write_bytes(changed)
+            with pytest.raises(WarehouseDamaged, match=r"its log copy\.duckdb\.wal is not what was written"):
+                family_of(copy)
+    with pytest.raises(WarehouseDamaged), Warehouse(copy).writer():
+        pass
+    assert log.read_bytes() == changed
+    log.write_bytes(whole)
+    assert family_of(copy) == "folded"
+
+
+def leb128(number: int) -> bytes:
+    """Seven bits a byte, the lowest first; every byte but the last has the highest bit."""
+    low, rest = number % 128, number // 128
+    return bytes([low]) if rest == 0 else bytes([128 + low]) + leb128(rest)
+
+
+@given(name=st.binary(min_size=16, max_size=16), n_written=st.integers(0, 2**64 - 1))
+def test_the_head_of_any_files_log_is_passed(
+    tmp_path_factory: pytest.TempPathFactory, name: bytes, n_written: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.duckdb"
+    head = b"d\0be\0\x02f\0\x10" + b"".join(map(leb128, name)) + b"g\0" + leb128(n_written) + b"\xff\xff"
+    path.with_name("any.duckdb.wal").write_bytes(head + bytes(40))
+    require_log_head(path)
+    path.with_name("any.duckdb.wal").write_bytes(head[:-1] + bytes(40))
+    with pytest.raises(WarehouseDamaged):
+        require_log_head(path)
+
+
+def test_a_log_that_breaks_off_is_a_transaction_that_did_not_finish(path: Path, copy: Path, log: Path) -> None:
+    """What damage hides so `check` cannot see, and its help says so: an entry's length, a log that is gone."""
+    whole, family = log.read_bytes(), family_of(path)
+    n_head = head_bytes(copy, whole)
+    longer = bytearray(whole)
+    longer[n_head + 7] ^= 0x01
+    for content in (whole[:-1], whole[: n_head + 20], whole[:n_head], whole[: n_head - 1], whole[:5], b"", longer):
+        log.write_bytes(content)
+        assert family_of(copy) == family
+    log.unlink()
+    assert family_of(copy) == family
 
 
 def test_words_of_a_query_are_no_damage(path: Path) -> None:

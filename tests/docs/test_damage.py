@@ -1,0 +1,38 @@
+"""The documents say which damage is found and which cannot be; `tests/catalog/test_damage.py` shows that it is so."""
+
+from pathlib import Path
+
+import pytest
+from click import Context
+
+from catalog.check_commands import check
+
+ROOT = Path(__file__).parents[2]
+
+
+def read_as_prose(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        # What it covers.
+        "every block of the file that is in use",
+        "its head and its entries are compared too",
+        "The matrices kept beside the file",
+        # What it cannot see.
+        "Blocks that are no longer used are left out",
+        "a log that breaks off is taken for a transaction that did not finish",
+        "the length of an entry is damaged so that it reaches beyond the end",
+        "a log that is gone is taken for none",
+    ],
+)
+def test_check_says_what_it_covers_and_what_it_cannot_see(said: str) -> None:
+    assert said in read_as_prose(check.get_help(Context(check)))
+    assert said in read_as_prose((ROOT / "docs" / "commands.md").read_text("utf-8"))
+
+
+def test_the_readme_says_what_nothing_can_see() -> None:
+    readme = read_as_prose((ROOT / "README.md").read_text("utf-8"))
+    assert "One loss nothing can see: commits that a killed process left in a log" in readme
