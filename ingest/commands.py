@@ -114,6 +114,9 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     that ends with a seed, such as pythia-14m-seed1, is the variant "seed 1". A model that `neurothek train` wrote says
     its family and variant itself.
 
+    Texts of any size are read within --memory. A row of a dataset of the hub counts from when the library datasets
+    hands it over, not while that reads it.
+
     The job counterparts compares models of the warehouse, every two that are named: which neurons of the one do
     those of the other's job. It is no part of `--job all`.
     """

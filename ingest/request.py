@@ -93,7 +93,8 @@ class IngestRequest:
         device: where to compute.
         dtype: number format to compute in; float32 unless asked.
         active_above: a coefficient counts as active above this; None: the architecture's own rule.
-        memory_bytes: what the process may add to its memory; half of the machine's unless asked.
+        memory_bytes: what the process may add to its memory; half of the machine's unless asked. What the library
+            datasets takes to read a row of a dataset of the hub comes on top.
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
         examples: examples that the job events cuts from the text, if it has so many sentences.

@@ -1,4 +1,4 @@
-"""The documents say which damage is found and which cannot be; `tests/catalog/test_damage.py` shows that it is so."""
+"""The documents say what the commands cannot see or bound: damage, as `tests/catalog/test_damage.py` shows, and memory."""
 
 from pathlib import Path
 
@@ -36,3 +36,11 @@ def test_check_says_what_it_covers_and_what_it_cannot_see(said: str) -> None:
 def test_the_readme_says_what_nothing_can_see() -> None:
     readme = read_as_prose((ROOT / "README.md").read_text("utf-8"))
     assert "One loss nothing can see: commits that a killed process left in a log" in readme
+
+
+def test_what_memory_does_not_bound_is_said_where_memory_is_described() -> None:
+    command = read_as_prose((ROOT / "docs" / "commands.md").read_text("utf-8"))
+    readme = read_as_prose((ROOT / "README.md").read_text("utf-8"))
+    said = "A row of a dataset of the hub counts from when the library datasets hands it over, not while that reads it."
+    assert f"Texts of any size are read within --memory. {said}" in command
+    assert "Texts of any size are read within `--memory`; a row of a dataset of the hub counts from when" in readme
