@@ -1,4 +1,4 @@
-"""The documents say what the commands cannot see or bound: damage, as `tests/catalog/test_damage.py` shows, and memory."""
+"""The documents say which damage the commands cannot see, as `tests/catalog/test_damage.py` shows, and whose memory."""
 
 from pathlib import Path
 
