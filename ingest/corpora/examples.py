@@ -8,6 +8,7 @@ import numpy as np
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.sentences import Sentence, sentences
 from ingest.models.tokenizer import Tokenizer
+from ingest.numerics.random_stream import Purpose, random_stream
 
 N_EXAMPLES = 10_000
 N_EVENT_EXAMPLES = 2_000
@@ -45,11 +46,6 @@ class Examples:
     rows: Sequence[Example]
 
 
-def generator(seed: int, example: int, layer: int) -> np.random.Generator:
-    """Random numbers of one example and layer, the same in whatever order they are asked for; layer -1 is the cut."""
-    return np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, layer + 1, example]))
-
-
 def examples(
     corpus: Corpus, tokenizer: Tokenizer, *, context_length: int, seed: int, n_examples: int = N_EXAMPLES
 ) -> Examples:
@@ -58,9 +54,7 @@ def examples(
     The order is random so that the first ones are a sample of all domains [ours].
     """
     found = sentences(corpus, tokenizer)
-    # Another counter than any example's own numbers.
-    chosen = np.random.Generator(np.random.Philox(key=seed, counter=[0, 1, 0, 0]))
-    order = chosen.permutation(len(found))[:n_examples]
+    order = random_stream(seed, Purpose.EXAMPLE_ORDER).permutation(len(found))[:n_examples]
     bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
     rows = [
         cut(found[place], number, bos=bos, context_length=context_length, seed=seed)
@@ -72,7 +66,7 @@ def examples(
 def cut(sentence: Sentence, number: int, *, bos: Sequence[int], context_length: int, seed: int) -> Example:
     """The sentence cut after n ids, uniform over 1 .. len - 1 and over what fits the context; of one id: that id."""
     longest = max(1, min(len(sentence.ids) - 1, context_length - len(bos)))
-    n = int(generator(seed, number, -1).integers(1, longest + 1))
+    n = int(random_stream(seed, Purpose.EXAMPLE, 0, number).integers(1, longest + 1))
     return Example(
         example_id=number,
         domain=sentence.domain,

@@ -11,6 +11,7 @@ from ingest.corpora.sentences import Sentence, sentences
 from ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from ingest.models.errors import MaskMissing
 from ingest.models.tokenizer import Tokenizer
+from ingest.numerics.random_stream import Purpose, random_stream
 
 N_SENTENCES = N_FIT + N_VALIDATION
 """Sentences taken where the text has so many."""
@@ -108,8 +109,7 @@ def draw(
             raise SentencesTooFew(corpus.name, chosen, len(found), split.least)
         raise SplitTooLarge(corpus.name, chosen, len(found), str(split), split.least)
     n_fit, n_validation = split.sizes(len(found), n_sentences)
-    # Another counter than any sentence's own numbers, and than those of the examples.
-    order = np.random.Generator(np.random.Philox(key=seed, counter=[0, 2, 0, 0])).permutation(len(found))
+    order = random_stream(seed, Purpose.SENTENCE_ORDER).permutation(len(found))
     around = _Around.of(tokenizer, is_masked=is_masked)
     rows = [
         _position(found[place], number, around, context_length=context_length, seed=seed)
@@ -163,9 +163,7 @@ def _joined(*parts: Sequence[int] | np.ndarray) -> np.ndarray:
 
 def _position(sentence: Sentence, number: int, around: _Around, *, context_length: int, seed: int) -> ChosenPosition:
     n_own = max(1, min(len(sentence.ids), context_length - len(around.opening) - len(around.closing)))
-    # A counter of its own, so that no draw hangs on another.
-    drawn = np.random.Generator(np.random.Philox(key=seed, counter=[0, 3, 0, number]))
-    place = int(drawn.integers(n_own))
+    place = int(random_stream(seed, Purpose.SENTENCE_POSITION, 0, number).integers(n_own))
     return ChosenPosition(
         sentence_id=number,
         domain=sentence.domain,

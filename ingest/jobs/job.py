@@ -11,6 +11,7 @@ import polars as pl
 
 from catalog.tables import Table
 from ingest.corpora.corpus import Corpus
+from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.footprint import Extent, Footprint
 from ingest.forward.sweep import Observer
 from ingest.models.tokenizer import Tokenizer
@@ -215,3 +216,24 @@ class SweepJob(Job):
     @abstractmethod
     def fold(self, layer: int, partials: Partials) -> Frames:
         """A layer's rows, from what its observers saw, given in the order of the chunks."""
+
+
+@dataclass(frozen=True)
+class RuleJob(SweepJob):
+    """A job that asks when a neuron is active.
+
+    Attributes:
+        rule: when a coefficient counts as active.
+    """
+
+    rule: ActivationRule
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "RuleJob":
+        """By the architecture's rule unless another was asked for."""
+        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The bound of the rule, if it was one."""
+        return {"active_above": bound_of(str(parameters["activation_rule"]))}

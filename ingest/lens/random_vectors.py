@@ -1,9 +1,10 @@
 """Random vectors like a layer's value vectors: what neurons are held against ([G] 4.1)."""
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from ingest.numerics.random_stream import Purpose, random_stream
 
 
 def random_vectors(
@@ -14,7 +15,7 @@ def random_vectors(
     Coordinates are independent and normal; the draw depends on the seed and the layer alone, and the first of more
     vectors are those of fewer.
     """
-    generator = np.random.Generator(np.random.Philox(key=[seed, layer]))
+    generator = random_stream(seed, Purpose.RANDOM_VECTORS, layer)
     noise = torch.from_numpy(generator.standard_normal((n, values.shape[1]))).to(values.device)
     exact = values.double()
     return (exact.mean(0) + exact.std(0, correction=0) * noise).float()

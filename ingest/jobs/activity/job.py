@@ -1,44 +1,26 @@
 """The job `activity`: how often and how strongly each neuron fires, by domain ([V] 3)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
 
 from catalog.tables import ACTIVITY, Table
-from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.sweep import Observer
 from ingest.jobs.activity import footprint
 from ingest.jobs.activity.observer import PARTIAL, ActivityObserver
 from ingest.jobs.activity.tally import ABOVE
-from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
-from ingest.request import IngestRequest
+from ingest.jobs.job import Frames, Partials, RuleJob
 
 
 @dataclass(frozen=True)
-class ActivityJob(SweepJob):
-    """Counts and sums over the counted positions of every domain.
+class ActivityJob(RuleJob):
+    """Counts and sums over the counted positions of every domain."""
 
-    Attributes:
-        rule: when a coefficient counts as active.
-    """
-
-    rule: ActivationRule
     name = "activity"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (ACTIVITY,)
     footprint = staticmethod(footprint.footprint)
-
-    @classmethod
-    def from_options(cls, context: JobContext, request: IngestRequest) -> "ActivityJob":
-        """By the architecture's rule unless another was asked for."""
-        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
-
-    @staticmethod
-    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The bound of the rule, if it was one."""
-        return {"active_above": bound_of(str(parameters["activation_rule"]))}
 
     def parameters(self) -> dict[str, Any]:
         """The activation rule and the thresholds of |m|."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from ingest.corpora.examples import Example
 from ingest.forward import prompt_pass
 from ingest.models.transformer import Transformer
+from ingest.numerics.random_stream import Purpose, random_stream
 
 N_UPDATES = 10
 """Updates a layer, as many as random vectors are kept."""
@@ -17,8 +18,7 @@ N_UPDATES = 10
 
 def places(n_examples: int, *, layer: int, n: int, seed: int) -> list[int]:
     """`n` of the examples, or all there are, in ascending order; every layer has its own [ours]."""
-    # Another counter than those of the examples and of their order.
-    generator = np.random.Generator(np.random.Philox(key=seed, counter=[0, 2, layer, 0]))
+    generator = random_stream(seed, Purpose.UPDATED_EXAMPLES, layer)
     found: list[int] = np.sort(generator.permutation(n_examples)[:n]).tolist()
     return found
 

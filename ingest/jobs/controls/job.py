@@ -45,7 +45,7 @@ class ControlsJob(PassJob):
     n_updates: int = N_UPDATES
     seed: int = 0
     name = "controls"
-    version = 2
+    version = 3
     tables: ClassVar[tuple[Table, ...]] = (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES)
 
     @classmethod

@@ -105,7 +105,7 @@ class CounterpartsJob:
     n_random: int = 500
     seed: int = 0
     name: str = "counterparts"
-    version: int = 1
+    version: int = 2
     tables: tuple[Table, ...] = (COUNTERPARTS,)
 
     def parameters(self) -> dict[str, Any]:

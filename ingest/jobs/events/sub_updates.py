@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.corpora.examples import generator
 from ingest.lens.logit_lens import Lens
+from ingest.numerics.random_stream import Purpose, random_stream
 
 N_DOMINANT = 10
 N_RANDOM = 10
@@ -116,7 +116,9 @@ def random_others(
     Both are the first of one random order, so that each is uniform and they differ by the condition alone.
     """
     device, d_ffn = coefficients.device, coefficients.shape[1]
-    orders = np.stack([generator(seed, example, layer).permutation(d_ffn) for example in examples])
+    orders = np.stack(
+        [random_stream(seed, Purpose.EXAMPLE, layer + 1, example).permutation(d_ffn) for example in examples]
+    )
     order = torch.from_numpy(orders).to(device)
     others = torch.ones(coefficients.shape, dtype=torch.bool, device=device)
     # Empty places stand behind the filled ones and name neuron 0, which is left out where a layer is so small.

@@ -1,6 +1,6 @@
 """The job `ngrams`: which tokens, bigrams and trigrams trigger each neuron, and how few of them cover it ([V] 4)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +12,8 @@ import torch
 
 from catalog.tables import NGRAM_SPECTRUM, NGRAMS, TRIGGERS, Table
 from ingest.corpora.corpus import Corpus
-from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.sweep import Observer
-from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from ingest.jobs.job import Frames, Partials, RuleJob
 from ingest.jobs.ngrams import footprint, trigger_scores
 from ingest.jobs.ngrams import triggers as kept
 from ingest.jobs.ngrams.counts import COVERAGE, LANES, Coverage, NgramCounts, active_totals
@@ -24,7 +23,6 @@ from ingest.jobs.ngrams.observer import NgramsObserver
 from ingest.jobs.ngrams.trigger_scores import Peers, TriggerScores
 from ingest.jobs.ngrams.triggers import Triggers
 from ingest.models.transformer import Transformer
-from ingest.request import IngestRequest
 
 LONGEST = 3
 """Length of the longest n-grams."""
@@ -33,30 +31,18 @@ _COVERING = [f"n_covering_{percent}" for percent in COVERAGE]
 
 
 @dataclass(frozen=True)
-class NgramsJob(SweepJob):
+class NgramsJob(RuleJob):
     """Counts every n-gram of the corpus for every neuron, and keeps the coverage and the most frequent triggers.
 
     Attributes:
-        rule: when a coefficient counts as active.
         seed: of the tokens drawn beside each trigger.
     """
 
-    rule: ActivationRule
     seed: int = 0
     name = "ngrams"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (NGRAMS, TRIGGERS, NGRAM_SPECTRUM)
     footprint = staticmethod(footprint.footprint)
-
-    @classmethod
-    def from_options(cls, context: JobContext, request: IngestRequest) -> "NgramsJob":
-        """By the architecture's rule unless another was asked for."""
-        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
-
-    @staticmethod
-    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The bound of the rule, if it was one."""
-        return {"active_above": bound_of(str(parameters["activation_rule"]))}
 
     def parameters(self) -> dict[str, Any]:
         """What is counted, what is kept, and how controls are drawn."""

@@ -1,6 +1,6 @@
 """The job `positions`: how each neuron's frequency depends on the position in a full-length sequence ([V] 5)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,14 +13,12 @@ from catalog.table import BIG, COUNTS
 from catalog.tables import POSITIONS, Table
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.sources.source import POOLED
-from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.sweep import Observer
-from ingest.jobs.job import Frames, JobContext, Partials, SweepJob
+from ingest.jobs.job import Frames, Partials, RuleJob
 from ingest.jobs.positions import footprint
 from ingest.jobs.positions.observer import PositionsObserver
 from ingest.jobs.positions.profiles import OFF, ON, binned, measure
 from ingest.numerics.parallel import mapped
-from ingest.request import IngestRequest
 
 KEPT_INFORMATION = 0.01
 """Nats of corrected mutual information from which domains and every position are kept: all would be 23 GB for OPT."""
@@ -30,28 +28,13 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True)
-class PositionsJob(SweepJob):
-    """Profiles over the counted positions, pooled, and by domain where the position tells something.
+class PositionsJob(RuleJob):
+    """Profiles over the counted positions, pooled, and by domain where the position tells something."""
 
-    Attributes:
-        rule: when a coefficient counts as active.
-    """
-
-    rule: ActivationRule
     name = "positions"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (POSITIONS,)
     footprint = staticmethod(footprint.footprint)
-
-    @classmethod
-    def from_options(cls, context: JobContext, request: IngestRequest) -> "PositionsJob":
-        """By the architecture's rule unless another was asked for."""
-        return cls(context, ActivationRule.of(context.shape, active_above=request.active_above))
-
-    @staticmethod
-    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The bound of the rule, if it was one."""
-        return {"active_above": bound_of(str(parameters["activation_rule"]))}
 
     def parameters(self) -> dict[str, Any]:
         """The activation rule, what a run is, and from where on counts are kept."""

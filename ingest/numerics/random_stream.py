@@ -1,0 +1,38 @@
+"""Random numbers: a stream for each purpose, place and seed, which no other draw hangs on or meets [ours]."""
+
+from enum import IntEnum, unique
+
+import numpy as np
+
+
+@unique
+class Purpose(IntEnum):
+    """What numbers are drawn for; a new purpose takes the next number, and none is taken twice."""
+
+    EXAMPLE = 0
+    """One example and layer, by layer + 1 and example; of 0, where the sentence is cut."""
+    EXAMPLE_ORDER = 1
+    """Which sentences examples are cut from."""
+    SENTENCE_ORDER = 2
+    """Which sentences shortcuts are fitted on and judged by."""
+    SENTENCE_POSITION = 3
+    """The position in a sentence, by 0 and sentence."""
+    EXIT_SPLIT = 4
+    """Which examples rules of early exit are tried on."""
+    UPDATED_EXAMPLES = 5
+    """The examples whose FFN updates are kept, by layer."""
+    RANDOM_VECTORS = 6
+    """Random vectors like value vectors, by layer."""
+
+
+def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:
+    """The numbers of one place, the same in whatever order places are asked for.
+
+    Args:
+        seed: of the run.
+        purpose: what they are for.
+        place: at most two numbers that tell the place, such as a layer and an example.
+    """
+    # Philox counts in the first of four words: streams that differ in another one never meet.
+    first, second = (*place, 0, 0)[:2]
+    return np.random.Generator(np.random.Philox(key=seed, counter=[0, int(purpose), first, second]))
