@@ -1,0 +1,41 @@
+"""The registry says of each job what its class does, and loads none that is not asked for."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ingest.jobs
+from ingest.jobs import registry
+from ingest.jobs.job import Job, PassJob, SweepJob, WeightsJob
+from ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
+from ingest.jobs.shortcuts.sub_module_maps import METHOD_PARTS
+
+SHARED = ("__init__", "__pycache__")
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_an_entry_tells_what_the_class_does(name: str) -> None:
+    job = registry.job_class(name)
+    assert issubclass(job, Job)
+    assert job.name == name
+    assert job.__module__ == f"ingest.jobs.{name}.job"
+    assert registry.JOBS[name].reads_text == (not issubclass(job, WeightsJob))
+    assert issubclass(job, WeightsJob | SweepJob | PassJob)
+
+
+def test_every_folder_of_jobs_is_in_the_registry() -> None:
+    folders = {path.name for path in Path(ingest.jobs.__path__[0]).iterdir() if path.is_dir()}
+    assert folders - set(SHARED) == {*registry.NAMES, *registry.PAIR_NAMES}
+
+
+def test_names_are_known_before_anything_large_is_loaded() -> None:
+    code = "import sys; from ingest.jobs import registry; print({'torch', 'polars', 'numpy'} & sys.modules.keys())"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "set()"
+
+
+def test_the_shortcuts_of_parts_are_those_that_are_fitted() -> None:
+    assert tuple(METHOD_PARTS) == OF_PARTS
+    assert set(OF_PARTS) < set(METHODS)
