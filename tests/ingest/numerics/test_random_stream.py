@@ -13,7 +13,8 @@ PLACES = [(), (1,), (0, 1), (1, 1), (2, 0), (11, 399)]
 def words(purpose: Purpose, *place: int, seed: int = 0, n: int = 64) -> list[int]:
     bits = random_stream(seed, purpose, *place).bit_generator
     assert isinstance(bits, np.random.Philox)
-    return bits.random_raw(n).tolist()
+    drawn: list[int] = bits.random_raw(n).tolist()
+    return drawn
 
 
 @pytest.mark.parametrize("purpose", list(Purpose))
