@@ -21,9 +21,10 @@ import duckdb
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
+from catalog.duckdb_settings import BLOCK_BYTES
 from catalog.publish import rebuild_facts
 from catalog.tables import JOB_TABLES, POSTINGS
-from catalog.warehouse import BLOCK_BYTES, Warehouse
+from catalog.warehouse import Warehouse
 from ingest.request import DEFAULT_JOBS
 from queries import views
 from queries.alike import alike

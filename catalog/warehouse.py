@@ -13,80 +13,32 @@ from typing import Any, Protocol
 
 import duckdb
 
-from catalog.advice import command_line
 from catalog.damage import damage_told, damaged, is_damage
-from catalog.errors import NeurothekError
+from catalog.duckdb_settings import lock_down, settings_of
 from catalog.gate import Gate
-from catalog.instances import has_leases, read_beside, shared_reader, sole_writer
+from catalog.instances import shared_reader, sole_writer
 from catalog.interrupts import close, keyboard_interrupts
 from catalog.kept_maps import tidy
 from catalog.log_head import log_of, require_log_head
 from catalog.migrations import LATEST, migrate, version_of
 from catalog.progress import Progress, Silent
-from catalog.visible import is_text
+from catalog.warehouse_errors import (
+    WarehouseBusy,
+    WarehouseHeld,
+    WarehouseInvalid,
+    WarehouseMissing,
+    WarehouseUnwritable,
+)
+from catalog.warehouse_path import followed, refuse_file
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
 
-STORAGE_VERSION = "v1.5.0"
-"""Format of the file, so that DuckDB 1.5 and later open it."""
-
-BLOCK_BYTES = 65_536
-"""What a new file is read and written by. A question about one token or one neuron reads a few rows out of many
-columns, each from a block of its own: DuckDB's 256 kB take up to twice as long, and the file is no smaller."""
-
-MOST_SOUGHT = 200
-"""Values of a small join that DuckDB looks for one by one in a large table, here and not only between the least and the
-largest: twice the tokens that a neuron lists. Its own 50 made a question of 100 tokens five times as slow."""
-
 _RETRY_SECONDS = 0.02
 _UPGRADE_SECONDS = 2.0
 
-# A checksum of eight bytes goes before it.
-_MAGIC, _MAGIC_END = b"DUCK", 12
-
 Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
-
-
-class WarehouseMissing(NeurothekError):
-    """There is no file at the path."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"there is no warehouse at {path}; build one with `{command_line('demo')}` or"
-            f" `{command_line('ingest', 'MODEL')}`"
-        )
-
-
-class WarehouseInvalid(NeurothekError):
-    """The file is something else."""
-
-    def __init__(self, path: Path, found: str) -> None:
-        super().__init__(f"{path} cannot be used as a warehouse: {found}; name another file with --warehouse")
-
-
-class WarehouseBusy(NeurothekError):
-    """Another process held the file for too long."""
-
-    def __init__(self, path: Path, holder: str, seconds: float) -> None:
-        super().__init__(
-            f"{path} was still in use by {holder} after {seconds:.0f} s; close it there and repeat the command"
-        )
-
-
-class WarehouseHeld(NeurothekError):
-    """Somebody else's code in this process has the file open, in a way that lets no other connection in."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is open in this process by duckdb.connect; close that connection and ask again")
-
-
-class WarehouseUnwritable(NeurothekError):
-    """The disk refuses to take the file."""
-
-    def __init__(self, path: Path, found: str) -> None:
-        super().__init__(f"{path} could not be written ({found}); choose another place with --warehouse")
 
 
 class ViewInstaller(Protocol):
@@ -121,7 +73,7 @@ class Warehouse:
         Raises:
             WarehouseInvalid: the path is a link that leads back to itself.
         """
-        object.__setattr__(self, "path", _followed(self.path.expanduser()))
+        object.__setattr__(self, "path", followed(self.path.expanduser()))
 
     @property
     def staging(self) -> Path:
@@ -144,7 +96,7 @@ class Warehouse:
             WarehouseInvalid, WarehouseDamaged, WarehouseBusy: as `reader`.
             WarehouseUnwritable: the file, its folder or its disk takes no writing.
         """
-        _refuse_file(self.path)
+        refuse_file(self.path)
         if not self.path.parent.is_dir():
             raise WarehouseUnwritable(self.path, f"there is no folder {self.path.parent}")
         if self.path.exists():
@@ -182,7 +134,7 @@ class Warehouse:
             WarehouseDamaged: what it holds is not what was written, as far as it is read; also within the lease.
             WarehouseBusy: a writer of another program held it for too long.
         """
-        _refuse_file(self.path)
+        refuse_file(self.path)
         if not self.path.exists():
             raise WarehouseMissing(self.path)
         deadline = time.monotonic() + self.wait_seconds
@@ -203,7 +155,7 @@ class Warehouse:
             WarehouseBusy: readers or a writer elsewhere held it for too long.
             WarehouseUnwritable: the folder or the disk refuses.
         """
-        _refuse_file(self.path)
+        refuse_file(self.path)
         deadline = time.monotonic() + self.wait_seconds
         with damage_told(self.path), sole_writer(self.path), self._gate().exclusive(deadline):
             if not self.path.exists():
@@ -273,7 +225,7 @@ class Warehouse:
         try:
             with keyboard_interrupts(connection):
                 _check_schema(self.path, connection)
-                _lock_down(connection, self.reader_settings)
+                lock_down(connection, self.reader_settings)
         except duckdb.Error as error:
             close(connection)
             raise damaged(self.path, error) from error
@@ -286,7 +238,7 @@ class Warehouse:
         while True:
             require_log_head(self.path)
             try:
-                return duckdb.connect(str(self.path), read_only=read_only, config=_settings(read_only=read_only))
+                return duckdb.connect(str(self.path), read_only=read_only, config=settings_of(read_only=read_only))
             except duckdb.Error as error:
                 self._raise_unless_locked(error, deadline, read_only=read_only)
             time.sleep(_RETRY_SECONDS)
@@ -314,7 +266,7 @@ class Warehouse:
         self._clear_unfinished()
         try:
             with self._full_disk():
-                with duckdb.connect(str(fresh), config=_settings(read_only=False)) as connection:
+                with duckdb.connect(str(fresh), config=settings_of(read_only=False)) as connection:
                     self._bring_up_to_date(connection)
                 fresh.replace(self.path)
         finally:
@@ -355,40 +307,6 @@ def _first_line(error: Exception) -> str:
     return re.sub(r"^[\w ]+ Error: (Failed to commit: )?", "", str(error).splitlines()[0])
 
 
-def _followed(path: Path) -> Path:
-    """The file that a path leads to."""
-    try:
-        found = path.resolve()
-    except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
-        raise WarehouseInvalid(path, "it is a link that leads back to itself") from error
-    if found.is_symlink():
-        raise WarehouseInvalid(path, "it is a link that leads back to itself")
-    return found
-
-
-def _refuse_file(path: Path) -> None:
-    if not is_text(str(path)):
-        raise WarehouseInvalid(path, "its name is no UTF-8, as DuckDB needs it")
-    if path.stem.casefold() == "store":
-        raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
-    if path.is_dir():
-        raise WarehouseInvalid(path, "it is a folder")
-    # A pipe would be waited for; it is not read.
-    if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
-        raise WarehouseInvalid(path, "it is not a DuckDB file")
-
-
-def _is_duckdb(path: Path) -> bool:
-    """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
-    if has_leases(path):
-        return True  # who opened it has looked
-    try:
-        with read_beside(path) as file:
-            return file.read(_MAGIC_END).endswith(_MAGIC)
-    except OSError as error:
-        raise WarehouseInvalid(path, error.strerror or str(error)) from error
-
-
 def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
     version = version_of(connection)
     if version == 0:
@@ -400,35 +318,6 @@ def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
 def _holds_anything(connection: duckdb.DuckDBPyConnection) -> bool:
     row = first_row(connection, "select count(*) from duckdb_tables() where not internal")
     return bool(row and row[0])
-
-
-def _settings(*, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "allow_community_extensions": "false",
-        "python_enable_replacements": "false",
-        # The process number keeps the spill files of two processes apart.
-        "temp_directory": str(Path(tempfile.gettempdir()) / f"neurothek-{os.getpid()}"),
-    }
-    if read_only:
-        return settings
-    # Both are only asked of a file that is made.
-    return {**settings, "storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_BYTES)}
-
-
-def _lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]]) -> None:
-    row = first_row(connection, "select current_setting('lock_configuration')")
-    if row and row[0]:
-        # Ctrl-C left a connection of this process to be closed later: this one has its configuration.
-        return
-    # A limit on spilled files that is given to connect() is shown but not kept, so all are set here.
-    for name, value in settings:
-        connection.execute(f"set global {name} = '{value}'")
-    connection.execute(f"set global dynamic_or_filter_threshold = {MOST_SOUGHT}")
-    # Once the configuration is locked nothing else can be set, so that comes last.
-    connection.execute("set global enable_external_access = false")
-    connection.execute("set global lock_configuration = true")
 
 
 def _holder(message: str) -> str:

@@ -39,7 +39,7 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         with ctx.obj.reader():
             pass
     else:
-        from catalog.warehouse import WarehouseMissing
+        from catalog.warehouse_errors import WarehouseMissing
 
         note(str(WarehouseMissing(ctx.obj.path)))
     if is_wide(hosts):

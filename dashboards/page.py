@@ -12,7 +12,7 @@ import neurothek
 from catalog import advice
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
-from catalog.warehouse import WarehouseMissing
+from catalog.warehouse_errors import WarehouseMissing
 from dashboards.text import plain
 from queries.corpora import measured_corpora
 from queries.errors import NoModels

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from catalog.errors import NeurothekError
-from queries import errors
-from queries.errors import OverLimit, QueryFailed
+from queries.errors import OverLimit, QueryFailed, error_named
 from queries.limits import Limits
 
 _GRACE_SECONDS = 1.0
@@ -141,7 +140,7 @@ def _error(header: Mapping[str, str], limits: Limits) -> NeurothekError:
         return _too_long(limits)
     if header["error"] == "memory" or _NO_MEMORY.search(text):
         return _too_much(limits)
-    kind = getattr(errors, header["error"], NeurothekError)
+    kind = error_named(header["error"])
     error: NeurothekError = kind.__new__(kind, text)
     error.args = (text,)
     return error

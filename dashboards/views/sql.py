@@ -8,7 +8,7 @@ import streamlit as st
 import neurothek
 from catalog.advice import command_line
 from catalog.cells import MISSING
-from catalog.warehouse import WarehouseMissing
+from catalog.warehouse_errors import WarehouseMissing
 from dashboards import tables
 from dashboards.answer_charts import Fit, answer_chart, fitting
 from dashboards.charts import spoken

@@ -76,18 +76,22 @@ def model_record(
         "has_parallel_residual": shape.has_parallel_residual,
         "settings": shape.settings,
     }
-    known = {
+    return ModelRecord(
+        row=pl.DataFrame([row], schema=dict(MODELS.columns)),
+        tokenizer=_tokenizer_row(checkpoint, tokenizer),
+        tokens=tokenizer.frame(),
+    )
+
+
+def _tokenizer_row(checkpoint: Checkpoint, tokenizer: Tokenizer) -> pl.DataFrame:
+    row = {
         "name": checkpoint.name,
         "sha256": tokenizer.sha256,
         "vocab_size": tokenizer.vocab_size,
         "bos_token_id": tokenizer.bos_id,
         "eos_token_id": tokenizer.eos_id,
     }
-    return ModelRecord(
-        row=pl.DataFrame([row], schema=dict(MODELS.columns)),
-        tokenizer=pl.DataFrame([known], schema=dict(TOKENIZERS.columns)),
-        tokens=tokenizer.frame(),
-    )
+    return pl.DataFrame([row], schema=dict(TOKENIZERS.columns))
 
 
 def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from catalog.checks import check
 from catalog.damage import WarehouseDamaged
+from catalog.duckdb_settings import BLOCK_BYTES
 from catalog.exports import export
 from catalog.log_head import require_log_head
 from catalog.merging import merge
-from catalog.warehouse import BLOCK_BYTES, Warehouse, WarehouseInvalid, WarehouseUnwritable
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import WarehouseInvalid, WarehouseUnwritable
 from queries.aside import Aside
 from queries.sandbox import run_query
 from tests.support import damage

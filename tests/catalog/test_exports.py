@@ -17,7 +17,8 @@ from catalog.export_manifest import ExportInvalid, sha256_of
 from catalog.exports import INTERNAL, FolderInUse, export, store_tables
 from catalog.imports import WarehouseNotEmpty, import_folder
 from catalog.tables import BY_NAME
-from catalog.warehouse import Warehouse, WarehouseMissing
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import WarehouseMissing
 from queries import views
 from tests.support import event_warehouse
 from tests.support import publications as made

@@ -25,7 +25,8 @@ from catalog.maintenance import (
 from catalog.publish import rebuild_facts
 from catalog.staging import RunManifest, now, staged_manifests, staged_run
 from catalog.tables import JOB_TABLES, JobUnknown
-from catalog.warehouse import Warehouse, WarehouseMissing
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import WarehouseMissing
 from queries import views
 from queries.annotations import annotate
 from tests.support import publications as made

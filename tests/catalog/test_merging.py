@@ -21,7 +21,8 @@ from catalog.merging import (
     merge,
 )
 from catalog.tables import FACTS
-from catalog.warehouse import Warehouse, WarehouseMissing
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import WarehouseMissing
 from ingest.jobs.registry import NAMES as JOBS
 from queries import views
 from queries.annotations import annotate

@@ -17,8 +17,8 @@ from catalog.damage import WarehouseDamaged
 from catalog.errors import NeurothekError
 from catalog.gate import Gate, GateTimeout
 from catalog.migrations import LATEST
-from catalog.warehouse import (
-    Warehouse,
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import (
     WarehouseBusy,
     WarehouseHeld,
     WarehouseInvalid,

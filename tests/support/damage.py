@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 
 from catalog import kept
-from catalog.warehouse import BLOCK_BYTES, Warehouse
+from catalog.duckdb_settings import BLOCK_BYTES
+from catalog.warehouse import Warehouse
 from queries import views
 from tests.support import warehouse as made
 from tests.support.templates import copy_of

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 from catalog.staging import RunBusy, StagedRun, StagingFull, staged_manifests
-from catalog.warehouse import Warehouse, WarehouseBusy
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import WarehouseBusy
 from ingest.corpora import corpus
 from ingest.errors import DiskTooSmall, MemoryTooSmall
 from ingest.forward.sweep import Order

@@ -17,7 +17,8 @@ import neurothek
 from catalog.checks import check
 from catalog.maintenance import remove
 from catalog.tables import BY_NAME
-from catalog.warehouse import Warehouse, WarehouseMissing
+from catalog.warehouse import Warehouse
+from catalog.warehouse_errors import WarehouseMissing
 from ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
 from ingest.jobs.counterparts.job import CounterpartsJob, null_99
 from ingest.lens.random_vectors import random_vectors

@@ -1,0 +1,50 @@
+"""How DuckDB is set: what a new file is like, what a connection may reach, what readers may use."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+STORAGE_VERSION = "v1.5.0"
+"""Format of the file, so that DuckDB 1.5 and later open it."""
+
+BLOCK_BYTES = 65_536
+"""What a new file is read and written by. A question about one token or one neuron reads a few rows out of many
+columns, each from a block of its own: DuckDB's 256 kB take up to twice as long, and the file is no smaller."""
+
+MOST_SOUGHT = 200
+"""Values of a small join that DuckDB looks for one by one in a large table, here and not only between the least and the
+largest: twice the tokens that a neuron lists. Its own 50 made a question of 100 tokens five times as slow."""
+
+
+def settings_of(*, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
+    """What a connection is opened with."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+        # The process number keeps the spill files of two processes apart.
+        "temp_directory": str(Path(tempfile.gettempdir()) / f"neurothek-{os.getpid()}"),
+    }
+    if read_only:
+        return settings
+    # Both are only asked of a file that is made.
+    return {**settings, "storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_BYTES)}
+
+
+def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]]) -> None:
+    """Set what bounds readers, as (name, value), and let no query reach files, networks or the settings again."""
+    (is_locked,) = connection.execute("select current_setting('lock_configuration')").fetchall()[0]
+    if is_locked:
+        # Ctrl-C left a connection of this process to be closed later: this one has its configuration.
+        return
+    # A limit on spilled files that is given to connect() is shown but not kept, so all are set here.
+    for name, value in settings:
+        connection.execute(f"set global {name} = '{value}'")
+    connection.execute(f"set global dynamic_or_filter_threshold = {MOST_SOUGHT}")
+    # Once the configuration is locked nothing else can be set, so that comes last.
+    connection.execute("set global enable_external_access = false")
+    connection.execute("set global lock_configuration = true")

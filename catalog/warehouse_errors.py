@@ -1,0 +1,46 @@
+"""Why a warehouse cannot be used, each in one sentence: what was asked, what was found, what to do."""
+
+from pathlib import Path
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+
+
+class WarehouseMissing(NeurothekError):
+    """There is no file at the path."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"there is no warehouse at {path}; build one with `{command_line('demo')}` or"
+            f" `{command_line('ingest', 'MODEL')}`"
+        )
+
+
+class WarehouseInvalid(NeurothekError):
+    """The file is something else."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(f"{path} cannot be used as a warehouse: {found}; name another file with --warehouse")
+
+
+class WarehouseBusy(NeurothekError):
+    """Another process held the file for too long."""
+
+    def __init__(self, path: Path, holder: str, seconds: float) -> None:
+        super().__init__(
+            f"{path} was still in use by {holder} after {seconds:.0f} s; close it there and repeat the command"
+        )
+
+
+class WarehouseHeld(NeurothekError):
+    """Somebody else's code in this process has the file open, in a way that lets no other connection in."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is open in this process by duckdb.connect; close that connection and ask again")
+
+
+class WarehouseUnwritable(NeurothekError):
+    """The disk refuses to take the file."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(f"{path} could not be written ({found}); choose another place with --warehouse")

@@ -1,0 +1,103 @@
+"""Every error that a question can cause, each one sentence: what was asked, what was found, what to do."""
+
+from catalog.errors import NeurothekError
+from queries.errors import options, sql, subjects, words
+from queries.errors.options import (
+    BadDepth,
+    BadLayers,
+    BadOption,
+    BadPredicate,
+    NoConcept,
+    NoLayersLeft,
+    NoSuchLayer,
+    NotAskedHere,
+    NotMeasured,
+    OtherTokenizer,
+    PhraseTooLong,
+)
+from queries.errors.sql import (
+    ConditionTooSlow,
+    EmptyQuery,
+    FactsOfShownCorpora,
+    FunctionRefused,
+    MacroInTheWay,
+    NotAQuery,
+    NotOneQuery,
+    OutsideTheWarehouse,
+    OverLimit,
+    QueryFailed,
+    StoppedHalfway,
+    UnknownFunction,
+)
+from queries.errors.subjects import (
+    BadAddress,
+    MatrixNotKept,
+    NoModels,
+    NoShortcuts,
+    StateUnknown,
+    UnknownColumn,
+    UnknownCorpus,
+    UnknownDialect,
+    UnknownModel,
+    UnknownNeuron,
+    UnknownRelation,
+    UnknownView,
+)
+from queries.errors.words import BlankWord, NoSuchToken, NoSuchWord, NothingAsked, OneWordOnly, SplitNotFound
+
+__all__ = [
+    "BadAddress",
+    "BadDepth",
+    "BadLayers",
+    "BadOption",
+    "BadPredicate",
+    "BlankWord",
+    "ConditionTooSlow",
+    "EmptyQuery",
+    "FactsOfShownCorpora",
+    "FunctionRefused",
+    "MacroInTheWay",
+    "MatrixNotKept",
+    "NoConcept",
+    "NoLayersLeft",
+    "NoModels",
+    "NoShortcuts",
+    "NoSuchLayer",
+    "NoSuchToken",
+    "NoSuchWord",
+    "NotAQuery",
+    "NotAskedHere",
+    "NotMeasured",
+    "NotOneQuery",
+    "NothingAsked",
+    "OneWordOnly",
+    "OtherTokenizer",
+    "OutsideTheWarehouse",
+    "OverLimit",
+    "PhraseTooLong",
+    "QueryFailed",
+    "SplitNotFound",
+    "StateUnknown",
+    "StoppedHalfway",
+    "UnknownColumn",
+    "UnknownCorpus",
+    "UnknownDialect",
+    "UnknownFunction",
+    "UnknownModel",
+    "UnknownNeuron",
+    "UnknownRelation",
+    "UnknownView",
+    "error_named",
+]
+
+_BY_NAME = {
+    name: kind
+    for module in (options, sql, subjects, words)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and kind.__module__ == module.__name__
+}
+
+
+def error_named(name: str) -> type[NeurothekError]:
+    """The class of an error that another process names; the base of all for one that is none of a question's."""
+    return _BY_NAME.get(name, NeurothekError)
