@@ -33,7 +33,7 @@ def test_every_command_parses() -> None:
         for spec in context.params.get("corpora", ()):
             location = spec.partition("=")[2]
             source = Source("x", location)
-            assert source.hub_dataset is not None or source.builtin_domain is not None
+            assert source.text.is_streamed or source.builtin_domain is not None
 
 
 def test_every_view_exists() -> None:

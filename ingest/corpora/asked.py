@@ -1,7 +1,8 @@
 """Whether a text that was asked for can be one, known without reading it."""
 
 from catalog.warehouse import Warehouse
-from ingest.corpora.sources.source import BUILTIN, NAME, Source, parse_sources
+from ingest.corpora.sources.builtin import BUILTIN
+from ingest.corpora.sources.source import NAME, Source, parse_sources
 from ingest.errors import CorpusNameInvalid, CorpusUnknown
 from ingest.request import TextRequest
 

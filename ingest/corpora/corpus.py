@@ -17,7 +17,7 @@ from ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid
 from ingest.corpora.packing import cut, encoded, separator
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.builtin import Split
-from ingest.corpora.sources.documents import Document
+from ingest.corpora.sources.document import Document
 from ingest.corpora.sources.source import Source, corpus_name, read, source_sha256
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from ingest.models.tokenizer import Tokenizer
@@ -243,7 +243,7 @@ def prepare(
             starts.append(starts_document)
         if len(sequences) == before:
             raise DomainEmpty(source.domain)
-        if source.hub_dataset is None:
+        if not source.text.is_streamed:
             for _ in texts:  # the hash of the text covers what the limit leaves out
                 pass
         domain_of += [index] * (len(sequences) - before)
@@ -275,13 +275,13 @@ def fingerprint(sequences: Iterable[tuple[str, np.ndarray]]) -> str:
 
 
 def _hashed(source: Source, recipe: Recipe, digest: "hashlib._Hash", memory: TextMemory) -> Iterator[Iterator[str]]:
-    """The blocks of each document of a source, hashed; of a dataset of the hub the commit is hashed.
+    """The blocks of each document of a source, hashed; of a streamed one what stands for it is hashed.
 
     What is read of a document is hashed as it is read, and the rest before the next document comes.
     """
     texts = read(source, split=recipe.split, memory=memory)
-    if source.hub_dataset is not None:
-        digest.update(source.domain.encode() + b"\0" + source.hub_dataset.sha256.encode())
+    if source.text.is_streamed:
+        digest.update(source.domain.encode() + b"\0" + source.text.sha256().encode())
         for document in texts:
             yield iter(document.blocks)
         return

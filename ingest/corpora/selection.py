@@ -8,7 +8,8 @@ from catalog.warehouse import Warehouse
 from ingest.corpora import corpus
 from ingest.corpora.asked import require_name, stored_name
 from ingest.corpora.corpus import Corpus, Recipe
-from ingest.corpora.sources.source import BUILTIN, Source, parse_sources
+from ingest.corpora.sources.builtin import BUILTIN
+from ingest.corpora.sources.source import Source, parse_sources
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from ingest.errors import CorpusChanged
 from ingest.models.errors import SequenceTooLong

@@ -15,8 +15,9 @@ from catalog.publish import PairedRun, publish_pair
 from catalog.staging import StagedRun, discard_runs
 from catalog.tables import COUNTERPARTS
 from catalog.warehouse import Warehouse, first_row
-from ingest.jobs.counterparts.job import PARTS, Compared, CounterpartsJob, Side
+from ingest.jobs.counterparts.job import CounterpartsJob
 from ingest.jobs.counterparts.overlaps import Best
+from ingest.jobs.counterparts.sides import PARTS, Compared, Side
 from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import open_transformer

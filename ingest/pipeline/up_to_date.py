@@ -21,8 +21,7 @@ from catalog.errors import NeurothekError
 from catalog.kept_maps import kept_maps, missing_maps
 from catalog.warehouse import Warehouse
 from ingest.corpora.asked import stored_name
-from ingest.corpora.sources import builtin
-from ingest.corpora.sources.source import Source, files, parse_sources
+from ingest.corpora.sources.source import Source, parse_sources
 from ingest.jobs import registry
 from ingest.models import hub
 from ingest.models.finding import by_name, folder_of, split_revision
@@ -142,14 +141,11 @@ def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
     name = stored_name(warehouse, request.text)
     sources = parse_sources(request.text.corpora) if name is None else _recorded(warehouse, name)
     for source in sources:
-        if source.builtin_domain is not None:
-            yield from builtin.library_files()
-        elif source.hub_dataset is not None:
-            # A commit cannot change, and is part of the request or of the recipe; a branch would have to be asked for.
-            if not source.hub_dataset.is_pinned:
-                raise _Untold
-        else:
-            yield from files(source)
+        # A commit cannot change, and is part of the request or of the recipe; a branch would have to be asked for.
+        files = source.text.files()
+        if files is None:
+            raise _Untold
+        yield from files
 
 
 def _recorded(warehouse: Warehouse, name: str) -> list[Source]:
@@ -161,7 +157,7 @@ def _recorded(warehouse: Warehouse, name: str) -> list[Source]:
 
 def _code() -> Iterator[Path]:
     for package in _PACKAGES:
-        yield from (path for path in (Path(__file__).parents[1] / package).rglob("*") if path.suffix in (".py", ".sql"))
+        yield from (path for path in (Path(__file__).parents[2] / package).rglob("*") if path.suffix in (".py", ".sql"))
 
 
 def _stats(paths: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:

@@ -13,7 +13,7 @@ from transformers import OPTForCausalLM
 from transformers.utils import logging
 
 from catalog.advice import command_line
-from ingest.corpora.sources.source import Source, files
+from ingest.corpora.sources.source import Source
 from ingest.training.losses import HeldOut, held_out_losses
 from ingest.training.settings import TOKENIZER_FILES, Settings
 from ingest.training.text import TrainingText
@@ -137,7 +137,7 @@ def _titles(sources: tuple[Source, ...]) -> str:
     lines = []
     for source in sources:
         built_in = source.builtin_domain
-        titles = [path.stem.replace("_", " ").title() for path in files(source)] if built_in is None else []
+        titles = [path.stem.replace("_", " ").title() for path in source.text.files() or ()] if built_in is None else []
         said = BUILTIN_TITLES[built_in] if built_in is not None else ", ".join(titles)
         lines.append(f"- `{source.domain}`: {said}")
     return "\n".join(lines)

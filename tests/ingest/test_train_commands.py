@@ -50,7 +50,7 @@ def test_the_command_trains_the_smallest_model_below_the_unigram_entropy(words: 
     assert planned.exit_code == 0, planned.output
     card = (output / "README.md").read_text()
     assert f"| words | {sum(len(ids) - 1 for ids in held_out):,} | {loss:.3f} |" in card
-    assert str(words.path.parent) not in card
+    assert str(Path(words.location).parent) not in card
 
 
 def test_a_user_error_of_the_command_is_a_sentence(words: Source, tmp_path: Path) -> None:

@@ -13,13 +13,18 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from catalog.visible import is_text
 from ingest.corpora.sources.arithmetic import arithmetic_documents
+from ingest.corpora.sources.document import Document
+from ingest.corpora.text_memory import TextMemory
+
+BUILTIN = "builtin"
 
 Domain = Literal["code", "math", "prose"]
 Split = Literal["measure", "train"]
@@ -37,6 +42,44 @@ SHORTEST = 80
 
 # One document in ten is kept for measuring.
 KEPT = 10
+
+
+@dataclass(frozen=True)
+class BuiltinText:
+    """One of the three domains: `builtin:code`, `builtin:math` or `builtin:prose`."""
+
+    is_streamed: ClassVar[bool] = False
+    domain: Domain
+
+    @classmethod
+    def parse(cls, domain: str, location: str) -> "BuiltinText | None":
+        """What a location names; None for one of another kind."""
+        return next((cls(known) for known in DOMAINS if location == f"{BUILTIN}:{known}"), None)
+
+    @property
+    def location(self) -> str:
+        """The domain as `parse` reads it."""
+        return f"{BUILTIN}:{self.domain}"
+
+    def exists(self) -> bool:
+        """Python has its library."""
+        return True
+
+    def pinned(self) -> "BuiltinText":
+        """The same everywhere."""
+        return self
+
+    def sha256(self) -> str:
+        """See `library_sha256`."""
+        return library_sha256()
+
+    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+        """See the function of that name."""
+        return map(Document.of, documents(self.domain, split))
+
+    def files(self) -> list[Path]:
+        """The files of Python's library."""
+        return list(library_files())
 
 
 def documents(domain: Domain, split: Split) -> Iterator[str]:

@@ -4,7 +4,8 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx2
 import pyarrow as pa
@@ -19,7 +20,11 @@ from ingest.corpora.errors import (
     DatasetNotOnHub,
     DatasetsMissing,
     DatasetUnreachable,
+    TextTooLong,
 )
+from ingest.corpora.sources.builtin import Split
+from ingest.corpora.sources.document import Document
+from ingest.corpora.text_memory import TextMemory
 from ingest.models.hub import why_unreachable
 
 if TYPE_CHECKING:
@@ -43,6 +48,7 @@ class HubDataset:
         column: text unless asked.
     """
 
+    is_streamed: ClassVar[bool] = True
     repository: str
     revision: str | None = None
     config: str | None = None
@@ -50,7 +56,7 @@ class HubDataset:
     column: str = DEFAULT_COLUMN
 
     @classmethod
-    def parse(cls, location: str) -> "HubDataset | None":
+    def parse(cls, domain: str, location: str) -> "HubDataset | None":
         """What `hub:ORG/NAME[@REVISION][:CONFIG][:SPLIT][:COLUMN]` names; None for a location of another kind.
 
         Raises:
@@ -72,10 +78,21 @@ class HubDataset:
         revision = f"@{self.revision}" if self.revision else ""
         return f"{HUB}:{self.repository}{revision}:{self.config or ''}:{self.split}:{self.column}"
 
-    @property
+    def exists(self) -> bool:
+        """Told when the hub is asked."""
+        return True
+
     def sha256(self) -> str:
-        """A hash that stands for the text: of what a pinned dataset is called, since a commit cannot change."""
-        return hashlib.sha256(self.location.encode()).hexdigest()
+        """A hash that stands for the text: of what the pinned dataset is called, since a commit cannot change.
+
+        Raises:
+            DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit that is.
+        """
+        return hashlib.sha256(self.pinned().location.encode()).hexdigest()
+
+    def files(self) -> list[Path] | None:
+        """None of this machine; untold of a branch, which may move."""
+        return [] if self.is_pinned else None
 
     @property
     def is_pinned(self) -> bool:
@@ -104,7 +121,19 @@ class HubDataset:
             raise DatasetBroken(self.location, _one_line(error)) from error
         return replace(self, revision=commit)
 
-    def documents(self) -> Iterator[str]:
+    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+        """The documents, as they arrive.
+
+        Raises:
+            TextTooLong: a row is longer than memory allows.
+            DatasetEmpty, DatasetsMissing, DatasetUnreachable, DatasetColumnUnknown, DatasetBroken: see `texts`.
+        """
+        for text in self.texts():
+            if len(text) > memory.longest_record:
+                raise TextTooLong(self.location, "a row", memory.longest_record, memory.memory_bytes)
+            yield Document.of(text)
+
+    def texts(self) -> Iterator[str]:
         """The texts of the column, row by row as they arrive; rows without text are left out.
 
         Raises:

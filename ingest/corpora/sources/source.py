@@ -1,33 +1,61 @@
-"""Where text comes from: built-in domains, files, folders, columns of jsonl and Parquet files, datasets of the hub."""
+"""Where text comes from: built-in domains, files, folders, columns of tables, datasets of the hub."""
 
-import hashlib
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar, Protocol, runtime_checkable
 
-from catalog.regular_files import why_no_file
-from ingest.corpora.errors import (
-    SourceEmpty,
-    SourceMisnamed,
-    SourceMissing,
-    SourceNotText,
-    SourceUnreadable,
-    TextTooLong,
-)
+from ingest.corpora.errors import SourceMisnamed, SourceMissing
 from ingest.corpora.sources import builtin
-from ingest.corpora.sources.builtin import Split
-from ingest.corpora.sources.documents import TABLES, Document, documents_of
+from ingest.corpora.sources.builtin import BUILTIN, BuiltinText, Split
+from ingest.corpora.sources.document import Document
 from ingest.corpora.sources.hub_datasets import HubDataset
+from ingest.corpora.sources.local_files import LocalFiles
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 
-BUILTIN = "builtin"
-DEFAULT_COLUMN = "text"
 POOLED = "all"
 """No domain's name: rows of the warehouse that pool the domains have it."""
 LONGEST_NAME = 200
 NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
+
+
+@runtime_checkable
+class Text(Protocol):
+    """What a kind of source is: where its text lies, and how it is read.
+
+    Attributes:
+        is_streamed: whether it is read no further than it is needed; its hash then stands for all of it.
+    """
+
+    is_streamed: ClassVar[bool]
+
+    @property
+    def location(self) -> str:
+        """Where it lies, as `parse` reads it."""
+
+    @classmethod
+    def parse(cls, domain: str, location: str) -> "Text | None":
+        """What a location names; None for one of another kind."""
+
+    def exists(self) -> bool:
+        """Whether anything lies there, as far as it is known without asking another machine."""
+
+    def pinned(self) -> "Text":
+        """The same text wherever and whenever it is read again."""
+
+    def sha256(self) -> str:
+        """A hash of the text that is known without reading it as text."""
+
+    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+        """The documents in their fixed order; `split` concerns built-in text alone."""
+
+    def files(self) -> list[Path] | None:
+        """The files of this machine that decide what it says; None where something else does."""
+
+
+KINDS: tuple[type[Text], ...] = (BuiltinText, HubDataset, LocalFiles)
+"""The kinds of sources; the first that a location belongs to."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +69,19 @@ class Source:
     location: str
 
     @property
-    def builtin_domain(self) -> builtin.Domain | None:
-        """Which built-in text this is, None for files."""
-        return next((domain for domain in builtin.DOMAINS if self.location == f"{BUILTIN}:{domain}"), None)
-
-    @property
-    def hub_dataset(self) -> HubDataset | None:
-        """Which dataset of the hub this is, None for files.
+    def text(self) -> Text:
+        """The text, as what kind of source it is.
 
         Raises:
-            DatasetMisnamed: it begins like one and goes on otherwise.
+            DatasetMisnamed: it begins like a dataset of the hub and goes on otherwise.
         """
-        return HubDataset.parse(self.location)
+        return next(text for kind in KINDS if (text := kind.parse(self.domain, self.location)) is not None)
+
+    @property
+    def builtin_domain(self) -> builtin.Domain | None:
+        """Which built-in text this is, None for others."""
+        text = BuiltinText.parse(self.domain, self.location)
+        return None if text is None else text.domain
 
     def pinned(self) -> "Source":
         """The same text wherever and whenever it is read again: an absolute path, or a commit of the hub.
@@ -60,27 +89,7 @@ class Source:
         Raises:
             DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit that is.
         """
-        if self.builtin_domain is not None:
-            return self
-        dataset = self.hub_dataset
-        return replace(self, location=dataset.pinned().location if dataset else str(Path(self.location).absolute()))
-
-    @property
-    def path(self) -> Path:
-        """The file or folder, without a column."""
-        return self._split()[0]
-
-    @property
-    def column(self) -> str:
-        """The column of a jsonl or Parquet file that holds the text."""
-        return self._split()[1]
-
-    def _split(self) -> tuple[Path, str]:
-        whole = Path(self.location)
-        before, colon, column = self.location.rpartition(":")
-        if colon and column and not whole.exists() and Path(before).suffix in TABLES:
-            return Path(before), column
-        return whole, DEFAULT_COLUMN
+        return replace(self, location=self.text.pinned().location)
 
 
 def parse_sources(specs: Sequence[str]) -> list[Source]:
@@ -127,7 +136,7 @@ def _parse(spec: str) -> Iterator[Source]:
     if name == POOLED:
         raise SourceMisnamed(spec, f"has the name {POOLED!r}, which stands for all domains together")
     source = Source(name, location)
-    if source.builtin_domain is None and source.hub_dataset is None and not source.path.exists():
+    if not source.text.exists():
         raise SourceMissing(name, location)
     yield source
 
@@ -146,26 +155,7 @@ def read(source: Source, *, split: Split = "measure", memory: TextMemory = UNBOU
         TextTooLong: a row is longer than memory allows.
         DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
     """
-    if source.builtin_domain is not None:
-        yield from map(Document.of, builtin.documents(source.builtin_domain, split))
-        return
-    if source.hub_dataset is not None:
-        yield from map(Document.of, _within(source.hub_dataset, memory))
-        return
-    is_empty = True
-    for path in files(source):
-        for document in documents_of(path, source.column, memory):
-            is_empty = False
-            yield document
-    if is_empty:
-        raise SourceEmpty(source.path)
-
-
-def _within(dataset: HubDataset, memory: TextMemory) -> Iterator[str]:
-    for text in dataset.documents():
-        if len(text) > memory.longest_record:
-            raise TextTooLong(dataset.location, "a row", memory.longest_record, memory.memory_bytes)
-        yield text
+    yield from source.text.documents(split, memory)
 
 
 def source_sha256(source: Source) -> str:
@@ -175,53 +165,4 @@ def source_sha256(source: Source) -> str:
         SourceMissing, SourceUnreadable, SourceEmpty: nothing there, not readable, a folder without files.
         DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit its text is.
     """
-    if source.builtin_domain is not None:
-        return builtin.library_sha256()
-    if source.hub_dataset is not None:
-        return source.hub_dataset.pinned().sha256
-    digest = hashlib.sha256(source.column.encode())
-    for path in files(source):
-        name = path.relative_to(source.path).as_posix() if source.path.is_dir() else path.suffix
-        try:
-            with path.open("rb") as file:
-                digest.update(os.fsencode(name) + b"\0" + hashlib.file_digest(file, "sha256").digest())
-        except OSError as error:
-            raise SourceUnreadable(path, error) from error
-    return digest.hexdigest()
-
-
-def files(source: Source) -> list[Path]:
-    """The files of a source: itself, or everything in a folder that is not hidden, sorted by path.
-
-    Raises:
-        SourceMissing: nothing lies there.
-        SourceNotText: a named pipe, a socket, a device or a circle of links lies there or in the folder.
-        SourceUnreadable: the system does not say what lies there.
-        SourceEmpty: a folder without files.
-    """
-    path = source.path
-    _require_plain(path)
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise SourceMissing(source.domain, source.location)
-    inside = sorted(
-        found
-        for found in path.rglob("*")
-        if not any(part.startswith(".") for part in found.relative_to(path).parts) and not found.is_dir()
-    )
-    for found in inside:
-        _require_plain(found)
-    there = [found for found in inside if found.is_file()]
-    if not there:
-        raise SourceEmpty(path)
-    return there
-
-
-def _require_plain(path: Path) -> None:
-    try:
-        found = why_no_file(path)
-    except OSError as error:
-        raise SourceUnreadable(path, error) from error
-    if found is not None:
-        raise SourceNotText(path, f"it is neither a file nor a folder but {found}")
+    return source.text.sha256()

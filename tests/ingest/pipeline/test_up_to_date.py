@@ -214,3 +214,8 @@ def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
         assert told.startswith("tiny: everything is up to date (projections, activity)")
         # The first time the request is another one: the command line allows another budget.
         assert is_first or loaded == []
+
+
+def test_the_code_that_measures_is_part_of_what_is_remembered() -> None:
+    root = Path(__file__).parents[3]
+    assert {root / "ingest/forward/sweep.py", root / "catalog/publish.py"} <= set(up_to_date._code())

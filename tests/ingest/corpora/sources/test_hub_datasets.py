@@ -97,19 +97,19 @@ def online(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def read(location: str) -> list[str]:
-    dataset = HubDataset.parse(location)
+    dataset = HubDataset.parse("words", location)
     assert dataset is not None
-    return list(dataset.documents())
+    return list(dataset.texts())
 
 
 def test_what_is_left_out_is_the_usual() -> None:
-    assert HubDataset.parse("hub:org/words") == HubDataset("org/words", None, None, "train", "text")
+    assert HubDataset.parse("words", "hub:org/words") == HubDataset("org/words", None, None, "train", "text")
     whole = HubDataset("org/words", "v1.0", "prose", "validation", "body")
-    assert HubDataset.parse("hub:org/words@v1.0:prose:validation:body") == whole
-    assert HubDataset.parse(whole.location) == whole
-    assert HubDataset.parse("hub:words::test") == HubDataset("words", None, None, "test", "text")
-    assert HubDataset.parse("hub.txt") is None
-    assert HubDataset.parse("/data/hub:words") is None
+    assert HubDataset.parse("words", "hub:org/words@v1.0:prose:validation:body") == whole
+    assert HubDataset.parse("words", whole.location) == whole
+    assert HubDataset.parse("words", "hub:words::test") == HubDataset("words", None, None, "test", "text")
+    assert HubDataset.parse("words", "hub.txt") is None
+    assert HubDataset.parse("words", "/data/hub:words") is None
 
 
 @pytest.mark.parametrize("location", ["hub:", "hub:a/b/c", "hub:org/words:a:b:c:d", "hub:org words", "hub:../words"])
@@ -183,14 +183,14 @@ def test_only_what_is_needed_is_streamed(online: None, published: Path, monkeypa
     path = published / "prose" / "train-00000-of-00001.parquet"
     pl.DataFrame({"text": ["one two three four five"] * 60_000}).write_parquet(path, row_group_size=100)
     arrived: list[str] = []
-    original = HubDataset.documents
+    original = HubDataset.texts
 
     def counted(self: HubDataset) -> Iterator[str]:
         for text in original(self):
             arrived.append(text)
             yield text
 
-    monkeypatch.setattr(HubDataset, "documents", counted)
+    monkeypatch.setattr(HubDataset, "texts", counted)
     folder = published.parent / "tokenizer"
     make_tokenizer("opt", 392).save_pretrained(folder)
     made = corpora.recipe([Source("words", "hub:org/words")], sequence_length=16, tokens_per_domain=100)

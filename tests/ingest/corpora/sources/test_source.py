@@ -23,9 +23,10 @@ from ingest.corpora.errors import (
     SourceUnreadable,
     TextTooLong,
 )
-from ingest.corpora.sources import documents as documents_module
 from ingest.corpora.sources import source as sources
-from ingest.corpora.sources.source import Source, documents, files, parse_sources, source_sha256
+from ingest.corpora.sources.formats import plain
+from ingest.corpora.sources.local_files import LocalFiles
+from ingest.corpora.sources.source import Source, documents, parse_sources, source_sha256
 from ingest.corpora.text_memory import TextMemory
 
 TEXTS = ["one\ntwo", "dr\u00e4i", " four "]
@@ -49,7 +50,7 @@ def test_named_sources_keep_their_order(tmp_path: Path) -> None:
     (tmp_path / "a=1.txt").write_text("a")
     found = parse_sources([f"z={tmp_path / 'b.txt'}", f"y={tmp_path / 'a=1.txt'}", "sums=builtin:math"])
     assert [source.domain for source in found] == ["z", "y", "sums"]
-    assert found[1].path == tmp_path / "a=1.txt"
+    assert found[1].text == LocalFiles("y", str(tmp_path / "a=1.txt"))
     assert found[2].builtin_domain == "math"
 
 
@@ -202,7 +203,7 @@ def test_a_text_that_is_read_in_blocks_is_the_text(tmp_path: Path, block: int, m
     """Characters of four bytes, line ends and the byte order mark lie across blocks."""
     raw = "\ufeffa\r\n\r\r\n\U0001f600b\u20ac\r\nc\r".encode()
     (tmp_path / "a.txt").write_bytes(raw)
-    monkeypatch.setattr(documents_module, "BLOCK_BYTES", max(block, 3))
+    monkeypatch.setattr(plain, "BLOCK_BYTES", max(block, 3))
     (found,) = sources.read(Source("x", str(tmp_path / "a.txt")))
     text = "".join(found.blocks)
     assert text == raw.decode("utf-8-sig").replace("\r\n", "\n")
@@ -303,7 +304,7 @@ def test_an_empty_file_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceEmpty, match="no document"):
-        files(Source("x", str(tmp_path)))
+        LocalFiles("x", str(tmp_path)).files()
 
 
 def test_the_hash_follows_bytes_names_and_column(tmp_path: Path) -> None:

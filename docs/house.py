@@ -1,0 +1,131 @@
+"""The rooms of the packages that have any: drawn for people, and held to their rules by `make check`.
+
+`python -m docs.house` says what breaks a rule. The drawing is made from the contracts in pyproject.toml and from
+docstrings, so it shows what is checked.
+"""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("ingest",)
+"""Those that are divided into rooms."""
+
+DATA_ONLY = frozenset({"minis"})
+"""Rooms that hold files and no steps."""
+
+MOST_AT_ROOT = 8
+ROOM = (3, 12)
+LONGEST_FILE = 350
+LONGEST_FUNCTION = 60
+
+
+@dataclass(frozen=True)
+class House:
+    """One contract of layers.
+
+    Attributes:
+        container: the package or room that is divided, such as `ingest.jobs`.
+        floors: names of what stands on each, top first.
+    """
+
+    container: str
+    floors: tuple[tuple[str, ...], ...]
+
+
+def houses(root: Path = ROOT) -> list[House]:
+    """What the contracts of layers in pyproject.toml describe, in their order."""
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    return [
+        House(container, tuple(tuple(re.findall(r"\w+", floor)) for floor in contract["layers"]))
+        for contract in settings["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+        for container in contract.get("containers", ())
+    ]
+
+
+def drawing(root: Path = ROOT) -> str:
+    """Every house as text: floors top first, a rule between them, and what each room or module is."""
+    return "\n\n".join(_drawn(house, root) for house in houses(root))
+
+
+def _drawn(house: House, root: Path) -> str:
+    folder = root.joinpath(*house.container.split("."))
+    floors = [[_named(folder / name) for name in floor] for floor in house.floors]
+    width = max(len(name) for floor in floors for name, _ in floor)
+    rule = "-" * width
+    body = f"\n{rule}\n".join("\n".join(f"{name:<{width}}  {sentence}" for name, sentence in floor) for floor in floors)
+    return f"```text\n{house.container.replace('.', '/')}/\n{rule}\n{body}\n```"
+
+
+def _named(place: Path) -> tuple[str, str]:
+    """A room or a module as it is called in a tree of files, and what it is."""
+    if place.is_dir():
+        return f"{place.name}/", _sentence(place / "__init__.py")
+    return f"{place.name}.py", _sentence(place.with_suffix(".py"))
+
+
+def _sentence(path: Path) -> str:
+    """The first sentence of a file's docstring; empty where it has none."""
+    said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    return " ".join(re.split(r"(?<=\.)\s", said.partition("\n\n")[0])[0].split())
+
+
+def complaints(root: Path = ROOT) -> Iterator[str]:
+    """What breaks a rule of the rooms, a line each; nothing where all is well."""
+    for package in PACKAGES:
+        for place in sorted({path.parent for path in (root / package).rglob("*.py")}):
+            yield from _about_room(place, root, is_root=place == root / package)
+        for path in sorted((root / package).rglob("*.py")):
+            yield from _about_file(path, root)
+
+
+def _about_room(place: Path, root: Path, *, is_root: bool) -> Iterator[str]:
+    name, opening = f"{place.relative_to(root)}/", place / "__init__.py"
+    if not opening.is_file():
+        yield f"{name} has no __init__.py: write one whose docstring says what the room is"
+    elif not _sentence(opening):
+        yield f"{name}__init__.py has no docstring: say in a sentence what the room is"
+    n_modules = sum(path.name != "__init__.py" for path in place.glob("*.py"))
+    if is_root:
+        if n_modules > MOST_AT_ROOT:
+            yield f"{name} has {n_modules} modules, and {MOST_AT_ROOT} may stand at a root: move some into a room"
+        return
+    if place.name in DATA_ONLY:
+        return
+    least, most = ROOM
+    # A room of rooms, such as that of the jobs, needs few modules of its own.
+    n_inside = n_modules + sum((path / "__init__.py").is_file() for path in place.iterdir())
+    if n_inside < least or n_modules > most:
+        yield f"{name} has {n_modules} modules, and a room has {least} to {most}: divide it, or join it with another"
+
+
+def _about_file(path: Path, root: Path) -> Iterator[str]:
+    name, text = path.relative_to(root), path.read_text("utf-8")
+    n_lines = len(text.splitlines())
+    if n_lines > LONGEST_FILE:
+        yield f"{name} has {n_lines} lines, and {LONGEST_FILE} are allowed: divide it"
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        length = (node.end_lineno or node.lineno) - node.lineno + 1
+        if length > LONGEST_FUNCTION:
+            yield (
+                f"{name}:{node.lineno}: {node.name} has {length} lines, and {LONGEST_FUNCTION} are allowed: divide it"
+            )
+
+
+def main() -> int:
+    """Say what breaks a rule; the exit code."""
+    found = list(complaints())
+    sys.stderr.writelines(f"{complaint}\n" for complaint in found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
