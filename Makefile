@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-long test-browser test-crash test-spark mutants bench docs clean
-.PHONY: check check-format check-rules check-types check-imports check-documents format
+.PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
@@ -43,7 +43,7 @@ mutants: $(MUTANTS)
 	nice -n 15 $(BIN)/python -m tests.mutants $(ONLY)
 
 # With `make -j2 check` two of them run at a time.
-check: check-format check-rules check-types check-imports check-documents
+check: check-format check-rules check-types check-imports check-rooms check-documents
 
 check-format: $(INSTALLED)
 	$(BIN)/ruff format --check .
@@ -56,6 +56,9 @@ check-types: $(INSTALLED)
 
 check-imports: $(INSTALLED)
 	$(BIN)/lint-imports
+
+check-rooms: $(INSTALLED)
+	$(BIN)/python -m docs.house
 
 check-documents: $(INSTALLED)
 	$(BIN)/python -m docs.generate --check

@@ -12,7 +12,7 @@ from catalog.warehouse import Warehouse
 from ingest.pipeline.measure import measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
 from ingest.planning.agenda import Prepared, left_out, prepare
-from ingest.planning.budget import allot
+from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.malloc import give_back_at_once
 from ingest.planning.prerequisites import announcements
@@ -58,14 +58,7 @@ def ingest_model(
     remarks = [left_out(prepared.left_out)] if prepared.left_out else []
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
-    if allotted.sweep is not None and not allotted.sweep.is_resident:
-        work.transformer.stream()
-    rows = measure_shards(work, agenda.weights)
-    if corpus is not None and allotted.sweep is not None:
-        rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
-    if allotted.passes_stream:
-        work.transformer.stream()
-    rows |= measure_shards(work, agenda.passes, remark=remarks.append)
+    rows = _measure(prepared, allotted, remark=remarks.append)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()
@@ -84,6 +77,19 @@ def ingest_model(
         finished=_finished(warehouse, prepared),
         standing=tuple(labelled) if _is_labelled(request) else (),
     )
+
+
+def _measure(prepared: Prepared, allotted: Allotted, *, remark: Callable[[str], None]) -> dict[str, int]:
+    """Measure and publish what is left, weights first; rows by table."""
+    work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda
+    if allotted.sweep is not None and not allotted.sweep.is_resident:
+        work.transformer.stream()
+    rows = measure_shards(work, agenda.weights)
+    if corpus is not None and allotted.sweep is not None:
+        rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
+    if allotted.passes_stream:
+        work.transformer.stream()
+    return rows | measure_shards(work, agenda.passes, remark=remark)
 
 
 def _finished(warehouse: Warehouse, prepared: Prepared) -> dict[str, str]:

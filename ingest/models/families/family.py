@@ -3,11 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from transformers import PreTrainedConfig, PreTrainedModel
-
-Architecture = Literal["opt", "gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "bert"]
 
 
 def _never(config: PreTrainedConfig) -> bool:
@@ -61,7 +58,7 @@ class Family:
         window: (configuration, layer) -> how many positions the layer's attention sees, None for all before.
     """
 
-    architecture: Architecture
+    architecture: str
     config_class: type[PreTrainedConfig]
     model_class: type[PreTrainedModel]
     base: str

@@ -3,7 +3,6 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ingest.models.families.family import Architecture
 from ingest.models.families.table import FAMILIES
 
 # Activations that are exactly 0 for a neuron that is off; all others only come close to it.
@@ -33,7 +32,7 @@ class Shape:
         settings: what else config.json decides beside weights and sizes, as JSON; "" for families without any.
     """
 
-    architecture: Architecture
+    architecture: str
     activation: str
     norm_position: Literal["pre", "post"]
     position_encoding: Literal["learned", "none", "rotary"]
