@@ -1,0 +1,215 @@
+"""Each walk of docs/contributing.md leads where it says: what it adds to a copy of the tree works in the command."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoTokenizer, HeliumConfig, HeliumForCausalLM
+from transformers.utils import logging
+
+from docs.house import complaints
+from ingest.corpora.sources.local_files import by_suffix
+from ingest.jobs.registry import JOBS
+from ingest.models.families.table import FAMILIES
+from tests.support.models import build
+from tests.support.tokenizers import make_tokenizer
+from tests.support.walks import ARCHITECTURE, JOB, TEXT_SOURCE, WALKS, Walk, content, copy_tree, differing
+
+TEXTS = ["One two three, four.", 'Five "six"\nseven eight.', "Nine ten."]
+CSV = 'n,body\n1,"One two three, four."\n2,"Five ""six""\nseven eight."\n3,\n4,Nine ten.\n'
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A tree that walks were taken through, beside it what it measures, and its command line."""
+
+    tree: Path
+    walks: Sequence[Walk]
+
+    @property
+    def outside(self) -> Path:
+        return self.tree.parent
+
+    def start(self, *command: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment |= {"HF_HUB_OFFLINE": "1", "NEUROTHEK_WAREHOUSE": str(self.outside / "w.duckdb")}
+        # Not in the repository, whose packages `-m` would find first.
+        return subprocess.run(
+            [sys.executable, *command], cwd=self.outside, env=environment, check=False, capture_output=True, text=True
+        )
+
+    def neurothek(self, *arguments: str) -> str:
+        done = self.start("-m", "neurothek", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.neurothek("sql", query, "--format", "json"))
+        return found
+
+
+def walked(folder: Path, *walks: Walk) -> Copy:
+    copy = Copy(copy_tree(folder / "tree"), walks)
+    before = content(copy.tree)
+    for walk in walks:
+        walk.take(copy.tree)
+    (folder / "rows.csv").write_text(CSV, "utf-8")
+    assert set(differing(before, content(copy.tree))) == {name for walk in walks for name in walk.files}
+    return copy
+
+
+def helium(folder: Path) -> HeliumForCausalLM:
+    """A tiny model of the family that the walk adds, saved with a tokenizer."""
+    logging.disable_progress_bar()
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 24,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 64,
+    }
+    heads: dict[str, Any] = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    model = HeliumForCausalLM(HeliumConfig(vocab_size=400, **sizes, **heads))
+    generator = torch.Generator().manual_seed(0)
+    for parameter in model.parameters():
+        parameter.data = 0.2 * torch.randn(parameter.shape, generator=generator) + (parameter.dim() == 1)
+    model.save_pretrained(folder)
+    make_tokenizer("llama", 392).save_pretrained(folder)
+    return model
+
+
+@pytest.fixture(scope="module")
+def all_three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, HeliumForCausalLM]:
+    """A copy with all three, whose one command reads CSV with the new family and measures the new job, too."""
+    copy = walked(tmp_path_factory.mktemp("walks"), *WALKS)
+    model = helium(copy.outside / "tiny")
+    before = content(copy.tree)
+    jobs = ["--job", "value_norms", "--job", "activity"]
+    copy.neurothek("ingest", "tiny", *jobs, "--corpus", "news=rows.csv:body", "--no-packing")
+    assert content(copy.tree) == before
+    return copy, model
+
+
+def test_the_tree_knows_none_of_them_yet() -> None:
+    assert "helium" not in FAMILIES
+    assert "value_norms" not in JOBS
+    assert ".csv" not in by_suffix()
+
+
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
+def test_the_guide_names_every_file_that_is_touched(walk: Walk) -> None:
+    said = walk.section()
+    opened = re.findall(r"pen `([\w/]+)/`", said)
+    for name in walk.files:
+        folder = next((folder for folder in opened if name.startswith(f"{folder}/")), "")
+        place = Path(name).relative_to(folder)
+        # Migrations are numbered and laws named by what they add; all else is named as it is called.
+        named = re.sub(r"^schema/\d+_.*", "schema/00NN_NAME.sql", re.sub(r"^laws/.*", "laws/", str(place)))
+        assert f"`{named}`" in said or f"`{name}`" in said or f"`{place.name}`" in said, name
+    # One folder, and for what is stored the catalog.
+    assert len(opened) == (2 if walk is JOB else 1)
+
+
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
+def test_what_the_guide_shows_is_what_is_added(walk: Walk) -> None:
+    said = walk.section()
+    shown = re.findall(r"```python\n(.*?)\n```", said, flags=re.DOTALL) + re.findall(r"`(\"\w+\": Entry.*?)`", said)
+    added = [*walk.new.values(), *(after for changes in walk.lines.values() for _, after in changes)]
+    assert shown
+    for line in shown:
+        assert any(line in text for text in added), line
+
+
+def test_an_architecture_is_a_row_of_the_table(all_three: tuple[Copy, HeliumForCausalLM]) -> None:
+    copy, model = all_three
+    assert copy.rows("select architecture, n_neurons from models") == [{"architecture": "helium", "n_neurons": 48}]
+    found = copy.rows("select layer, neuron, n_active from store.activity where domain = 'news' order by layer, neuron")
+    sequences = copy.rows("select tokens from store.sequences order by sequence_id")
+    expected = counted_gates(model, [row["tokens"] for row in sequences])
+    assert [row["n_active"] for row in found] == expected.flatten().tolist()
+    assert 0 < int(expected.sum()) < expected.numel() * sum(len(row["tokens"]) - 1 for row in sequences)
+
+
+def counted_gates(model: HeliumForCausalLM, sequences: Sequence[Sequence[int]]) -> Tensor:
+    """[n_layers d_ffn] how often transformers' own gates are above 0, the BOS not counted."""
+    counts = torch.zeros(2, 24, dtype=torch.int64)
+
+    def watch(layer: int) -> Callable[[nn.Module, object, Tensor], None]:
+        def hook(_: nn.Module, __: object, gates: Tensor) -> None:
+            counts[layer] += (gates[0, 1:] > 0).sum(0)
+
+        return hook
+
+    handles = [
+        block.mlp.gate_proj.register_forward_hook(watch(layer)) for layer, block in enumerate(model.model.layers)
+    ]
+    with torch.no_grad():
+        for ids in sequences:
+            model(torch.tensor([ids]))
+    for handle in handles:
+        handle.remove()
+    return counts
+
+
+def test_a_job_is_a_folder_and_its_lines(all_three: tuple[Copy, HeliumForCausalLM]) -> None:
+    copy, _ = all_three
+    rows = copy.rows("select layer, neuron, norm from store.value_norms order by layer, neuron")
+    weights = load_file(copy.outside / "tiny" / "model.safetensors")
+    expected = [
+        {"layer": layer, "neuron": neuron, "norm": sum(float(x) ** 2 for x in weights[name][:, neuron]) ** 0.5}
+        for layer, name in enumerate(f"model.layers.{layer}.mlp.down_proj.weight" for layer in range(2))
+        for neuron in range(24)
+    ]
+    assert [row | {"norm": pytest.approx(row["norm"], rel=1e-9)} for row in expected] == rows
+    assert list(complaints(copy.tree)) == []
+
+
+def test_a_text_source_is_a_file(all_three: tuple[Copy, HeliumForCausalLM]) -> None:
+    copy, _ = all_three
+    tokenizer = AutoTokenizer.from_pretrained(copy.outside / "tiny")
+    sequences = copy.rows("select tokens, starts_document from store.sequences order by sequence_id")
+    assert [tokenizer.decode(row["tokens"][1:]) for row in sequences] == TEXTS
+    assert all(row["starts_document"] for row in sequences)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("walk", "job", "corpus", "query"),
+    [
+        (ARCHITECTURE, "projections", "news=rows.csv", "from store.projections"),
+        (JOB, "value_norms", "news=rows.csv", "from store.value_norms"),
+        (TEXT_SOURCE, "activity", "news=rows.csv:body", "from store.activity where domain = 'news'"),
+    ],
+    ids=[walk.title for walk in WALKS],
+)
+def test_each_walk_needs_no_other(walk: Walk, job: str, corpus: str, query: str, tmp_path: Path) -> None:
+    """Measured, checked and verified from the weights; the arrows and rooms of the tree are kept."""
+    copy = walked(tmp_path, walk)
+    if walk is ARCHITECTURE:
+        helium(tmp_path / "tiny")
+    else:
+        build(tmp_path / "tiny", "opt", d_ffn=24)
+    copy.neurothek("ingest", "tiny", "--job", job, "--corpus", corpus)
+    assert len(copy.rows(query)) == 48
+    copy.neurothek("check")
+    copy.neurothek("verify", "tiny")
+    assert list(complaints(copy.tree)) == []
+    linted = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=copy.tree,
+        env={**os.environ, "PYTHONPATH": str(copy.tree), "PYTHONDONTWRITEBYTECODE": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert linted.returncode == 0, linted.stdout
+    assert set(differing(content(copy.tree), content(copy_tree(tmp_path / "as it is")))) == walk.files
