@@ -170,7 +170,8 @@ def test_a_file_that_breaks_off_is_damaged_for_readers_writers_and_check(copy: P
     copy.write_bytes(whole[:size])
     with pytest.raises(WarehouseDamaged):
         Warehouse(copy).require_whole()
-    if left in (12, 4096, 12_288, 20_000, 0.5):
+    # Where what is left holds all that opening needs, only what reads the rest can tell.
+    if left in (12, 4096, 12_288, 20_000):
         for lease in (Warehouse(copy).reader, Warehouse(copy).writer, Warehouse(copy).transaction):
             with pytest.raises(WarehouseDamaged, match=f"it breaks off after {size:,} bytes; restore"), lease():
                 pass
