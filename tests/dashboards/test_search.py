@@ -75,7 +75,7 @@ def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> N
 
 
 def test_every_option_of_the_command_has_its_field() -> None:
-    source = (Path(neurothek.__file__).parent / "dashboards" / "searching.py").read_text("utf-8")
+    source = (Path(neurothek.__file__).parents[1] / "dashboards" / "searching.py").read_text("utf-8")
     elsewhere = {"words", "layer", "weights", "output_format"}
     options = {str(option.name) for option in search.params if option.expose_value} - elsewhere
     assert [name for name in options if f'"{name}"' not in source] == []

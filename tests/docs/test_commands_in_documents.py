@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import neurothek
 from tests.support import warehouse as made
 
-ROOT = Path(neurothek.__file__).parent
+ROOT = Path(neurothek.__file__).parents[1]
 
 # docs/commands.md is the help texts, wrapped.
 DOCUMENTS = [

@@ -102,7 +102,7 @@ def test_the_shell_lines_move_one_constant(ngrams: Path, tmp_path: Path) -> None
     command = tmp_path / "neurothek"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import neurothek; neurothek.main()" "$@"\n')
     command.chmod(0o755)
-    root = str(Path(neurothek.__file__).parent)
+    root = str(Path(neurothek.__file__).parents[1])
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": root, "NEUROTHEK_WAREHOUSE": str(ngrams)}
     subprocess.run(["bash", "-euo", "pipefail", "-c", SHELL], check=True, cwd=tmp_path, env=environment, timeout=120)

@@ -23,8 +23,8 @@ from tests.support.models import build
 from tests.support.shortcuts import write_sentences
 from tests.support.templates import made_once
 
-ROOT = Path(neurothek.__file__).parent
-PACKAGES = ("catalog", "dashboards", "ingest", "queries")
+ROOT = Path(neurothek.__file__).parents[1]
+PACKAGES = ("catalog", "dashboards", "ingest", "neurothek", "queries")
 NAMES = "|".join(neurothek.main.commands)
 
 _QUOTED = re.compile(r"`neurothek ([^`]+)`|^ +neurothek (.+)$", flags=re.MULTILINE)
@@ -144,7 +144,7 @@ def _make(folder: Path) -> None:
 
 
 def _trees() -> Iterator[tuple[str, ast.Module]]:
-    files = [ROOT / "neurothek.py", *(file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")))]
+    files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
     for file in files:
         if file != Path(advice.__file__):
             yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from catalog.migrations import LATEST
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("ingest", "catalog", "queries", "dashboards", "neurothek.py", "pyproject.toml")
+SOURCES = ("ingest", "catalog", "queries", "dashboards", "neurothek", "pyproject.toml")
 
 
 @dataclass(frozen=True)

@@ -1,45 +1,21 @@
-"""The front door: the command line's root, and `open`, which joins measurements, warehouse and answers."""
+"""What a warehouse is asked from Python: each answer joins it, where needed, with the weights of a model."""
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from catalog.check_commands import check, verify
-from catalog.commands import label, pin, remove, rename
-from catalog.errors import NeurothekError
-from catalog.exchange_commands import export, import_, merge
-from catalog.root_commands import Root, escape_what_cannot_be_shown, open_what_is_closed
-from dashboards.commands import dashboard
-from ingest.commands import demo, ingest
-from ingest.train_commands import train
-from queries.annotate_commands import annotate
-from queries.commands import compare, corpora, models, neuron, runs, schema, search, views
-from queries.sql_commands import sql
-from queries.trace_commands import trace
+from neurothek.opened import Opened
 
 if TYPE_CHECKING:
-    import duckdb
     import numpy as np
     import polars as pl
 
-    from catalog.export_manifest import Manifest
-    from catalog.maintenance import Label
-    from catalog.merging import Merged
     from catalog.progress import Progress
-    from catalog.verification import Agreement
-    from catalog.warehouse import Warehouse
     from dashboards.paper_files import AnyFigure
-    from ingest.pipeline.verify import Skipped
     from queries.alike import AlikeResult
-    from queries.annotations import Saved
     from queries.compare import Comparison
     from queries.limits import Answer, Limits
     from queries.neuron import NeuronPage
@@ -50,39 +26,9 @@ if TYPE_CHECKING:
     from queries.trace import Lens, TracePage
     from queries.triggered import TriggeredResult
 
-__all__ = ["Neurothek", "NeurothekError", "main", "open"]
-__version__ = "0.1.0"
 
-DEFAULT_WAREHOUSE = "neurothek.duckdb"
-
-
-@dataclass(frozen=True)
-class Neurothek:
-    """A warehouse that can be asked; it holds a path, and no connection between calls.
-
-    Attributes:
-        path: the DuckDB file.
-    """
-
-    path: Path
-
-    @property
-    def warehouse(self) -> Warehouse:
-        """The door to the file, with this release's views."""
-        from catalog.warehouse import Warehouse
-        from queries import views as installer
-
-        return Warehouse(self.path, views=installer)
-
-    @contextmanager
-    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lease a locked read-only connection for one answer.
-
-        Raises:
-            WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
-        """
-        with self.warehouse.current_reader() as connection:
-            yield connection
+class Questions(Opened):
+    """Every question that the commands ask."""
 
     def sql(
         self,
@@ -316,136 +262,3 @@ class Neurothek:
         with self.reader() as connection:
             kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
         return matrix_of(kept, self.warehouse.maps)
-
-    def verify(
-        self, model: str, *, sample: int = 1, weights: str | None = None, progress: bool = False
-    ) -> list[Agreement | Skipped]:
-        """Measure some layers of a model again from its weights, and say how the warehouse's rows agree.
-
-        Args:
-            model: name of the model.
-            sample: how many layers of each job.
-            weights: hub id or folder of its weights, if they are no longer where they were.
-            progress: show bars on stderr.
-
-        Raises:
-            NeurothekError: there is no such model, or its weights are not there or are others.
-        """
-        from catalog.commands import progress_bars
-        from catalog.verification import agreement, combined
-        from ingest.planning.first_look import measured_as, require_weights
-
-        require_weights(measured_as(self.warehouse, model), weights=weights)
-        from ingest.pipeline.verify import Skipped, remeasure
-
-        agreements, skipped = [], []
-        with progress_bars(shown=progress) as bars:
-            for part in remeasure(self.warehouse, model, weights=weights, n_shards=sample, progress=bars):
-                if isinstance(part, Skipped):
-                    skipped.append(part)
-                    continue
-                with self.reader() as connection:
-                    agreements.append(agreement(connection, part))
-        return [*combined(agreements), *skipped]
-
-    def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> Saved:
-        """Publish what people see in vectors, all or nothing; each has fields as a line of `neurothek annotate` does.
-
-        Raises:
-            NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing is.
-        """
-        from queries.annotations import annotate as publish
-
-        return publish(self.warehouse, annotations, annotator=annotator)
-
-    def export(self, folder: str | Path, *, dialects: Sequence[str] = (), progress: Progress | None = None) -> Manifest:
-        """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot's.
-
-        Raises:
-            NeurothekError: the folder holds something, or there is no such dialect or warehouse.
-        """
-        from catalog.exports import export as write
-        from queries.dialects import exported_views, require_dialect
-
-        texts = exported_views([require_dialect(name) for name in dialects])
-        return write(self.warehouse, Path(folder), texts=texts, progress=progress)
-
-    def import_(self, folder: str | Path, *, progress: Progress | None = None) -> Manifest:
-        """Read an exported folder into this warehouse, which is new or empty; one that holds its rows stays as it is.
-
-        Raises:
-            NeurothekError: the folder is no export or is damaged, or the warehouse has other rows or takes no writing.
-        """
-        from catalog.imports import import_folder
-
-        return import_folder(self.warehouse, Path(folder), progress=progress)
-
-    def label(self, model: str, *, family: str | None = None, variant: str | None = None) -> Label:
-        """Say which family a model is of, which variant of its size, or both; what is None stays as it is.
-
-        A variant is `"step 1000"`, `"seed 2"`, `"no-position"`, or `"plain"` for a plain size.
-
-        Returns:
-            What the model is now.
-
-        Raises:
-            NeurothekError: there is no such model, or it cannot be labelled so.
-        """
-        from catalog.maintenance import label as write
-
-        return write(self.warehouse, model, family=family, variant=variant)
-
-    def merge(self, other: str | Path, *, progress: Progress | None = None) -> Merged:
-        """Add the models, texts, runs and annotations of the warehouse at a path; what both hold is taken once.
-
-        Raises:
-            NeurothekError: the two contradict each other, or one of the files cannot be used; nothing is written.
-        """
-        from catalog.merging import merge as join
-
-        return join(self.warehouse, Path(other), progress=progress)
-
-    def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
-        """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
-
-        Returns:
-            One `ingest.pipeline.ingest_all.Outcome` a model.
-        """
-        from catalog.commands import progress_bars
-        from ingest.pipeline.ingest_all import ingest_all
-        from ingest.request import IngestRequest
-
-        with progress_bars(shown=progress) as bars:
-            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=bars))
-
-
-def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
-    """The warehouse at `path`, else at NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb; nothing is opened yet."""
-    return Neurothek(Path(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE).expanduser())
-
-
-@click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="neurothek")
-@click.pass_context
-def main(ctx: click.Context) -> None:
-    """Measure the feed-forward neurons of language models, and query them.
-
-    Begin with `neurothek demo`; then `neurothek search school`.
-    """
-    open_what_is_closed()
-    escape_what_cannot_be_shown()
-    ctx.obj = open()
-
-
-_COMMANDS: Sequence[click.Command] = (
-    *(demo, ingest, train, verify),
-    *(search, neuron, compare, trace, sql, dashboard, annotate),
-    *(views, schema, models, corpora, runs),
-    *(pin, label, rename, remove, export, import_, merge, check),
-)
-
-for _command in _COMMANDS:
-    main.add_command(_command)
-
-if __name__ == "__main__":
-    main(prog_name="neurothek")

@@ -1,0 +1,43 @@
+"""The root of the command line: every command, and the warehouse that they are about."""
+
+from collections.abc import Sequence
+
+import click
+
+from catalog.check_commands import check, verify
+from catalog.commands import label, pin, remove, rename
+from catalog.exchange_commands import export, import_, merge
+from catalog.root_commands import Root, escape_what_cannot_be_shown, open_what_is_closed
+from dashboards.commands import dashboard
+from ingest.commands import demo, ingest
+from ingest.train_commands import train
+from neurothek.front_door import __version__
+from neurothek.front_door import open as open_warehouse
+from queries.annotate_commands import annotate
+from queries.commands import compare, corpora, models, neuron, runs, schema, search, views
+from queries.sql_commands import sql
+from queries.trace_commands import trace
+
+
+@click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="neurothek")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Measure the feed-forward neurons of language models, and query them.
+
+    Begin with `neurothek demo`; then `neurothek search school`.
+    """
+    open_what_is_closed()
+    escape_what_cannot_be_shown()
+    ctx.obj = open_warehouse()
+
+
+_COMMANDS: Sequence[click.Command] = (
+    *(demo, ingest, train, verify),
+    *(search, neuron, compare, trace, sql, dashboard, annotate),
+    *(views, schema, models, corpora, runs),
+    *(pin, label, rename, remove, export, import_, merge, check),
+)
+
+for _command in _COMMANDS:
+    main.add_command(_command)
