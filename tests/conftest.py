@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.libraries import LIBRARIES
+
 # Before any library reads them: it happens when test modules are collected, earlier than any fixture.
 CACHES = tempfile.TemporaryDirectory(prefix="neurothek-tests-")
 os.environ["XDG_CACHE_HOME"] = CACHES.name
@@ -23,15 +25,6 @@ os.environ["HF_HOME"] = str(Path(CACHES.name) / "huggingface")
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nobody listens there: an accidental request fails at once
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("HF_HUB_OFFLINE", None)  # a person's own choice would answer before the hub in miniature does
-
-LIBRARIES = (
-    "beartype",
-    "scipy.cluster.hierarchy",
-    "scipy.sparse.csgraph",
-    "transformers.modeling_utils",
-    "transformers.models.auto.modeling_auto",
-    *(f"transformers.models.{name}.modeling_{name}" for name in ("bert", "gpt2", "gpt_neox", "llama", "opt")),
-)
 
 
 class LibrariesFirst(MetaPathFinder):

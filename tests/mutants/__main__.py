@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.mutants.mutants import Mutant, sample
 from tests.mutants.tables import EQUIVALENT, ROOT, equivalents, mirrors
-from tests.mutants.trial import TestsFail, Trial, copy_tree, limit_memory
+from tests.mutants.trial import TestsFail, Trial, copy_tree, limit_memory, load_libraries
 
 LEAST_RATE = 0.9
 
@@ -26,6 +26,7 @@ def main(arguments: Sequence[str]) -> None:
     if not chosen:
         parser.error(f"no module of modules.toml begins with {' or '.join(asked.modules)}")
     limit_memory()
+    load_libraries()
     # Whoever ends this ends the tests that run, and the copy goes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     mutants = sample(chosen, size=asked.sample, seed=asked.seed)

@@ -4,15 +4,18 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 from tests.mutants.mutants import Mutant
 from tests.mutants.tables import ROOT
+from tests.support.libraries import LIBRARIES
 
 Outcome = Literal["killed", "timed out", "survived"]
 
@@ -20,6 +23,7 @@ NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.duc
 # A mutant may ask for any amount of memory, on a machine that somebody works at.
 MOST_BYTES = 8 << 30
 PATIENCE, AT_LEAST_SECONDS = 5, 60
+NOBODY = "http://127.0.0.1:9"
 
 
 class TestsFail(Exception):
@@ -83,32 +87,73 @@ def copy_tree(root: Path) -> Path:
     return Path(shutil.copytree(ROOT, root / "tree", ignore=NOT_COPIED))
 
 
+def load_libraries() -> None:
+    """Load once what takes most of the time of a trial: trials are forked."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["HF_ENDPOINT"] = NOBODY
+    for library in LIBRARIES:
+        import_module(library)
+
+
 def _run_tests(root: Path, tests: list[str], *, timeout: float, writes_bytecode: bool) -> tuple[int | None, str]:
     """Exit status and output; no status where time ran out."""
-    options = ["-n", "0", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed", "0", "--tb", "short"]
-    environment = os.environ | {
-        "PYTHONPATH": str(root),
-        "PYTHONDONTWRITEBYTECODE": "" if writes_bytecode else "1",
-        "HYPOTHESIS_STORAGE_DIRECTORY": str(root.parent / "examples"),
-    }
-    with subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, *tests],
-        cwd=root,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with tempfile.TemporaryDirectory(prefix="trial-", dir=root.parent) as folder:
+        said = Path(folder) / "said"
+        sys.stdout.flush()
+        process = os.fork()
+        if not process:
+            _become_pytest(root, tests, said, writes_bytecode=writes_bytecode)
         try:
-            said, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return None, ""
+            status = _wait(process, timeout)
         finally:
             # What the tests started ends with them.
-            _end_group(process.pid)
-    shutil.rmtree(root.parent / "examples", ignore_errors=True)
-    return process.returncode, said
+            _end_group(process)
+        return status, said.read_text(errors="replace") if said.exists() else ""
+
+
+def _become_pytest(root: Path, tests: list[str], said: Path, *, writes_bytecode: bool) -> NoReturn:
+    status = 1
+    try:
+        os.setsid()
+        output = os.open(said, os.O_WRONLY | os.O_CREAT)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.chdir(root)
+        sys.path[:] = [str(root), *(entry for entry in sys.path if entry not in ("", str(ROOT)))]
+        for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
+            del sys.modules[name]
+        os.environ |= {"PYTHONPATH": str(root), "TMPDIR": str(said.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(said.parent / "examples")
+        tempfile.tempdir = None
+        sys.dont_write_bytecode = not writes_bytecode
+        # Here, so that nothing of it is loaded before the tree is the copy.
+        import pytest  # noqa: PLC0415
+
+        # Libraries of plugins are loaded already, and assert nothing.
+        options = ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
+        options += ["-n", "0", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed", "0", "--tb", "short"]
+        status = int(pytest.main([*options, *tests]))
+        sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc(file=sys.stdout)
+        sys.stdout.flush()
+        raise
+    finally:
+        os._exit(status)
+
+
+def _wait(process: int, timeout: float) -> int | None:
+    """A process's exit status, below 0 for the signal that ended it; None where it has not ended."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    _end_group(process)
+    os.waitpid(process, 0)
+    return None
 
 
 def _end_group(leader: int) -> None:
