@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Keep, Scorer, workspace_bytes
 from ingest.lens.top_k import Extremes
 
 K = 7
@@ -112,3 +112,33 @@ def test_a_scorer_may_be_used_again() -> None:
     again, fresh = scorer.score(vectors).all, Scorer(unembedding, keep=ALL).score(vectors).all
     assert torch.equal(again[0].rows, fresh[0].rows)
     assert torch.equal(again[2].skewness, fresh[2].skewness)
+
+
+@pytest.mark.parametrize("exponent", [-60, 40])
+def test_scaling_the_unembedding_by_a_power_of_two_scales_the_results(exponent: int) -> None:
+    """Where fourth powers of the scores would vanish, or overflow, for the table's sake."""
+    unembedding, vectors = gaussian(900, 16), gaussian(10, 16, seed=1)
+    factor = 2.0**exponent
+    largest, _, moments = Scorer(unembedding, keep=ALL).score(vectors).all
+    scaled_largest, _, scaled_moments = Scorer(unembedding * factor, keep=ALL).score(vectors).all
+    assert torch.equal(scaled_largest.values, largest.values * factor)
+    assert torch.equal(scaled_moments.kurtosis, moments.kurtosis)
+    assert torch.equal(scaled_moments.sd, moments.sd * factor)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    # 512 vectors at once; as many as 2^29 bytes of scores hold; never fewer than 32.
+    [(1, 512), (1_000, 512), (262_144, 512), (262_145, 511), (400_000, 335), (10_000_000, 32)],
+)
+def test_buffers_take_half_as_much_again_as_the_scores(rows: int, columns: int) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert workspace_bytes(rows) == rows * columns * 6
+        torch.set_num_threads(3)
+        # A gigabyte of scores is shared by as many threads as it is enough for, but one has to work.
+        threads = next(n for n in (3, 2, 1) if n * rows * columns * 4 <= 2**30 or n == 1)
+        assert workspace_bytes(rows) == threads * rows * columns * 6
+    finally:
+        torch.set_num_threads(before)

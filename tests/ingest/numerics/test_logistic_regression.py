@@ -83,3 +83,16 @@ def test_fits_stop_where_classes_can_be_told_apart() -> None:
     )
     said = found.scores(torch.from_numpy(features))[:, 0].numpy() > 0
     assert (said == labels).mean() > 0.97
+
+
+def test_a_fit_ends_by_itself_and_soon() -> None:
+    """Features that hang together make a narrow valley, in which momentum has to be dropped where it leads uphill."""
+    draw = np.random.default_rng(3)
+    mixed = draw.normal(size=(N, D)) @ (np.eye(D) + 0.6 * draw.normal(size=(D, D)))
+    features = torch.from_numpy(((mixed - mixed.mean(0)) / mixed.std(0)).astype(np.float32))
+    labels = torch.from_numpy(draw.random(N) < 1 / (1 + np.exp(-mixed[:, 0])))
+    everybody = torch.ones(N, 1, dtype=torch.bool)
+    objectives = Objectives(balanced(labels, everybody), torch.tensor([10.0]), torch.tensor([False]))
+    ended = fit(features, labels, objectives, most_steps=10**9)
+    # It takes 180 steps, and 280 where momentum is dropped at other times.
+    assert torch.equal(fit(features, labels, objectives, most_steps=240).coefficients, ended.coefficients)

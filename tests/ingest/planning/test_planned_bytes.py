@@ -185,7 +185,8 @@ def test_the_least_memory_is_what_is_asked_for() -> None:
 
 def test_a_budget_of_three_times_what_is_needed_is_roomy() -> None:
     needed = chosen(GENEROUS).memory_bytes
-    assert [chosen(budget).is_tight for budget in (needed, 3 * needed - 1, 3 * needed)] == [True, True, False]
+    budgets = (needed, 3 * needed - 1, 3 * needed, 3 * needed + 1)
+    assert [chosen(budget).is_tight for budget in budgets] == [True, True, False, False]
 
 
 def test_a_published_model_has_blocks_of_the_mean_size() -> None:
@@ -206,6 +207,7 @@ def test_jobs_on_weights_alone_fit_exactly() -> None:
     assert plan_weights(SHAPE, ["weights"], budget=Budget(needed)).is_tight
     assert plan_weights(SHAPE, ["weights"], budget=Budget(3 * needed - 1)).is_tight
     assert not plan_weights(SHAPE, ["weights"], budget=Budget(3 * needed)).is_tight
+    assert not plan_weights(SHAPE, ["weights"], budget=Budget(3 * needed + 1)).is_tight
     with pytest.raises(
         JobMemoryTooSmall, match=r"needs at least 0\.15 GB of memory, but --memory allows 0\.14"
     ) as caught:

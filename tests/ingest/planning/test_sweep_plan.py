@@ -66,13 +66,16 @@ def test_resident_weights_differ_from_streamed_ones_by_the_other_layers(transfor
     assert resident.memory_bytes - streamed.memory_bytes == sum(map(transformer.block_bytes, range(1, 4)))
 
 
-def test_only_layers_outside_writes_streams_and_of_the_whole_corpus(transformer: Transformer) -> None:
+def test_only_layers_outside_writes_streams_and_of_the_whole_corpus(transformer: Transformer, tmp_path: Path) -> None:
     resident = planned(transformer, GENEROUS)
     streamed = planned(transformer, resident.memory_bytes - 1)
     layers = planned(transformer, streamed.memory_bytes - 1)
     assert (resident.disk_bytes, streamed.disk_bytes) == (0, 0)
     # A float32 of 4 bytes for each of 64 numbers at each of 100 * 64 positions.
     assert layers.disk_bytes == 100 * 64 * 64 * 4
+    # A full disk is enough for nothing.
+    full = plan(transformer, corpus_of(100), batch_tokens=256, memory_bytes=GENEROUS, staging=tmp_path)
+    assert (full.order, full.disk_bytes) == ("chunks", 0)
 
 
 def test_smaller_batches_take_less(transformer: Transformer) -> None:

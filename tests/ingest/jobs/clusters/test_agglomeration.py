@@ -175,3 +175,41 @@ def mean_cosine(vectors: torch.Tensor, labels: np.ndarray) -> float:
     together = labels[:, None] == labels[None, :]
     np.fill_diagonal(together, val=False)
     return float(cosines[together].mean())
+
+
+def test_two_vectors_merge_once_and_one_never() -> None:
+    assert complete_linkage.complete_linkage(np.array([0.25]), 2).tolist() == [[0, 1, 0.25, 2]]
+    assert complete_linkage.complete_linkage(np.empty(0), 1).shape == (0, 4)
+
+
+@pytest.mark.parametrize("n", [2, 3, 1_000, 50_000])
+def test_memory_of_distances_is_that_of_all_pairs(n: int) -> None:
+    # 8 bytes a pair: the library's own function works in place.
+    pairs = n * (n - 1) // 2
+    assert complete_linkage.bytes_needed(n) == 8 * pairs
+    # What is said to fit does, and one vector more would take more than that.
+    within = complete_linkage.most_within(8 * pairs)
+    assert complete_linkage.bytes_needed(within) <= 8 * pairs < complete_linkage.bytes_needed(within + 2)
+
+
+def test_nothing_fits_into_no_memory() -> None:
+    assert complete_linkage.most_within(0) == complete_linkage.most_within(-8) == 0
+
+
+def test_memory_beside_distances_holds_two_copies_of_the_vectors() -> None:
+    # 256 MiB of cosines, and a vector's 200 bytes beside two copies of its 64 numbers of 4 bytes.
+    assert agglomeration.bytes_beside(1_000, 64) == 268_435_456 + 1_000 * (200 + 2 * 64 * 4)
+    assert agglomeration.least_bytes(10, 64) == agglomeration.bytes_beside(10, 64) + 45 * 8
+    # A thousand vectors are linked at once, or more where memory allows.
+    assert agglomeration.least_bytes(5_000, 64) == agglomeration.bytes_beside(5_000, 64) + 499_500 * 8
+
+
+def test_only_processors_share_work() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        assert complete_linkage.workers_on(torch.device("cpu")) == 3
+        assert complete_linkage.workers_on(torch.device("cuda")) == 1
+        assert complete_linkage.workers_on(torch.device("meta")) == 1
+    finally:
+        torch.set_num_threads(before)

@@ -97,3 +97,13 @@ def test_weights_are_those_of_the_definition() -> None:
     # A sum of both lists' weights, and a place within a block, fit into 63 bits together.
     assert 2 * int(weights(50).sum()) * overlaps.BLOCK < 2**63
     assert all(a > b for a, b in itertools.pairwise(weights(50).tolist()))
+
+
+def test_parts_of_one_size_lie_one_after_the_other() -> None:
+    ((forth, _),) = best_of_each_other(lists(17, 6, seed=1), lists(9, 6, seed=2), n_best=3)
+    parts = [forth.part(number, 5) for number in range(4)]
+    assert [len(part.places) for part in parts] == [5, 5, 5, 2]
+    for number, part in enumerate(parts):
+        for row in range(len(part.places)):
+            assert part.places[row].tolist() == forth.places[5 * number + row].tolist()
+            assert part.shared[row].tolist() == forth.shared[5 * number + row].tolist()

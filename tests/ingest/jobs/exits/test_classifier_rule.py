@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.metrics import f1_score
 
-from ingest.jobs.exits.classifier_rule import GRID, exit_layers, leaves, threshold
+from ingest.jobs.exits.classifier_rule import GRID, _standardized, bytes_needed, exit_layers, leaves, threshold
 from ingest.jobs.exits.splits import Split
 from tests.support import exits as plain
 
@@ -90,3 +90,24 @@ def test_the_grid_is_that_of_the_definition() -> None:
     assert len(GRID) == 14
     assert {one.inverse for one in GRID} == {0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0}
     assert sum(one.is_l1 for one in GRID) == 7
+
+
+def test_features_are_standardized_by_the_training_split() -> None:
+    draw = np.random.default_rng(7)
+    features = draw.normal(loc=[5, -300, 2, 0], scale=[3, 0.5, 0, 1], size=(60, 4)).astype(np.float32)
+    train = draw.permutation(60)[:40]
+    found = _standardized(torch.from_numpy(features), train).numpy()
+    exact = features.astype(np.float64)
+    for column in (0, 1, 3):
+        among = exact[train, column]
+        expected = (exact[:, column] - among.mean()) / among.std()
+        # float32 has 24 bits, of which 300 standard deviations of offset take ten.
+        assert found[:, column] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert (found[:, 2] == 0).all()
+
+
+@pytest.mark.parametrize(("n_examples", "on_grid"), [(500, 500), (5_000, 2_000)])
+def test_memory_of_a_classifier(n_examples: int, on_grid: int) -> None:
+    # Six copies of vectors of 10 numbers of 4 bytes; 8 pairs of numbers for each of 8 * 14 fits, of 4 bytes, of at most
+    # 2,000 examples; and three matrices of 10 x 10 numbers of 8 bytes.
+    assert bytes_needed(n_examples, 10) == 6 * n_examples * 40 + 8 * 112 * 4 * on_grid + 2_400

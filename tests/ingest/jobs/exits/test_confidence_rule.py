@@ -86,3 +86,9 @@ def test_outcome_sums_up() -> None:
 def test_outcome_of_one_wrong_example() -> None:
     found = outcome(np.array([1]), np.array([False]), n_layers=4)
     assert (found.accuracy, found.layers_run_sd, found.layers_saved_correct) == (0.0, None, None)
+
+
+def test_outcome_of_two_examples_has_a_deviation() -> None:
+    found = outcome(np.array([1, 3]), np.array([True, False]), n_layers=3)
+    assert found.layers_run_sd == pytest.approx(2**0.5)
+    assert (found.n_exited, found.layers_saved, found.layers_saved_correct) == (1, 1.0, 2.0)

@@ -307,3 +307,14 @@ def test_the_job_is_identified_by_what_changes_its_numbers(opened: Opened) -> No
     job = NgramsJob(context, RULE)
     assert job.parameters() != NgramsJob(context, RULE, seed=1).parameters()
     assert job.parameters() != NgramsJob(context, ActivationRule(0.5)).parameters()
+
+
+def test_what_fires_often_comes_before_what_fires_once(opened: Opened) -> None:
+    """Neurons whose brief lists need both, and those of which neither is enough to fill one."""
+    often = [[5, 6, 7]] * 5 + [[8, 9]] * 2
+    corpus = make_corpus([*often, *[[token, token + 1] for token in range(10, 300, 2)]])
+    active = np.random.default_rng(4).random((corpus.n_tokens, 21)) < np.linspace(0, 1, 21)
+    is_often = np.isin(corpus.tokens, [5, 6, 7, 8, 9])
+    active[:, 0], active[:, 1], active[:, 2] = True, ~is_often, is_often
+    active[:, 3] = np.cumsum(~is_often) < 80
+    check(fold(opened, corpus, torch.from_numpy(active).float()), corpus, active)
