@@ -59,7 +59,7 @@ def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep_plan, "job_class", jobs.__getitem__)
 
 
-def made(kind: type[Job], takes: Footprint) -> type[Job]:
+def made(kind: type, takes: Footprint) -> type[Job]:
     return type("Made", (kind,), {"footprint": staticmethod(lambda *_: takes)})
 
 
@@ -80,7 +80,8 @@ def all_ways(
     jobs: Sequence[str], *, batch_tokens: int = 100, extent: Extent = TEXT, model: ModelSize = MODEL
 ) -> list[int]:
     """Memory of resident chunks, streamed chunks, and layers outside, whichever of them are chosen for some budget."""
-    sizes, memory_bytes = [], GENEROUS
+    sizes: list[int] = []
+    memory_bytes = GENEROUS
     while True:
         try:
             found = chosen(memory_bytes, jobs=jobs, batch_tokens=batch_tokens, extent=extent, model=model)
