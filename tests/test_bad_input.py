@@ -22,6 +22,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from catalog.warehouse import Warehouse
+from ingest.models.families.table import FAMILIES
 from tests.support import damage, ingests
 from tests.support.models import build, edit_config, edit_tensors, to_pickle
 from tests.support.tokenizers import make_tokenizer
@@ -372,8 +373,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     ),
     "unsupported architecture": (
         unsupported,
-        "the architecture 'mamba', which is not supported; "
-        "supported are bert, gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3",
+        f"the architecture 'mamba', which is not supported; supported are {', '.join(sorted(FAMILIES))}",
     ),
     "only pickled weights": (pickled, "holds its weights only as pickled files (pytorch_model.bin)"),
     "no weights": (no_weights, "lacks weights"),

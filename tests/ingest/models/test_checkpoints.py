@@ -36,6 +36,7 @@ from ingest.models.errors import (
     WeightsPickled,
     WeightsUnreadable,
 )
+from ingest.models.families.table import FAMILIES
 from ingest.models.transformer import open_transformer
 from tests.support.models import KINDS, Kind, build, edit_config, edit_tensors, to_pickle
 
@@ -226,13 +227,14 @@ def test_a_context_that_no_weight_contradicts_is_bounded(tmp_path: Path) -> None
     find(str(edit_config(folder, max_position_embeddings=2**31 - 1)))
 
 
-SUPPORTED = "bert, gpt2, gpt_neox, llama, mistral, opt, qwen2, qwen3"
+SUPPORTED = ", ".join(sorted(FAMILIES))
 
 
 def test_an_unsupported_architecture_lists_the_supported(tmp_path: Path) -> None:
     config = BertConfig(vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
     BertForMaskedLM(config).save_pretrained(tmp_path)
     edit_config(tmp_path, model_type="mamba", architectures=["MambaForCausalLM"])
+    assert "bert, gpt2, gpt_neox, llama, mistral, opt" in SUPPORTED
     refuses(
         ArchitectureUnsupported,
         tmp_path,
