@@ -37,7 +37,7 @@ test-crash: $(INSTALLED)
 test-spark: $(SPARK)
 	$(BIN)/python -m pytest -q -m spark tests/queries/test_spark.py
 
-# Half an hour and more: whether the tests notice 200 small changes of modules that only compute. ONLY names modules or
+# A quarter of an hour and more: whether the tests notice 200 small changes of modules that only compute. ONLY names modules or
 # the folders they are in: make mutants ONLY='queries ingest/lens'
 mutants: $(MUTANTS)
 	nice -n 15 $(BIN)/python -m tests.mutants $(ONLY)

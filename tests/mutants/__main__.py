@@ -8,11 +8,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.mutants.mutants import Mutant, sample
-from tests.mutants.tables import EQUIVALENT, ROOT, equivalents, mirrors
+from tests.mutants.mutants import sample
+from tests.mutants.tables import Mutant, mirrors
 from tests.mutants.trial import TestsFail, Trial, copy_tree, limit_memory, load_libraries
-
-LEAST_RATE = 0.9
+from tests.mutants.verdict import Verdict, told
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -34,7 +33,9 @@ def main(arguments: Sequence[str]) -> None:
         survivors = _survivors(mutants)
     except TestsFail as failed:
         sys.exit(str(failed))
-    sys.exit(_judge(mutants, survivors))
+    verdict = Verdict(len(mutants), survivors)
+    print(f"\n{verdict.told()}")
+    sys.exit(verdict.status)
 
 
 def _survivors(mutants: Sequence[Mutant]) -> list[Mutant]:
@@ -49,32 +50,10 @@ def _survivors(mutants: Sequence[Mutant]) -> list[Mutant]:
             start = time.monotonic()
             outcome = trials[module].outcome(mutant)
             seconds = time.monotonic() - start
-            print(f"{number}/{len(mutants)} {outcome} in {seconds:.0f} s: {_told(mutant)}", flush=True)
+            print(f"{number}/{len(mutants)} {outcome} in {seconds:.0f} s: {told(mutant)}", flush=True)
             if outcome == "survived":
                 survivors.append(mutant)
     return survivors
-
-
-def _judge(mutants: Sequence[Mutant], survivors: Sequence[Mutant]) -> int:
-    listed = equivalents()
-    unlisted = [mutant for mutant in survivors if mutant.change not in listed]
-    rate = 1 - len(survivors) / len(mutants)
-    print(
-        f"\n{len(mutants)} mutants: {len(mutants) - len(survivors)} killed ({rate:.1%}), {len(survivors)} survived, "
-        f"{len(survivors) - len(unlisted)} of them listed as equivalent"
-    )
-    for mutant in survivors:
-        print(f"- {_told(mutant)}\n  {listed.get(mutant.change, 'NOT LISTED')}")
-    if unlisted:
-        print(f"\nMake a test fail for each that is not listed, or list it in {EQUIVALENT.relative_to(ROOT)}.")
-    if rate < LEAST_RATE:
-        print(f"\nThe tests notice too little: at least {LEAST_RATE:.0%} of the mutants have to be killed.")
-    return int(bool(unlisted) or rate < LEAST_RATE)
-
-
-def _told(mutant: Mutant) -> str:
-    change = mutant.change
-    return f"{change.module}:{mutant.line}: {change.before}  ->  {change.after or '(nothing)'}"
 
 
 if __name__ == "__main__":

@@ -11,27 +11,12 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-from tests.mutants.tables import ROOT, Change
+from tests.mutants.tables import ROOT, Change, Mutant
 
 Position = tuple[int, int]
 
 BITS = {"BitAnd", "BitOr", "BitXor", "LShift", "RShift"}
 IDENTITY = {"Is", "IsNot"}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A changed module.
-
-    Attributes:
-        change: which lines differ.
-        line: number of the first of them.
-        source: the whole module, changed.
-    """
-
-    change: Change
-    line: int
-    source: str
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,21 @@ class Change:
     after: str
 
 
+@dataclass(frozen=True)
+class Mutant:
+    """A changed module.
+
+    Attributes:
+        change: which lines differ.
+        line: number of the first of them.
+        source: the whole module, changed.
+    """
+
+    change: Change
+    line: int
+    source: str
+
+
 def mirrors() -> dict[str, list[str]]:
     """Module -> its test files, as paths from the root of the repository."""
     found: dict[str, list[str]] = tomllib.loads(MODULES.read_text())["mirrors"]

@@ -13,8 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from tests.mutants.mutants import Mutant
-from tests.mutants.tables import ROOT
+from tests.mutants.tables import ROOT, Mutant
 from tests.support.libraries import LIBRARIES
 
 Outcome = Literal["killed", "timed out", "survived"]

@@ -318,3 +318,27 @@ def test_what_fires_often_comes_before_what_fires_once(opened: Opened) -> None:
     active[:, 0], active[:, 1], active[:, 2] = True, ~is_often, is_often
     active[:, 3] = np.cumsum(~is_often) < 80
     check(fold(opened, corpus, torch.from_numpy(active).float()), corpus, active)
+
+
+def test_what_is_kept_at_the_edges(opened: Opened) -> None:
+    """Neurons just narrow and just not, and n-grams that just could detect and just could not, beyond the first 64."""
+    once = range(10, 80)
+    frequent = range(100, 164)
+    # Neuron 2 fires on half of the occurrences of 200, and on less of 201; 202 and 203 occur fewer than ten times.
+    occurrences = {200: 10, 201: 11, 202: 8, 203: 9, 204: 10, 205: 20}
+    fires = {200: 5, 201: 5, 202: 4, 203: 9, 204: 10, 205: 10}
+    ids = [*once, *(token for token in frequent for _ in range(20))]
+    ids += [token for token, often in occurrences.items() for _ in range(often)]
+    corpus = make_corpus([[token] for token in ids])
+    active = np.zeros((corpus.n_tokens, 21), dtype=np.bool_)
+    # 95% of 67 n-grams that each fire once are 64 of them, 95% of 68 are 65.
+    active[:, 0], active[:, 1] = np.isin(corpus.tokens, once[:67]), np.isin(corpus.tokens, once[:68])
+    active[:, 2] = np.isin(corpus.tokens, frequent)
+    for token, often in fires.items():
+        active[np.flatnonzero(corpus.tokens == token)[:often], 2] = True
+    frames = fold(opened, corpus, torch.from_numpy(active).float())
+    check(frames, corpus, active)
+    kept = frames["triggers"].filter(pl.col("n") == 1)
+    assert [kept.filter(pl.col("neuron") == neuron).height for neuron in (0, 1)] == [64, 10]
+    beyond = kept.filter((pl.col("neuron") == 2) & (pl.col("rank") > 64))["token_ids"].explode().to_list()
+    assert beyond == [204, 205, 200]
