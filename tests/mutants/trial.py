@@ -143,13 +143,18 @@ def _become_pytest(root: Path, tests: list[str], said: Path, *, writes_bytecode:
 
 
 def _wait(process: int, timeout: float) -> int | None:
-    """A process's exit status, below 0 for the signal that ended it; None where it has not ended."""
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
+    """A process's exit status, below 0 for the signal that ended it; None where it has not ended in so many seconds.
+
+    Seconds in which this process was itself stopped, or the machine slept, do not count.
+    """
+    waited, before = 0.0, time.monotonic()
+    while waited < timeout:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.02)
+        now = time.monotonic()
+        waited, before = waited + min(now - before, 1.0), now
     _end_group(process)
     os.waitpid(process, 0)
     return None
