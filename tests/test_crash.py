@@ -20,7 +20,7 @@ from tests.support.models import build
 # One worker makes the references and keeps the server that the children are forked from.
 pytestmark = pytest.mark.xdist_group("crash")
 
-N_KILLS, N_MANY_KILLS = 20, 34
+N_KILLS, N_MORE_KILLS, N_MANY_KILLS = 8, 12, 34
 PATIENCE = 10
 
 # Half of the moments are taken from the clock, between the first staged shard and the end; the others are a call that
@@ -134,7 +134,11 @@ def assert_complete(task: Task, reference: Reference) -> None:
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(N_KILLS), *(pytest.param(N_KILLS + n, marks=pytest.mark.crash) for n in range(N_MANY_KILLS))],
+    [
+        *range(N_KILLS),
+        *(pytest.param(N_KILLS + n, marks=pytest.mark.long) for n in range(N_MORE_KILLS)),
+        *(pytest.param(N_KILLS + N_MORE_KILLS + n, marks=pytest.mark.crash) for n in range(N_MANY_KILLS)),
+    ],
 )
 def test_killed_and_repeated_is_uninterrupted(references: dict[str, Reference], tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)
