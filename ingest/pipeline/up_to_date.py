@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,34 @@ from ingest.runs.identity import versions
 _MOST = 1_000
 """Entries that are kept, the newest."""
 
-_STATE = ("models", "tokenizers", "corpora", "runs")
-"""Tables that say what is finished."""
+_DECIDES = """
+    with own_models as (from store.models where list_contains($models, name)),
+    own_runs as (
+        from store.runs
+        where
+            model_id in (select model_id from own_models)
+            and (other_model_id is null or other_model_id in (select model_id from own_models))
+            -- Of one model alone its pairs decide nothing.
+            and (other_model_id is null or len($models) > 1)
+    ),
+    -- Whoever asks for a text by its name asks for the newest of that name.
+    own_corpora as (
+        from store.corpora
+        where
+            name in (select name from store.corpora where corpus_id in (select corpus_id from own_runs))
+            and tokenizer_id in (select tokenizer_id from own_models)
+    )
+    select 'model', own_models.model_id, to_json(own_models)::varchar, null from own_models
+    union all
+    select 'run', own_runs.run_id, to_json(own_runs)::varchar, run_key from own_runs
+    union all
+    select 'corpus', own_corpora.corpus_id, to_json(own_corpora)::varchar, null from own_corpora
+    union all
+    select 'tokenizer', tokenizers.tokenizer_id, to_json(tokenizers)::varchar, null from store.tokenizers as tokenizers
+    where tokenizer_id in (select tokenizer_id from own_models)
+    order by all
+"""
+"""Rows of the store that say what is finished of some models, each with the key of its run if it is one."""
 
 _PACKAGES = ("ingest", "catalog")
 
@@ -102,11 +128,13 @@ def remember(warehouse: Warehouse, known: str | None, report: ModelReport | Pair
     """Note that nothing is left to measure after a report that says so, of inputs that are still the same."""
     if known is None or not report.finished:
         return
-    state = _state(warehouse)
-    if not _holds(warehouse, report.finished.values()):
+    entry = _entry_of(report)
+    state, keys = _state(warehouse, _models_of(entry))
+    if not keys.issuperset(report.finished.values()):
         # Somebody removed a run meanwhile: of what the warehouse holds now nobody found that it is all.
         return
-    kept = {**_read(), _hash([known, state]): _entry_of(report)}
+    kept = {name: value for name, value in _read().items() if name != _place(warehouse, known)}
+    kept[_place(warehouse, known)] = {**entry, "state": state}
     path = _path()
     written = path.with_suffix(f".{os.getpid()}.tmp")
     # What cannot be remembered is found out again.
@@ -175,25 +203,34 @@ def _entry_of(report: ModelReport | PairReport) -> dict[str, Any]:
     return {"model": report.model, "jobs": dict(report.finished), "remarks": report.standing}
 
 
+def _models_of(entry: Mapping[str, Any]) -> list[str]:
+    return list(entry["models"]) if "models" in entry else [entry["model"]]
+
+
 def _entry(warehouse: Warehouse, known: str | None) -> dict[str, Any] | None:
     if known is None or not warehouse.exists():
         return None
-    entry = _read().get(_hash([known, _state(warehouse)]))
-    return entry if isinstance(entry, dict) else None
+    entry = _read().get(_place(warehouse, known))
+    if not isinstance(entry, dict) or entry.get("state") != _state(warehouse, _models_of(entry))[0]:
+        return None
+    return entry
 
 
-def _state(warehouse: Warehouse) -> list[Any]:
-    """What the warehouse holds that decides, and the matrices that are not beside it."""
+def _place(warehouse: Warehouse, known: str) -> str:
+    return _hash([known, str(warehouse.path.resolve())])
+
+
+def _state(warehouse: Warehouse, models: Sequence[str]) -> tuple[str, set[str]]:
+    """A fingerprint of what the warehouse holds that decides about these models, and the keys of its runs.
+
+    What other models, or other pairs, are measured meanwhile changes nothing.
+    """
     with warehouse.current_reader() as connection:
-        rows = [connection.execute(f"select * from store.{table} order by 1").fetchall() for table in _STATE]  # noqa: S608 - names of ours
+        rows = connection.execute(_DECIDES, {"models": list(models)}).fetchall()
         lost = missing_maps(kept_maps(connection), warehouse.maps)
-    return [str(warehouse.path.resolve()), rows, [(one.run_key, one.source_state, one.target_state) for one in lost]]
-
-
-def _holds(warehouse: Warehouse, keys: Iterable[str]) -> bool:
-    with warehouse.current_reader() as connection:
-        held = {key for (key,) in connection.execute("select run_key from store.runs").fetchall()}
-    return held.issuperset(keys)
+    keys = {key for *_, key in rows if key is not None}
+    missing = [(one.run_key, one.source_state, one.target_state) for one in lost if one.run_key in keys]
+    return _hash([rows, missing]), keys
 
 
 def _hash(content: object) -> str:

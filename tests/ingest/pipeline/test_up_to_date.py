@@ -17,7 +17,7 @@ from catalog.progress import Silent
 from catalog.warehouse import Warehouse
 from ingest.pipeline import ingest_model, up_to_date
 from ingest.pipeline.ingest_all import ingest_all
-from ingest.pipeline.outcomes import ModelReport
+from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.request import IngestRequest, ModelSource
 from tests.support import ingests
 from tests.support.models import build, edit_config
@@ -114,6 +114,28 @@ def test_a_run_that_goes_while_it_is_remembered_is_looked_at_again(
         patch.setattr(up_to_date, "remember", removed_first)
         ask(warehouse, asked, model)
     assert ask(warehouse, asked, model).jobs == ("activity",)
+
+
+def test_what_others_are_measured_changes_nothing(
+    measured: tuple[Warehouse, IngestRequest, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several models that are measured by one command each is up to date at the first repetition."""
+    warehouse, asked, model = measured
+    other = build(tmp_path / "other", "gpt2", d_ffn=16, seed=3)
+    settle(other)
+    ask(warehouse, asked, str(other))
+    pair = IngestRequest(jobs=("counterparts",))
+    third = build(tmp_path / "third", "opt", d_ffn=16, seed=4)
+    settle(third)
+    ask(warehouse, asked, str(third))
+    (compared,) = ingest_all(warehouse, pair, ["tiny", "third"], progress=Silent())
+    assert compared.problem is None
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest_model, "prepare", lambda *_, **__: pytest.fail("a model was opened"))
+        assert [ask(warehouse, asked, str(one)).up_to_date for one in (model, other, third)] == [JOBS] * 3
+    (again,) = ingest_all(warehouse, pair, ["tiny", "third"], progress=Silent())
+    assert isinstance(again.report, PairReport)
+    assert again.report.n_rows is None
 
 
 @pytest.mark.parametrize(
