@@ -7,6 +7,7 @@ import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from catalog.interrupts import undisturbed
 from queries.answering import answering_process
 from queries.definitions import definitions_of
 from queries.errors import QueryFailed
@@ -103,7 +104,9 @@ def _asked(
         except TypeError as error:
             raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
         _send(process, text.encode())
-        from queries.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
+        # What loads polars may lose a Ctrl-C that comes while it does.
+        with undisturbed():
+            from queries.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
 
         yield AnswerStream(process, limits)
 
@@ -133,7 +136,8 @@ def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Grou
 
 def _check(query: str, ground: Ground) -> None:
     # sqlglot takes a quarter of a second to import: while it does, the child imports too.
-    from queries.admission import check_query  # noqa: PLC0415  (see above)
+    with undisturbed():
+        from queries.admission import check_query  # noqa: PLC0415  (see above)
 
     check_query(query, ground.relations, catalog=ground.catalog, definitions=ground.definitions)
 
