@@ -169,12 +169,14 @@ def _of_corpus(
     context = JobContext(transformer, model.tokenizer, corpus, DEFAULT_BATCH_TOKENS)
     watching: list[tuple[SweepJob, _Run]] = []
     for run in runs:
-        job = job_class(run.job).from_parameters(context, run.parameters)
-        if not isinstance(job, SweepJob):
+        if not issubclass(job_class(run.job), SweepJob):
             yield from _of_shards(model, context, run)
-        elif reason := _unlike(job, run):
+            continue
+        job, reason = _repeated(context, run, model)
+        if job is None:
             yield Skipped(run.job, reason)
         else:
+            assert isinstance(job, SweepJob)
             watching.append((job, run))
     if watching:
         yield from _of_sweep(model, context, watching)
@@ -203,12 +205,11 @@ def _of_sweep(model: _Model, context: JobContext, jobs: Sequence[tuple[SweepJob,
 
 
 def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeasured | Skipped]:
-    job = after(model.warehouse, model.name, job_class(run.job).from_parameters(context, run.parameters))
-    assert isinstance(job, ShardJob)
-    reason = _unlike(job, run)
-    if reason:
+    job, reason = _repeated(context, run, model)
+    if job is None:
         yield Skipped(run.job, reason)
         return
+    assert isinstance(job, ShardJob)
 
     def read_back(table: str) -> pl.LazyFrame:
         query = f"select {', '.join(BY_NAME[table].columns)} from store.{table} where run_id = $run_id"  # noqa: S608
@@ -266,13 +267,16 @@ def _named(table: Table, *, layer: int | None, shard: str) -> tuple[Any, ...]:
     return (int(number),) if table.columns[table.place].is_integer() and number.isdecimal() else (shard,)
 
 
-def _unlike(job: Job, run: _Run) -> str:
-    """What keeps this release from measuring the same; nothing if it can."""
-    if job.version != run.job_version:
-        return _other_version(job.version, run)
+def _repeated(context: JobContext, run: _Run, model: _Model) -> tuple[Job | None, str]:
+    """The job that measures the same as the run; None where this release cannot, and what keeps it from that."""
+    job_type = job_class(run.job)
+    # Only what this version wrote down is known to be read by it.
+    if job_type.version != run.job_version:
+        return None, _other_version(job_type.version, run)
+    job = after(model.warehouse, model.name, job_type.from_parameters(context, run.parameters))
     now = json.loads(json.dumps(job.parameters()))
     changed = [name for name in {**now, **run.parameters} if now.get(name) != run.parameters.get(name)]
-    return f"it was measured with another {', '.join(sorted(changed))}" if changed else ""
+    return (None, f"it was measured with another {', '.join(sorted(changed))}") if changed else (job, "")
 
 
 def _other_version(version: int, run: _Run) -> str:
