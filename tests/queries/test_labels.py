@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
 from queries.addresses import NamedModel, find_neuron
@@ -82,11 +83,15 @@ def drawn_facts(full_path: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     with duckdb.connect(str(path)) as connection:
         connection.execute("delete from store.neuron_facts")
         connection.execute("update store.models set d_ffn = ?, has_exact_zeros = (model_id = 0)", [N_NEURONS])
-        names = ", ".join(rows[0])
-        marks = ", ".join("?" for _ in rows[0])
-        lists = "address, depth, top_tokens, bottom_tokens, detected_tokens"
-        query = f"insert into store.neuron_facts ({names}, {lists}) values ({marks}, ?, 0.5, ['a'], ['b'], [' c'])"
-        connection.executemany(query, [[*row.values(), f"n{row['neuron']}"] for row in rows])
+        drawn_rows = pl.DataFrame(rows, infer_schema_length=None)
+        connection.register("drawn_rows", drawn_rows)
+        connection.execute("""
+            insert into store.neuron_facts by name
+            select *, 'n' || neuron as address, 0.5 as depth,
+                ['a'] as top_tokens, ['b'] as bottom_tokens, [' c'] as detected_tokens
+            from drawn_rows
+        """)
+        connection.unregister("drawn_rows")
         yield connection
 
 

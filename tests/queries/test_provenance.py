@@ -38,10 +38,10 @@ def test_names_of_the_query_itself_are_no_relations(full: duckdb.DuckDBPyConnect
     assert found.columns.to_dicts() == [{"column": "x", "made_of": []}]
 
 
-@pytest.mark.parametrize("query", ["select * from NEURONS", "select n.* from main.Neurons as n"])
+@pytest.mark.parametrize("query", ["select * from TOKENS", "select t.* from main.Tokens as t"])
 def test_names_are_known_as_duckdb_knows_them(full: duckdb.DuckDBPyConnection, query: str) -> None:
-    plain, found = provenance(full, "select * from neurons"), provenance(full, query)
-    assert plain.relations.height == 4
+    plain, found = provenance(full, "select * from tokens"), provenance(full, query)
+    assert plain.relations.height > 1
     for name, frame in plain.data().items():
         assert found.data()[name].equals(frame)
 
