@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib import import_module
+from pkgutil import iter_modules
 
+import catalog
 from catalog.annotation_tables import ANNOTATIONS
 from catalog.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.errors import NeurothekError
@@ -105,6 +108,15 @@ class JobUnknown(NeurothekError):
         super().__init__(f"there is no job {job}; {hint}")
 
 
+def _found() -> dict[str, tuple[Table, ...]]:
+    """What the modules `*_tables` of this package that declare `JOB_TABLES` say, by name."""
+    names = sorted(module.name for module in iter_modules(catalog.__path__) if module.name.endswith("_tables"))
+    modules = [import_module(f"catalog.{name}") for name in names]
+    return {job: tables for module in modules for job, tables in getattr(module, "JOB_TABLES", {}).items()}
+
+
+_FOUND = _found()
+
 FACTS: tuple[Table, ...] = (
     PROJECTIONS,
     POSTINGS,
@@ -136,6 +148,7 @@ FACTS: tuple[Table, ...] = (
     NORM_OVERLAPS,
     COHERENCES,
     CONTROL_COHERENCES,
+    *(table for tables in _FOUND.values() for table in tables),
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
@@ -157,6 +170,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "counterparts": (COUNTERPARTS,),
     "exits": (EXITS,),
     "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
+    **_FOUND,
 }
 """The tables that each job fills."""
 

@@ -8,9 +8,11 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("ingest",)
@@ -27,7 +29,7 @@ LONGEST_FUNCTION = 60
 
 @dataclass(frozen=True)
 class House:
-    """One contract of layers.
+    """How a package or a room is divided.
 
     Attributes:
         container: the package or room that is divided, such as `ingest.jobs`.
@@ -39,14 +41,39 @@ class House:
 
 
 def houses(root: Path = ROOT) -> list[House]:
-    """What the contracts of layers in pyproject.toml describe, in their order."""
+    """What the contracts in pyproject.toml that name floors, or which neighbours know each other, describe."""
     settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     return [
-        House(container, tuple(tuple(re.findall(r"\w+", floor)) for floor in contract["layers"]))
-        for contract in settings["tool"]["importlinter"]["contracts"]
-        if contract["type"] == "layers"
-        for container in contract.get("containers", ())
+        house for contract in settings["tool"]["importlinter"]["contracts"] for house in _described(contract, root)
     ]
+
+
+def _described(contract: Mapping[str, Any], root: Path) -> Iterator[House]:
+    if contract["type"] == "layers":
+        floors = tuple(tuple(re.findall(r"\w+", floor)) for floor in contract["layers"])
+        yield from (House(container, floors) for container in contract.get("containers", ()))
+    if contract["type"] == "independence":
+        for modules in contract["modules"]:
+            if modules.endswith(".*"):
+                container = modules.removesuffix(".*")
+                yield House(container, _floors(container, contract.get("ignore_imports", ()), root))
+
+
+def _floors(container: str, allowed: Sequence[str], root: Path) -> tuple[tuple[str, ...], ...]:
+    """What lies in a room of neighbours, each above those it may import; on top the modules that none imports."""
+    folder, depth = root.joinpath(*container.split(".")), container.count(".") + 1
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    names = sorted(modules | {path.parent.name for path in folder.glob("*/__init__.py")})
+    arrows = {tuple(module.split(".")[depth] for module in arrow.split(" -> ")) for arrow in allowed}
+    known = {name: {to for of, to in arrows if of in (name, "**") and to != name} for name in names}
+    top = tuple(name for name in names if name in modules and all(name not in others for others in known.values()))
+    rest = TopologicalSorter({name: known[name] for name in names if name not in top})
+    rest.prepare()
+    floors: list[tuple[str, ...]] = []
+    while rest.is_active():
+        floors.append(tuple(sorted(rest.get_ready())))
+        rest.done(*floors[-1])
+    return tuple(floor for floor in (top, *reversed(floors)) if floor)
 
 
 def drawing(root: Path = ROOT) -> str:

@@ -27,10 +27,15 @@ source_modules = ["ingest"]
 forbidden_modules = ["click"]
 
 [[tool.importlinter.contracts]]
+name = "Neighbours"
+type = "independence"
+modules = ["ingest", "queries"]
+
+[[tool.importlinter.contracts]]
 name = "The jobs"
-type = "layers"
-containers = ["ingest.jobs"]
-layers = ["registry", "one | two : three"]
+type = "independence"
+modules = ["ingest.jobs.*"]
+ignore_imports = ["ingest.jobs.** -> ingest.jobs.job", "ingest.jobs.two.step_0 -> ingest.jobs.one.step_1"]
 """
 
 
@@ -55,6 +60,7 @@ def tree(tmp_path: Path) -> Path:
     room(tmp_path / "ingest" / "trace", 3, "Answers that need\na model.\n\nImports models.\n")
     room(tmp_path / "ingest" / "jobs", 0, "The jobs.")
     write(tmp_path / "ingest" / "jobs" / "registry.py", '"""All jobs."""')
+    write(tmp_path / "ingest" / "jobs" / "job.py", '"""What a job is."""')
     for name in ("one", "two", "three"):
         room(tmp_path / "ingest" / "jobs" / name, 3, f"Job {name}.")
     room(tmp_path / "ingest" / "minis", 0, "Trained models.")
@@ -138,9 +144,12 @@ def test_the_drawing_is_that_of_the_contracts(tree: Path) -> None:
         "-----------\n"
         "registry.py  All jobs.\n"
         "-----------\n"
-        "one/         Job one.\n"
         "two/         Job two.\n"
+        "-----------\n"
+        "one/         Job one.\n"
         "three/       Job three.\n"
+        "-----------\n"
+        "job.py       What a job is.\n"
         "```"
     )
 

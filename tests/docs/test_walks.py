@@ -160,8 +160,16 @@ def counted_gates(model: HeliumForCausalLM, sequences: Sequence[Sequence[int]]) 
     return counts
 
 
-def test_a_job_is_a_folder_and_its_lines(all_three: tuple[Copy, HeliumForCausalLM]) -> None:
+def test_a_job_is_a_folder_and_a_line_of_the_registry(all_three: tuple[Copy, HeliumForCausalLM]) -> None:
     copy, _ = all_three
+    ((changed, lines),) = JOB.lines.items()
+    assert (changed, len(lines)) == ("ingest/jobs/registry.py", 1)
+    assert {name.rpartition("/")[0] for name in JOB.new} == {
+        "ingest/jobs/value_norms",
+        "catalog",
+        "catalog/schema",
+        "catalog/laws",
+    }
     rows = copy.rows("select layer, neuron, norm from store.value_norms order by layer, neuron")
     weights = load_file(copy.outside / "tiny" / "model.safetensors")
     expected = [
@@ -179,6 +187,28 @@ def test_a_text_source_is_a_file(all_three: tuple[Copy, HeliumForCausalLM]) -> N
     sequences = copy.rows("select tokens, starts_document from store.sequences order by sequence_id")
     assert [tokenizer.decode(row["tokens"][1:]) for row in sequences] == TEXTS
     assert all(row["starts_document"] for row in sequences)
+
+
+def lint(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Whether the arrows of a tree are kept."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", *options],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
+    copy = walked(tmp_path, JOB)
+    assert (kept := lint(copy.tree, "--contract", "jobs")).returncode == 0, kept.stdout
+    norms = copy.tree / "ingest" / "jobs" / "value_norms" / "norms.py"
+    norms.write_text(f"{norms.read_text('utf-8')}\nfrom ingest.jobs.projections.frames import *  # noqa\n", "utf-8")
+    broken = lint(copy.tree, "--contract", "jobs")
+    assert broken.returncode == 1
+    assert "ingest.jobs.value_norms is not allowed to import ingest.jobs.projections" in broken.stdout
 
 
 @pytest.mark.long
@@ -203,13 +233,5 @@ def test_each_walk_needs_no_other(walk: Walk, job: str, corpus: str, query: str,
     copy.neurothek("check")
     copy.neurothek("verify", "tiny")
     assert list(complaints(copy.tree)) == []
-    linted = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
-        cwd=copy.tree,
-        env={**os.environ, "PYTHONPATH": str(copy.tree), "PYTHONDONTWRITEBYTECODE": "1"},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert linted.returncode == 0, linted.stdout
+    assert (linted := lint(copy.tree)).returncode == 0, linted.stdout
     assert set(differing(content(copy.tree), content(copy_tree(tmp_path / "as it is")))) == walk.files

@@ -103,7 +103,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from catalog.tables import VALUE_NORMS, Table
+from catalog.tables import Table
+from catalog.value_norms_tables import VALUE_NORMS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.value_norms import footprint
 from ingest.jobs.value_norms.norms import norms_frame
@@ -151,7 +152,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables import VALUE_NORMS
+from catalog.value_norms_tables import VALUE_NORMS
 
 
 def norms_frame(values: Float[Tensor, "d_ffn d_model"], *, layer: int) -> pl.DataFrame:
@@ -170,6 +171,20 @@ from ingest.models.families.shapes import Shape
 def footprint(shape: Shape) -> Footprint:
     """A layer's value vectors in double precision, and its rows."""
     return Footprint(folding=shape.d_ffn * shape.d_model * 12, rows=shape.d_ffn * 20)
+''',
+        "catalog/value_norms_tables.py": '''\
+"""The table of how long value vectors are."""
+
+from catalog.table import DOUBLE, INTEGER, SMALL, Table
+
+VALUE_NORMS = Table(
+    name="value_norms",
+    scope="model",
+    key=("layer", "neuron"),
+    columns={"layer": SMALL, "neuron": INTEGER, "norm": DOUBLE},
+)
+
+JOB_TABLES = {"value_norms": (VALUE_NORMS,)}
 ''',
         f"catalog/schema/{LATEST + 1:04d}_value_norms.sql": """\
 -- How long value vectors are.
@@ -201,30 +216,6 @@ where norm < 0
                 '    "value_norms": Entry("ingest.jobs.value_norms.job:ValueNormsJob", reads_text=False,'
                 ' fits_masked=True),\n    "activity": Entry(',
             ),
-        ),
-        "pyproject.toml": (("| positions | shortcuts", "| positions | shortcuts | value_norms"),),
-        "catalog/weights_tables.py": (
-            (
-                "\nPOSTINGS = Table(",
-                """
-VALUE_NORMS = Table(
-    name="value_norms",
-    scope="model",
-    key=("layer", "neuron"),
-    columns={"layer": SMALL, "neuron": INTEGER, "norm": DOUBLE},
-)
-
-POSTINGS = Table(""",
-            ),
-        ),
-        "catalog/tables.py": (
-            ("    TOKEN_NEIGHBOURS,\n)\n\n__all__", "    TOKEN_NEIGHBOURS,\n    VALUE_NORMS,\n)\n\n__all__"),
-            ('    "TRIGGERS",\n', '    "TRIGGERS",\n    "VALUE_NORMS",\n'),
-            (
-                "    ACTIVITY,\n    CONTEXTS,\n    NGRAMS,\n",
-                "    VALUE_NORMS,\n    ACTIVITY,\n    CONTEXTS,\n    NGRAMS,\n",
-            ),
-            ('    "activity": (ACTIVITY,),\n', '    "value_norms": (VALUE_NORMS,),\n    "activity": (ACTIVITY,),\n'),
         ),
     },
 )
