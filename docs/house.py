@@ -43,9 +43,7 @@ class House:
 def houses(root: Path = ROOT) -> list[House]:
     """What the contracts in pyproject.toml that name floors, or which neighbours know each other, describe."""
     settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
-    return [
-        house for contract in settings["tool"]["importlinter"]["contracts"] for house in _described(contract, root)
-    ]
+    return [house for contract in settings["tool"]["importlinter"]["contracts"] for house in _described(contract, root)]
 
 
 def _described(contract: Mapping[str, Any], root: Path) -> Iterator[House]:

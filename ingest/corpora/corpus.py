@@ -14,11 +14,11 @@ import pyarrow as pa
 from catalog.progress import Progress, Silent
 from catalog.tables import SEQUENCES, TOKEN_COUNTS
 from ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid
-from ingest.corpora.packing import cut, encoded, separator
+from ingest.corpora.packing import cut_sequences, encoded, separator
 from ingest.corpora.sources import builtin
-from ingest.corpora.sources.builtin import Split
+from ingest.corpora.sources.builtin import TextPart
 from ingest.corpora.sources.document import Document
-from ingest.corpora.sources.source import Source, corpus_name, read, source_sha256
+from ingest.corpora.sources.source import Source, corpus_name, read_source, source_sha256
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from ingest.models.tokenizer import Tokenizer
 
@@ -46,7 +46,7 @@ class Recipe:
     sequence_length: int
     tokens_per_domain: int | None
     packing: bool = True
-    split: Split = "measure"
+    split: TextPart = "measure"
 
     def json(self) -> str:
         """The recipe in one line, as the warehouse keeps it."""
@@ -189,7 +189,7 @@ def recipe(
     sequence_length: int,
     tokens_per_domain: int | None = 200_000,
     packing: bool = True,
-    split: Split = "measure",
+    split: TextPart = "measure",
 ) -> Recipe:
     """How to make a corpus from these sources; reads their bytes once, for the hashes.
 
@@ -279,7 +279,7 @@ def _hashed(source: Source, recipe: Recipe, digest: "hashlib._Hash", memory: Tex
 
     What is read of a document is hashed as it is read, and the rest before the next document comes.
     """
-    texts = read(source, split=recipe.split, memory=memory)
+    texts = read_source(source, split=recipe.split, memory=memory)
     if source.text.is_streamed:
         digest.update(source.domain.encode() + b"\0" + source.text.sha256().encode())
         for document in texts:
@@ -306,7 +306,7 @@ def _domain_sequences(
     bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
     taken = 0
     length = recipe.sequence_length - len(bos)
-    for ids, starts_document in cut(parts, separator(tokenizer), length, packing=recipe.packing):
+    for ids, starts_document in cut_sequences(parts, separator(tokenizer), length, packing=recipe.packing):
         yield np.concatenate([np.array(bos, dtype=np.int32), ids]), starts_document
         taken += len(ids)
         if recipe.tokens_per_domain is not None and taken >= recipe.tokens_per_domain:

@@ -43,7 +43,7 @@ def encoded(
     yield from zip(tokenizer.encode_parts(held, bytes_at_once=memory.at_once), begins, strict=True)
 
 
-def cut(
+def cut_sequences(
     parts: Iterable[tuple[np.ndarray, bool]], separator: np.ndarray, length: int, *, packing: bool
 ) -> Iterator[tuple[np.ndarray, bool]]:
     """Pieces of at most `length` ids, each with whether its first id is the first of a document.

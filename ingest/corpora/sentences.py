@@ -40,7 +40,7 @@ def sentences(corpus: Corpus, tokenizer: Tokenizer) -> list[Sentence]:
     """
     found: list[Sentence] = []
     held: list[tuple[str, str]] = []
-    for domain, text in documents(corpus, tokenizer):
+    for domain, text in corpus_documents(corpus, tokenizer):
         held += [(domain, sentence) for part in sentencex.segment(LANGUAGE, text) if (sentence := part.strip())]
         if len(held) >= SENTENCES_AT_ONCE:
             found += _encoded(held, tokenizer)
@@ -48,7 +48,7 @@ def sentences(corpus: Corpus, tokenizer: Tokenizer) -> list[Sentence]:
     return found + _encoded(held, tokenizer)
 
 
-def documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
+def corpus_documents(corpus: Corpus, tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
     """(domain, text) of every document: sequences that continue one are joined, separators part packed ones."""
     first = int(corpus.has_bos)
     held: list[np.ndarray] = []

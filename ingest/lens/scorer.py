@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ingest.lens.moments import Moments, PowerSums
-from ingest.lens.top_k import Extremes, Side, bound_groups_, group_count, select
+from ingest.lens.top_k import End, Extremes, bound_groups_, group_count, select
 from ingest.numerics.parallel import share
 
 # The scale of the scores need not be exact: every 16th row of the unembedding gives it.
@@ -49,9 +49,9 @@ class Keep:
     moments: bool = False
 
     @property
-    def sides(self) -> dict[Side, int]:
+    def sides(self) -> dict[End, int]:
         """How many entries to keep of each side that is asked for."""
-        asked: dict[Side, int] = {"largest": self.largest, "smallest": self.smallest}
+        asked: dict[End, int] = {"largest": self.largest, "smallest": self.smallest}
         return {side: k for side, k in asked.items() if k}
 
 
@@ -159,7 +159,7 @@ class _Bench:
             self._observe(product, bounds, first_row=start)
         return self._results(scores, bounds, scale)
 
-    def _observe(self, product: Float[Tensor, "rows columns"], bounds: dict[Side, Tensor], *, first_row: int) -> None:
+    def _observe(self, product: Float[Tensor, "rows columns"], bounds: dict[End, Tensor], *, first_row: int) -> None:
         step = self._tiling.piece_rows
         for start in range(0, product.shape[0], step):
             piece = product[start : start + step]
@@ -169,7 +169,7 @@ class _Bench:
                 self._sums.add(piece)
 
     def _results(
-        self, scores: Float[Tensor, "rows columns"], bounds: dict[Side, Tensor], scale: Float[Tensor, " columns"]
+        self, scores: Float[Tensor, "rows columns"], bounds: dict[End, Tensor], scale: Float[Tensor, " columns"]
     ) -> Scored:
         found = {side: select(scores, bounds[side], k=k, side=side) for side, k in self._keep.sides.items()}
         for extremes in found.values():

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-Side = Literal["largest", "smallest"]
+End = Literal["largest", "smallest"]
 
 # Rows are bounded in groups of 8 (fine), and those in groups of 8 (coarse): a column of 50,265 entries is then searched
 # by looking at 785 coarse bounds, 400 fine bounds and 400 entries for its best 50.
@@ -39,7 +39,7 @@ def group_count(rows: int) -> int:
 
 
 def bound_groups_(
-    bounds: Float[Tensor, "groups columns"], piece: Float[Tensor, "rows columns"], *, first_row: int, side: Side
+    bounds: Float[Tensor, "groups columns"], piece: Float[Tensor, "rows columns"], *, first_row: int, side: End
 ) -> None:
     """`[rows, columns]` -> in place, the bound of every full group of the piece, to be called while it is in cache.
 
@@ -58,7 +58,7 @@ def bound_groups_(
 
 
 def select(
-    scores: Float[Tensor, "rows columns"], bounds: Float[Tensor, "groups columns"], *, k: int, side: Side
+    scores: Float[Tensor, "rows columns"], bounds: Float[Tensor, "groups columns"], *, k: int, side: End
 ) -> Extremes:
     """`[rows, columns]` -> the `k` extreme entries of each column, exactly, ties by row.
 

@@ -11,7 +11,7 @@ from ingest.models.finding import config_of, located, split_revision, valid_name
 from ingest.models.transformer import check, require_supported
 from ingest.models.weight_files import weight_files
 from ingest.models.weights import Checkpoint, Weights
-from ingest.models.weights_hash import fingerprint
+from ingest.models.weights_hash import weights_fingerprint
 
 __all__ = ["Checkpoint", "Weights", "find"]
 
@@ -63,7 +63,9 @@ def find(
     )
     check(found)
     weights = Weights(found)
-    digest = fingerprint(files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent())
+    digest = weights_fingerprint(
+        files, inspect=lambda file: _require_finite(weights, file), progress=progress or Silent()
+    )
     return replace(found, weights_sha256=digest)
 
 

@@ -21,7 +21,7 @@ SETTLED_NANOSECONDS = 2_000_000_000
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None], progress: Progress) -> str:
+def weights_fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None], progress: Progress) -> str:
     """sha256 over the sorted (file name, file sha256) of `files`.
 
     Args:
@@ -30,7 +30,7 @@ def fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None], progr
             remembered hash says that the file was found fit.
         progress: is told the bytes read.
     """
-    known = KnownFiles()
+    known = KnownHashes()
     digests = {file: known.sha256(file) for file in files}
     unknown = [file for file, digest in digests.items() if digest is None]
     if unknown:
@@ -54,7 +54,7 @@ def stamp(stat: os.stat_result) -> list[int]:
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
 
 
-def _learn(known: "KnownFiles", file: Path, inspect: Callable[[Path], None], progress: Progress) -> str:
+def _learn(known: "KnownHashes", file: Path, inspect: Callable[[Path], None], progress: Progress) -> str:
     before = file.stat()
     digest = _blob_name(file)
     if digest is None:
@@ -83,7 +83,7 @@ def _blob_name(file: Path) -> str | None:
     return blob.name if is_blob and SHA256.fullmatch(blob.name) else None
 
 
-class KnownFiles:
+class KnownHashes:
     """Hashes of files by path and `stamp`, kept in the user's cache folder.
 
     A cache that cannot be read or written is no cache: hashing again is slower and never wrong.

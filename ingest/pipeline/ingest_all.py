@@ -128,7 +128,7 @@ def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progr
     if problem is not None:
         raise NeurothekError(problem)
     source = ModelSource.parse(asked)
-    done = up_to_date.recall(warehouse, up_to_date.inputs(warehouse, request, source))
+    done = up_to_date.recall(warehouse, up_to_date.model_inputs(warehouse, request, source))
     if done is not None:
         return [f"{done.model}: everything is up to date"]
     from ingest.planning.model_plan import plan_model
@@ -185,7 +185,7 @@ def _measured(
     warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress, announce: Callable[[str], None]
 ) -> ModelReport:
     source = ModelSource.parse(asked)
-    known = up_to_date.inputs(warehouse, request, source)
+    known = up_to_date.model_inputs(warehouse, request, source)
     report = up_to_date.recall(warehouse, known)
     if report is not None:
         warehouse.settle()
@@ -193,7 +193,7 @@ def _measured(
     from ingest.pipeline.ingest_model import ingest_model
 
     report = ingest_model(warehouse, request, source, progress=progress, announce=announce)
-    if report.finished and known == up_to_date.inputs(warehouse, request, source):
+    if report.finished and known == up_to_date.model_inputs(warehouse, request, source):
         up_to_date.remember(warehouse, known, report)
     return report
 

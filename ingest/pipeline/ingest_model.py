@@ -11,7 +11,7 @@ from catalog.variants import PLAIN, described
 from catalog.warehouse import Warehouse
 from ingest.pipeline.measure import measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
-from ingest.planning.agenda import Prepared, left_out, prepare
+from ingest.planning.agenda import Prepared, left_out, prepare_model
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.malloc import give_back_at_once
@@ -46,7 +46,7 @@ def ingest_model(
     started = time.monotonic()
     check_request(request)
     warehouse.require_writable()
-    prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    prepared = prepare_model(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
     work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda
     if agenda.jobs:

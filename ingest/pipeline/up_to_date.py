@@ -65,7 +65,7 @@ _DECIDES = """
 _PACKAGES = ("ingest", "catalog")
 
 
-def inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> str | None:
+def model_inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSource) -> str | None:
     """A fingerprint of what is asked for, of the files behind it and of this release; None where it cannot be told.
 
     It cannot for texts of a branch of the hub, for files so young that they may change without a new time, and where

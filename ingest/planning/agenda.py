@@ -76,7 +76,7 @@ class Prepared:
     needed_first: tuple[str, ...] = ()
 
 
-def prepare(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
+def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
     """Open a model and its text, and find out what is left to measure.
 
     Nothing is written, but a file of an earlier release is brought up to date.

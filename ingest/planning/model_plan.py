@@ -8,7 +8,7 @@ from pathlib import Path
 from catalog.progress import Progress, Silent
 from catalog.warehouse import Warehouse
 from ingest.forward.footprint import Extent
-from ingest.planning.agenda import Prepared, left_out, prepare
+from ingest.planning.agenda import Prepared, left_out, prepare_model
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.sweep_plan import SweepPlan, WeightsPlan
@@ -133,7 +133,7 @@ def plan_model(
     """
     check_request(request)
     started = time.perf_counter()
-    prepared = prepare(warehouse, request, asked, progress=progress or Silent())
+    prepared = prepare_model(warehouse, request, asked, progress=progress or Silent())
     opening_seconds = time.perf_counter() - started
     allotted = allot(prepared)
     if prepared.corpus is None or allotted.sweep is None:

@@ -17,7 +17,7 @@ from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Shape
 from ingest.models.weights import Checkpoint
 
-Read = TypeVar("Read")
+Found = TypeVar("Found")
 
 # A size at the end of a name, such as -125m or -1.3b, or one of the words that GPT-2's sizes have.
 _SIZE = re.compile(r"[-_](?:\d+(?:\.\d+)?[kmb]|small|medium|large|xl)(?![a-z0-9]).*$", re.IGNORECASE)
@@ -132,7 +132,7 @@ def _variant(checkpoint: Checkpoint, shape: Shape, said: Mapping[str, Any]) -> s
     return NO_POSITION if shape.position_encoding == "none" else None
 
 
-def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Callable[[object], Read]) -> Read:
+def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Callable[[object], Found]) -> Found:
     try:
         return read(said[name])
     except NeurothekError as error:

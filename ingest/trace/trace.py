@@ -24,7 +24,7 @@ from ingest.jobs.events.sub_updates import N_DOMINANT
 from ingest.lens.logit_lens import Lens, probabilities_, ranks
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
-from ingest.trace.states import states_frame
+from ingest.trace.states_frame import states_frame
 
 MOMENTS = ("pre", "post")
 

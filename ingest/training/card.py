@@ -20,7 +20,7 @@ from ingest.training.text import TrainingText
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainingOutcome:
     """What a card says about a run besides what can be computed from the model."""
 
     settings: Settings
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def finish_model(
-    model: OPTForCausalLM, text: TrainingText, outcome: Outcome, folder: Path, *, tokenizer_folder: Path
+    model: OPTForCausalLM, text: TrainingText, outcome: TrainingOutcome, folder: Path, *, tokenizer_folder: Path
 ) -> None:
     """Write config, float16 weights, tokenizer and card to `folder`; the weights come last and complete it."""
     shipped = copy.deepcopy(model).cpu().half().eval()
@@ -76,7 +76,7 @@ def _save(model: OPTForCausalLM, folder: Path) -> None:
             logging.enable_progress_bar()
 
 
-def card(model: OPTForCausalLM, text: TrainingText, outcome: Outcome, scores: Mapping[str, HeldOut]) -> str:
+def card(model: OPTForCausalLM, text: TrainingText, outcome: TrainingOutcome, scores: Mapping[str, HeldOut]) -> str:
     """The model card, in Markdown."""
     config, settings = model.config, outcome.settings
     n_parameters = sum(weight.numel() for weight in model.parameters())
@@ -143,7 +143,7 @@ def _titles(sources: tuple[Source, ...]) -> str:
     return "\n".join(lines)
 
 
-def _command(outcome: Outcome) -> str:
+def _command(outcome: TrainingOutcome) -> str:
     settings = outcome.settings
     words = ["--size", settings.size, "--steps", str(settings.steps), "--seed", str(settings.seed)]
     words += ["--no-positions"] if settings.no_positions else []

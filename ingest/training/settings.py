@@ -66,7 +66,7 @@ class Settings:
     save_every: int = 200
 
 
-def check(settings: Settings) -> None:
+def check_settings(settings: Settings) -> None:
     """Refuse settings that no run can have.
 
     Raises:
@@ -94,7 +94,7 @@ def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) ->
         OutputExists: see `require_new`.
         TokenizerMissing, TokenizerUnfit: where a tokenizer is to be reused there is none, or none of ours.
     """
-    check(settings)
+    check_settings(settings)
     if not re.fullmatch(r"(auto|cpu|cuda|mps|xpu)(:\d+)?", settings.device):
         raise DeviceMissing(settings.device)
     if not (output / UNFINISHED).exists():
@@ -105,7 +105,7 @@ def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) ->
         require_files(tokenizer)
 
 
-def checkpoints(output: Path, settings: Settings) -> dict[int, Path]:
+def checkpoint_folders(output: Path, settings: Settings) -> dict[int, Path]:
     """The folders of early checkpoints by their step."""
     return {step: output.with_name(f"{output.name}-step{step}") for step in sorted(set(settings.checkpoint_at))}
 
@@ -116,7 +116,7 @@ def require_new(output: Path, settings: Settings) -> None:
     Raises:
         OutputExists: one of those to be written does.
     """
-    for folder in (*checkpoints(output, settings).values(), output):
+    for folder in (*checkpoint_folders(output, settings).values(), output):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise OutputExists(folder, "exists and holds no unfinished run")
 

@@ -16,16 +16,16 @@ from ingest.corpora.corpus import Recipe
 from ingest.corpora.sources.source import Source
 from ingest.models.errors import DeviceMissing
 from ingest.models.tokenizer import Tokenizer
-from ingest.training.card import Outcome, finish_model
+from ingest.training.card import TrainingOutcome, finish_model
 from ingest.training.errors import OutputExists
 from ingest.training.fresh_model import build
-from ingest.training.run import STATE, Run
+from ingest.training.optimization import STATE, Run
 from ingest.training.settings import (
     TOKENIZER_FILES,
     UNFINISHED,
     Settings,
-    check,
-    checkpoints,
+    check_settings,
+    checkpoint_folders,
     require_new,
 )
 from ingest.training.text import TrainingText, divide, pad_id, reuse_tokenizer, train_tokenizer
@@ -64,7 +64,7 @@ def train(
         VocabularyTooLarge, TokenizerUnfit, TooLittleText, SourceEmpty, ...: the text or the tokenizer does not do.
     """
     watcher = progress if progress is not None else Silent()
-    check(settings)
+    check_settings(settings)
     device = _device(settings.device)
     recipe = corpora.recipe(sources, sequence_length=settings.context, tokens_per_domain=None, split="train")
     _claim(output, settings, recipe)
@@ -77,12 +77,12 @@ def train(
             _run_through(Run(model, text, settings, output), recipe, watcher)
     (output / STATE).unlink(missing_ok=True)
     (output / UNFINISHED).unlink()
-    return [*checkpoints(output, settings).values(), output]
+    return [*checkpoint_folders(output, settings).values(), output]
 
 
 def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
     """Train from stop to stop and write a model at each."""
-    stops = {**checkpoints(run.folder, run.settings), run.settings.steps: run.folder}
+    stops = {**checkpoint_folders(run.folder, run.settings), run.settings.steps: run.folder}
     progress.start(f"training {run.settings.size}", run.settings.steps)
     progress.advance(run.step)
     for step, folder in stops.items():
@@ -94,8 +94,8 @@ def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
     progress.finish()
 
 
-def _outcome(run: Run, recipe: Recipe) -> Outcome:
-    return Outcome(
+def _outcome(run: Run, recipe: Recipe) -> TrainingOutcome:
+    return TrainingOutcome(
         settings=run.settings,
         step=run.step,
         tokens_seen=run.tokens_seen,

@@ -235,7 +235,7 @@ from ingest.corpora.sources.document import Document, FileFormat
 from ingest.corpora.text_memory import TextMemory
 
 
-def read(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
+def read_csv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
     """The texts of a column, row by row.
 
     Raises:
@@ -258,7 +258,7 @@ def read(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
         raise SourceNotText(path, f"it is no CSV ({error})") from error
 
 
-FORMAT = FileFormat(".csv", read, has_columns=True)
+FORMAT = FileFormat(".csv", read_csv, has_columns=True)
 ''',
     },
 )

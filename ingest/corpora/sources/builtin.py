@@ -27,7 +27,7 @@ from ingest.corpora.text_memory import TextMemory
 BUILTIN = "builtin"
 
 Domain = Literal["code", "math", "prose"]
-Split = Literal["measure", "train"]
+TextPart = Literal["measure", "train"]
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 
@@ -73,16 +73,16 @@ class BuiltinText:
         """See `library_sha256`."""
         return library_sha256()
 
-    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+    def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
         """See the function of that name."""
-        return map(Document.of, documents(self.domain, split))
+        return map(Document.of, builtin_documents(self.domain, split))
 
     def files(self) -> list[Path]:
         """The files of Python's library."""
         return list(library_files())
 
 
-def documents(domain: Domain, split: Split) -> Iterator[str]:
+def builtin_documents(domain: Domain, split: TextPart) -> Iterator[str]:
     """The documents of one domain, each once, in the order of their hashes: any beginning is a fair sample.
 
     A document whose sha256, read as an integer, is 0 modulo 10 belongs to the split 'measure', any other to 'train'.
@@ -154,10 +154,10 @@ def without_remarks(source: str, tree: ast.Module) -> str:
     return "\n".join(line for filled, run in runs for line in (run if filled else ("",))).strip("\n") + "\n"
 
 
-Place = tuple[int, int]
+_Place = tuple[int, int]
 
 
-def _remarks(source: str, tree: ast.Module, lines: list[str]) -> Iterator[tuple[Place, Place]]:
+def _remarks(source: str, tree: ast.Module, lines: list[str]) -> Iterator[tuple[_Place, _Place]]:
     """Where docstrings and comments start and end: 0-based lines and characters."""
     for node in _docstrings(tree):
         if node.end_lineno is not None and node.end_col_offset is not None:
@@ -170,7 +170,7 @@ def _remarks(source: str, tree: ast.Module, lines: list[str]) -> Iterator[tuple[
         yield start, (start[0], start[1] + len(text))
 
 
-def _comments(source: str) -> Iterator[tuple[Place, str]]:
+def _comments(source: str) -> Iterator[tuple[_Place, str]]:
     """Where comments start, and what they say, from their # to the end of the line."""
     if sys.version_info >= (3, 12):  # strings hold strings in f-strings there, and `tokenize` is fast
         for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -28,7 +28,7 @@ class Document:
         return Document(len(text.encode()), (text,))
 
 
-Read = Callable[[Path, str, TextMemory], Iterator[Document]]
+ReadFile = Callable[[Path, str, TextMemory], Iterator[Document]]
 """File, column, and how much may be held at once -> its documents in their order."""
 
 
@@ -43,5 +43,5 @@ class FileFormat:
     """
 
     suffix: str
-    read: Read
+    read: ReadFile
     has_columns: bool = False

@@ -22,7 +22,7 @@ from ingest.corpora.errors import (
     DatasetUnreachable,
     TextTooLong,
 )
-from ingest.corpora.sources.builtin import Split
+from ingest.corpora.sources.builtin import TextPart
 from ingest.corpora.sources.document import Document
 from ingest.corpora.text_memory import TextMemory
 from ingest.models.hub import why_unreachable
@@ -121,7 +121,7 @@ class HubDataset:
             raise DatasetBroken(self.location, _one_line(error)) from error
         return replace(self, revision=commit)
 
-    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+    def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
         """The documents, as they arrive.
 
         Raises:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from catalog.regular_files import why_no_file
 from ingest.corpora.errors import SourceEmpty, SourceMissing, SourceNotText, SourceUnreadable
 from ingest.corpora.sources import formats
-from ingest.corpora.sources.builtin import Split
+from ingest.corpora.sources.builtin import TextPart
 from ingest.corpora.sources.document import Document, FileFormat
 from ingest.corpora.sources.formats import plain
 from ingest.corpora.text_memory import TextMemory
@@ -94,7 +94,7 @@ class LocalFiles:
                 raise SourceUnreadable(path, error) from error
         return digest.hexdigest()
 
-    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+    def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
         """The documents that are not empty, of all files in their order.
 
         Raises:

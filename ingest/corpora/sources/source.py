@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from ingest.corpora.errors import SourceMisnamed, SourceMissing
 from ingest.corpora.sources import builtin
-from ingest.corpora.sources.builtin import BUILTIN, BuiltinText, Split
+from ingest.corpora.sources.builtin import BUILTIN, BuiltinText, TextPart
 from ingest.corpora.sources.document import Document
 from ingest.corpora.sources.hub_datasets import HubDataset
 from ingest.corpora.sources.local_files import LocalFiles
@@ -47,7 +47,7 @@ class Text(Protocol):
     def sha256(self) -> str:
         """A hash of the text that is known without reading it as text."""
 
-    def documents(self, split: Split, memory: TextMemory) -> Iterator[Document]:
+    def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
         """The documents in their fixed order; `split` concerns built-in text alone."""
 
     def files(self) -> list[Path] | None:
@@ -141,12 +141,12 @@ def _parse(spec: str) -> Iterator[Source]:
     yield source
 
 
-def documents(source: Source, *, split: Split = "measure") -> Iterator[str]:
+def documents(source: Source, *, split: TextPart = "measure") -> Iterator[str]:
     """The documents of a source in their fixed order, each held whole; see `read`."""
-    return ("".join(document.blocks) for document in read(source, split=split))
+    return ("".join(document.blocks) for document in read_source(source, split=split))
 
 
-def read(source: Source, *, split: Split = "measure", memory: TextMemory = UNBOUNDED) -> Iterator[Document]:
+def read_source(source: Source, *, split: TextPart = "measure", memory: TextMemory = UNBOUNDED) -> Iterator[Document]:
     """The documents of a source in their fixed order; `split` concerns built-in text alone.
 
     Raises:

@@ -42,7 +42,7 @@ def bytes_beside(n: int, d_model: int) -> int:
 
 def least_bytes(n: int, d_model: int) -> int:
     """Memory without which not even the scalable method works."""
-    return bytes_beside(n, d_model) + complete_linkage.bytes_needed(min(n, LEAST_LINKED))
+    return bytes_beside(n, d_model) + complete_linkage.linkage_bytes(min(n, LEAST_LINKED))
 
 
 def exact(directions: Float[Tensor, "n d_model"]) -> Cut:

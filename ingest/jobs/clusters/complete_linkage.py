@@ -22,7 +22,7 @@ _BLOCK = 512
 _BYTES_A_PAIR = 8 if linkage_wrap is not None else 16
 
 
-def bytes_needed(n: int) -> int:
+def linkage_bytes(n: int) -> int:
     """Memory that the distances of `n` vectors take while they are linked."""
     return _BYTES_A_PAIR * (n * (n - 1) // 2)
 

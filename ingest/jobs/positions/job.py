@@ -17,7 +17,7 @@ from ingest.forward.sweep import Observer
 from ingest.jobs.job import Frames, Partials, RuleJob
 from ingest.jobs.positions import footprint
 from ingest.jobs.positions.observer import PositionsObserver
-from ingest.jobs.positions.profiles import OFF, ON, binned, measure
+from ingest.jobs.positions.profiles import OFF, ON, binned, measure_profiles
 from ingest.numerics.parallel import mapped
 
 KEPT_INFORMATION = 0.01
@@ -112,7 +112,7 @@ class _Folded:
         counts: Int[np.ndarray, "neurons positions"],
         n_sequences: int,
     ) -> pl.DataFrame:
-        measured = vars(measure(counts, n_sequences, sequence_length=self.sequence_length))
+        measured = vars(measure_profiles(counts, n_sequences, sequence_length=self.sequence_length))
         kept = np.nan_to_num(measured["mutual_information_corrected"]) >= KEPT_INFORMATION
         columns = [pl.Series(name, values, POSITIONS.columns[name]) for name, values in measured.items()]
         frame = pl.DataFrame([pl.Series("neuron", neurons), *columns]).with_columns(

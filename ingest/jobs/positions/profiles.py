@@ -44,7 +44,9 @@ def shortest_run(sequence_length: int) -> int:
     return max(4, -(-sequence_length // 64))
 
 
-def measure(counts: Int[np.ndarray, "profiles positions"], n_sequences: int, *, sequence_length: int) -> Profiles:
+def measure_profiles(
+    counts: Int[np.ndarray, "profiles positions"], n_sequences: int, *, sequence_length: int
+) -> Profiles:
     """[profiles positions] numbers of sequences in which a neuron was active at a position -> what they say.
 
     Args:

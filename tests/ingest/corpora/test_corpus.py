@@ -21,7 +21,7 @@ from ingest.corpora import corpus as corpora
 from ingest.corpora import text_memory
 from ingest.corpora.corpus import Corpus, prepare, recipe
 from ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid, SourceEmpty, TextUncuttable
-from ingest.corpora.packing import cut
+from ingest.corpora.packing import cut_sequences
 from ingest.corpora.sources.source import Source, parse_sources
 from ingest.corpora.text_memory import TextMemory
 from ingest.models.tokenizer import Tokenizer, wrap
@@ -120,7 +120,7 @@ def test_cutting_keeps_every_id_in_order(lengths: list[int], length: int, packed
     ids = np.arange(sum(lengths), dtype=np.int32)
     documents = np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
     separator = np.array([-1], dtype=np.int32)
-    pieces = list(cut(parts_of(documents, chosen), separator, length, packing=packed))
+    pieces = list(cut_sequences(parts_of(documents, chosen), separator, length, packing=packed))
     joined = np.concatenate([piece for piece, _ in pieces]) if pieces else ids
     assert joined[joined >= 0].tolist() == ids.tolist()
     assert all(1 <= len(piece) <= length for piece, _ in pieces)

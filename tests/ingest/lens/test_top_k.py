@@ -7,26 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ingest.lens.top_k import GROUP, Extremes, Side, bound_groups_, group_count, select
+from ingest.lens.top_k import GROUP, End, Extremes, bound_groups_, group_count, select
 
-SIDES: tuple[Side, ...] = ("largest", "smallest")
+SIDES: tuple[End, ...] = ("largest", "smallest")
 
 
-def found(scores: Tensor, k: int, side: Side, *, piece: int = 128) -> Extremes:
+def found(scores: Tensor, k: int, side: End, *, piece: int = 128) -> Extremes:
     bounds = torch.empty(group_count(len(scores)), scores.shape[1])
     for start in range(0, len(scores), piece):
         bound_groups_(bounds, scores[start : start + piece], first_row=start, side=side)
     return select(scores, bounds, k=k, side=side)
 
 
-def expected_rows(scores: Tensor, k: int, side: Side) -> list[list[int]]:
+def expected_rows(scores: Tensor, k: int, side: End) -> list[list[int]]:
     """Rows by value, then by row: the definition, one column at a time."""
     sign = -1.0 if side == "largest" else 1.0
     rows = np.arange(len(scores))
     return [np.lexsort((rows, sign * column))[:k].tolist() for column in scores.double().numpy().T]
 
 
-def check(scores: Tensor, k: int, side: Side) -> None:
+def check(scores: Tensor, k: int, side: End) -> None:
     extremes = found(scores, k, side)
     assert extremes.rows.tolist() == expected_rows(scores, k, side)
     assert torch.equal(extremes.values, scores.T.gather(1, extremes.rows))
@@ -39,20 +39,20 @@ def random_scores(rows: int, columns: int, seed: int = 0) -> Tensor:
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("rows", [1, 7, 8, 63, 64, 65, 100, 3263, 3264, 3329, 5003])
 @pytest.mark.parametrize("k", [1, 20, 50])
-def test_random_scores(rows: int, k: int, side: Side) -> None:
+def test_random_scores(rows: int, k: int, side: End) -> None:
     check(random_scores(rows, 9), min(k, rows), side)
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("levels", [1, 2, 30, 1000])
-def test_few_distinct_scores_are_ordered_by_row(levels: int, side: Side) -> None:
+def test_few_distinct_scores_are_ordered_by_row(levels: int, side: End) -> None:
     """The fewer values, the more often the k-th best is tied with an entry in a group that was not looked at."""
     check(torch.floor(random_scores(5003, 17).abs() * levels / 4), 50, side)
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("where", ["same group", "same coarse group", "far away", "after the last group"])
-def test_a_tie_at_the_last_place_goes_to_the_lower_row(where: str, side: Side) -> None:
+def test_a_tie_at_the_last_place_goes_to_the_lower_row(where: str, side: End) -> None:
     """One entry more than asked for shares the last place; without the tie rule either could be kept."""
     k, rows = 5, 4003
     first, tied = {

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.progress import Silent
 from ingest.models import weights_hash
-from ingest.models.weights_hash import fingerprint
+from ingest.models.weights_hash import weights_fingerprint
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ class Watch(Silent):
 
 def measure(files: list[Path], inspect: Callable[[Path], None] = lambda file: None) -> tuple[str, int]:
     watch = Watch()
-    digest = fingerprint(files, inspect=inspect, progress=watch)
+    digest = weights_fingerprint(files, inspect=inspect, progress=watch)
     assert watch.read == watch.total
     return digest, watch.read
 

@@ -174,7 +174,7 @@ def test_a_text_of_the_hub_is_told_where_its_commit_is_named(
     warehouse, asked, model = measured
     at = f"@{revision}" if revision else ""
     text = replace(asked.text, corpora=(f"news=hub:org/news{at}",))
-    known = up_to_date.inputs(warehouse, replace(asked, text=text), ModelSource.parse(model))
+    known = up_to_date.model_inputs(warehouse, replace(asked, text=text), ModelSource.parse(model))
     assert (known is not None) == is_told
 
 

@@ -180,7 +180,7 @@ def test_growth_is_estimated_from_above_but_not_by_far(folder: Path, tmp_path: P
 
 
 def test_the_time_covers_opening_and_publishing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare = agenda.prepare
+    prepare = agenda.prepare_model
 
     def slowly(*of: Any, **named: Any) -> Prepared:
         sleep(1)

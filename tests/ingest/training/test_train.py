@@ -30,7 +30,7 @@ from ingest.training.errors import (
     VocabularyTooSmall,
 )
 from ingest.training.losses import Bigram
-from ingest.training.run import learning_rate
+from ingest.training.optimization import learning_rate
 from ingest.training.settings import Settings
 from ingest.training.text import TrainingText, batch_ids, batch_numbers, divide
 from ingest.training.train import train

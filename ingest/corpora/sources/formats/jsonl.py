@@ -11,7 +11,7 @@ from ingest.corpora.sources.document import Document, FileFormat
 from ingest.corpora.text_memory import TextMemory
 
 
-def read(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
+def read_jsonl(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
     """The texts of a column, line by line.
 
     Raises:
@@ -82,4 +82,4 @@ def _whole(text: str, path: Path, line: int) -> str:
     return text
 
 
-FORMAT = FileFormat(".jsonl", read, has_columns=True)
+FORMAT = FileFormat(".jsonl", read_jsonl, has_columns=True)

@@ -13,7 +13,7 @@ from ingest.corpora.text_memory import TextMemory
 ROWS_AT_ONCE = 1_024
 
 
-def read(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
+def read_parquet(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
     """The texts of a column, row by row.
 
     Raises:
@@ -80,4 +80,4 @@ def _kind_in_words(kind: pa.DataType) -> str:
     return next((words for is_kind, words in _KINDS if is_kind(kind)), "bytes")
 
 
-FORMAT = FileFormat(".parquet", read, has_columns=True)
+FORMAT = FileFormat(".parquet", read_parquet, has_columns=True)

@@ -12,7 +12,7 @@ SUFFIX = ""
 """Of files that no other format reads."""
 
 
-def read(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
+def read_plain(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
     """The text, in blocks.
 
     Raises:
@@ -55,4 +55,4 @@ def _blocks(path: Path) -> Iterator[str]:
                 yield text
 
 
-FORMAT = FileFormat(SUFFIX, read)
+FORMAT = FileFormat(SUFFIX, read_plain)

@@ -15,7 +15,7 @@ import pytest
 
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.arithmetic import KINDS, arithmetic_documents
-from ingest.corpora.sources.builtin import DOMAINS, documents, library_sha256, without_remarks
+from ingest.corpora.sources.builtin import DOMAINS, builtin_documents, library_sha256, without_remarks
 
 SOURCE = '''"""Module docstring."""
 # a comment
@@ -163,7 +163,7 @@ def forget() -> None:
 
 
 def all_documents(domain: builtin.Domain) -> list[str]:
-    return [*documents(domain, "measure"), *documents(domain, "train")]
+    return [*builtin_documents(domain, "measure"), *builtin_documents(domain, "train")]
 
 
 @pytest.mark.usefixtures("planted")
@@ -188,7 +188,7 @@ def test_the_librarys_hash_follows_its_files(planted: Path) -> None:
     "domain", [pytest.param(domain, marks=[pytest.mark.long] * (domain == "code")) for domain in DOMAINS]
 )
 def test_measured_and_trained_documents_are_disjoint_and_cover_the_domain(domain: builtin.Domain) -> None:
-    measured, trained = list(documents(domain, "measure")), list(documents(domain, "train"))
+    measured, trained = list(builtin_documents(domain, "measure")), list(builtin_documents(domain, "train"))
     assert len({*measured, *trained}) == len(measured) + len(trained)
     for texts, is_kept in ((measured, True), (trained, False)):
         assert all((int(hashlib.sha256(text.encode()).hexdigest(), 16) % 10 == 0) == is_kept for text in texts)
@@ -196,14 +196,14 @@ def test_measured_and_trained_documents_are_disjoint_and_cover_the_domain(domain
     n = len(measured) + len(trained)
     assert abs(len(measured) - n / 10) < 4 * (n * 0.09) ** 0.5
     assert all(len(text) >= 80 for text in measured + trained)
-    assert list(documents(domain, "measure")) == measured
+    assert list(builtin_documents(domain, "measure")) == measured
 
 
 @pytest.mark.long
 def test_code_holds_no_comment_and_prose_no_code() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for text in list(documents("code", "measure"))[:20]:
+        for text in list(builtin_documents("code", "measure"))[:20]:
             assert "\n\n\n" not in text
             tokens = tokenize.generate_tokens(io.StringIO(text).readline)
             try:

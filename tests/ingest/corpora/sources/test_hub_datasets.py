@@ -232,7 +232,7 @@ def test_a_row_is_as_long_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> N
     source = Source("news", "hub:org/news")
     rows = [{"text": "short"}, {"text": long}]
     monkeypatch.setattr(HubDataset, "_rows", lambda _: iter(rows))
-    assert ["".join(document.blocks) for document in sources.read(source, memory=memory)] == ["short", long]
+    assert ["".join(document.blocks) for document in sources.read_source(source, memory=memory)] == ["short", long]
     rows[1] = {"text": long + "wordword"}
     with pytest.raises(TextTooLong, match=r"a row of hub:org/news:\S+ has more than .* that --memory 1\.00 GB allows"):
-        list(sources.read(source, memory=memory))
+        list(sources.read_source(source, memory=memory))

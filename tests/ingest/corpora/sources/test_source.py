@@ -204,7 +204,7 @@ def test_a_text_that_is_read_in_blocks_is_the_text(tmp_path: Path, block: int, m
     raw = "\ufeffa\r\n\r\r\n\U0001f600b\u20ac\r\nc\r".encode()
     (tmp_path / "a.txt").write_bytes(raw)
     monkeypatch.setattr(plain, "BLOCK_BYTES", max(block, 3))
-    (found,) = sources.read(Source("x", str(tmp_path / "a.txt")))
+    (found,) = sources.read_source(Source("x", str(tmp_path / "a.txt")))
     text = "".join(found.blocks)
     assert text == raw.decode("utf-8-sig").replace("\r\n", "\n")
     assert found.n_bytes == len(text.encode())
@@ -219,11 +219,11 @@ def test_what_memory_does_not_allow_of_one_line_or_row_is_refused(tmp_path: Path
     for name, place in (("a.jsonl", "line 2"), ("a.parquet", "row 2")):
         source = Source("x", str(tmp_path / name))
         with pytest.raises(TextTooLong) as caught:
-            list(sources.read(source, memory=TextMemory(1_000_000)))
+            list(sources.read_source(source, memory=TextMemory(1_000_000)))
         assert str(caught.value).startswith(
             f"{place} of {tmp_path / name} has more than 0.06 MB, the most that --memory"
         )
-        assert len(list(sources.read(source, memory=TextMemory(2_000_000)))) == 2
+        assert len(list(sources.read_source(source, memory=TextMemory(2_000_000)))) == 2
 
 
 def _pipe(path: Path) -> None:

@@ -76,8 +76,8 @@ def test_the_private_function_and_the_public_one_merge_alike(monkeypatch: pytest
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1000, 46_341])
 def test_what_fits_into_memory_is_the_most_that_fits(n: int) -> None:
-    assert complete_linkage.most_within(complete_linkage.bytes_needed(n)) in (n, n - 1)
-    assert complete_linkage.bytes_needed(complete_linkage.most_within(10**9)) <= 10**9
+    assert complete_linkage.most_within(complete_linkage.linkage_bytes(n)) in (n, n - 1)
+    assert complete_linkage.linkage_bytes(complete_linkage.most_within(10**9)) <= 10**9
     assert complete_linkage.most_within(-5) == 0
 
 
@@ -186,10 +186,10 @@ def test_two_vectors_merge_once_and_one_never() -> None:
 def test_memory_of_distances_is_that_of_all_pairs(n: int) -> None:
     # 8 bytes a pair: the library's own function works in place.
     pairs = n * (n - 1) // 2
-    assert complete_linkage.bytes_needed(n) == 8 * pairs
+    assert complete_linkage.linkage_bytes(n) == 8 * pairs
     # What is said to fit does, and one vector more would take more than that.
     within = complete_linkage.most_within(8 * pairs)
-    assert complete_linkage.bytes_needed(within) <= 8 * pairs < complete_linkage.bytes_needed(within + 2)
+    assert complete_linkage.linkage_bytes(within) <= 8 * pairs < complete_linkage.linkage_bytes(within + 2)
 
 
 def test_nothing_fits_into_no_memory() -> None:

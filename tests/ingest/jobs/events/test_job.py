@@ -14,7 +14,7 @@ from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import SentencesMissing
 from ingest.corpora.examples import cut, examples
-from ingest.corpora.sentences import Sentence, documents, sentences
+from ingest.corpora.sentences import Sentence, corpus_documents, sentences
 from ingest.corpora.sources.source import Source
 from ingest.jobs.events.job import EventsJob
 from ingest.jobs.events.readings import events
@@ -280,7 +280,7 @@ def test_documents_are_put_together_again(tiny_models: dict[str, Path], text: Pa
         tokenizer = tokenization.load(tiny_models[kind])
         for packing in (True, False):
             corpus = prepare(text, tokenizer, packing=packing)
-            found = [document for _, document in documents(corpus, tokenizer)]
+            found = [document for _, document in corpus_documents(corpus, tokenizer)]
             assert found == [path.read_text() for path in sorted(text.glob("*.txt"))]
 
 

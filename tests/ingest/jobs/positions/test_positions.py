@@ -15,7 +15,7 @@ from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.batches import batches
 from ingest.jobs.positions.job import PositionsJob
-from ingest.jobs.positions.profiles import measure
+from ingest.jobs.positions.profiles import measure_profiles
 from ingest.models.transformer import Shape
 from tests.support import jobs
 
@@ -124,12 +124,12 @@ def test_rows_are_those_of_a_loop(has_bos: bool) -> None:
     for neuron in range(D_FFN):
         own = {row["domain"]: row for row in rows if row["neuron"] == neuron}
         pooled, n = counted(text, neuron, None)
-        expected = measure(np.array([pooled]), n, sequence_length=12)
+        expected = measure_profiles(np.array([pooled]), n, sequence_length=12)
         keeps = expected.mutual_information_corrected[0] >= 0.01
         assert set(own) == ({"all", *DOMAINS} if keeps else {"all"})
         for domain, row in own.items():
             counts, n = counted(text, neuron, None if domain == "all" else domain)
-            expected = measure(np.array([counts]), n, sequence_length=12)
+            expected = measure_profiles(np.array([counts]), n, sequence_length=12)
             assert (row["layer"], row["first_position"], row["n_sequences"]) == (3, int(has_bos), n)
             for name, values in vars(expected).items():
                 assert row[name] == (None if np.isnan(values[0]) else values[0]), name

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.jobs.positions.profiles import Profiles, bin_starts, binned, measure, shortest_run
+from ingest.jobs.positions.profiles import Profiles, bin_starts, binned, measure_profiles, shortest_run
 from tests.support.profiles import by_the_definition, labels
 
 CLOSE = 1e-12
@@ -15,7 +15,7 @@ CLOSE = 1e-12
 
 
 def check(counts: np.ndarray, n: int, length: int) -> None:
-    measured = measure(counts, n, sequence_length=length)
+    measured = measure_profiles(counts, n, sequence_length=length)
     for number, row in enumerate(counts.tolist()):
         for name, expected in by_the_definition(row, n, length).items():
             value = getattr(measured, name)[number]
@@ -85,7 +85,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED)
 def test_planted_shapes_are_found(planted: str) -> None:
-    assert kind(measure(sampled(PLANTED[planted], 400), 400, sequence_length=256)) == planted
+    assert kind(measure_profiles(sampled(PLANTED[planted], 400), 400, sequence_length=256)) == planted
 
 
 @pytest.mark.parametrize("planted", PLANTED)
@@ -94,7 +94,7 @@ def test_shuffled_over_positions_nothing_is_positional(planted: str) -> None:
     draw = np.random.default_rng(2)
     active = draw.random((400, 255)) < PLANTED[planted]
     shuffled = draw.permuted(active, axis=1).sum(axis=0)[None]
-    assert kind(measure(shuffled, 400, sequence_length=256)) == "not positional, not positional"
+    assert kind(measure_profiles(shuffled, 400, sequence_length=256)) == "not positional, not positional"
 
 
 @pytest.mark.parametrize("n_sequences", [20, 100, 500])
@@ -102,7 +102,7 @@ def test_shuffled_over_positions_nothing_is_positional(planted: str) -> None:
 def test_the_bias_of_chance_is_corrected(n_sequences: int, share: float) -> None:
     """Independent neurons: as counted they seem to know the position; corrected they hover around 0."""
     counts = np.random.default_rng(3).binomial(n_sequences, share, size=(500, 1023))
-    measured = measure(counts, n_sequences, sequence_length=1024)
+    measured = measure_profiles(counts, n_sequences, sequence_length=1024)
     # Half of a chi-square of 1,022 degrees over n T': its mean stands out from 0 by 20 standard deviations.
     assert measured.mutual_information.mean() > 0.5 * 0.9 * min(1, share * n_sequences / 5) / n_sequences
     if n_sequences >= 100:
@@ -113,22 +113,24 @@ def test_the_bias_of_chance_is_corrected(n_sequences: int, share: float) -> None
 
 def test_bounds_and_ends() -> None:
     dead_and_always = np.stack([np.zeros(300, np.int64), np.full(300, 50)])
-    measured = measure(dead_and_always, 50, sequence_length=300)
+    measured = measure_profiles(dead_and_always, 50, sequence_length=300)
     assert measured.mutual_information.tolist() == measured.mutual_information_corrected.tolist() == [0, 0]
     half = np.where(np.arange(300) < 150, 50, 0)[None]
-    assert measure(half, 50, sequence_length=300).mutual_information[0] == pytest.approx(math.log(2), abs=CLOSE)
+    assert measure_profiles(half, 50, sequence_length=300).mutual_information[0] == pytest.approx(
+        math.log(2), abs=CLOSE
+    )
 
 
 def test_three_first_positions_pass_at_256_and_not_at_2048() -> None:
     """The definition's example of why sequences of different lengths are not compared."""
     for length, n_on, passes in ((256, 3, True), (256, 2, False), (2048, 17, False), (2048, 18, True)):
         counts = np.where(np.arange(length) < n_on, 1000, 0)[None]
-        information = measure(counts, 1000, sequence_length=length).mutual_information_corrected[0]
+        information = measure_profiles(counts, 1000, sequence_length=length).mutual_information_corrected[0]
         assert (information > 0.05) == passes, (length, n_on, information)
 
 
 def test_without_a_sequence_nothing_is_defined() -> None:
-    measured = measure(np.zeros((2, 7), dtype=np.int64), 0, sequence_length=8)
+    measured = measure_profiles(np.zeros((2, 7), dtype=np.int64), 0, sequence_length=8)
     assert np.isnan(measured.mutual_information).all()
     assert np.isnan(measured.roughness).all()
     assert measured.n_on_runs.tolist() == measured.n_off_runs.tolist() == measured.n_switches.tolist() == [0, 0]
