@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from docs.family import Claim, claims_table, points, said, short
+from docs.intervals import Interval, Verdict, all_of, mean, share
 from neurothek import Neurothek
-from queries.intervals import Interval, Verdict, all_of, mean, share
 
 NEAR_ZERO = 0.1
 """A mean is near 0 below this share of the mean maximum at saturation [ours]."""

@@ -17,7 +17,7 @@ from docs.family import (
     said,
     short,
 )
-from queries.intervals import all_of, share, share_difference
+from docs.intervals import all_of, share, share_difference
 
 
 def _are_positional(minis: Minis) -> Claim:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from docs.family import Claim, claims_table, said, short
+from docs.intervals import Interval, Verdict, all_of, mean
 from neurothek import Neurothek
-from queries.intervals import Interval, Verdict, all_of, mean
 
 MAT, ID = "mat", "id"
 ATTENTION, OTHER_PARTS = "mat_attn", ("mat_ffn", "mat_ln1_ln2")

