@@ -56,7 +56,7 @@ def closed(monkeypatch: pytest.MonkeyPatch, measured: object) -> Iterator[None]:
         raise Opened
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingest_model, "prepare", opened)
+        patch.setattr(ingest_model, "prepare_model", opened)
         yield
 
 
@@ -133,7 +133,7 @@ def test_what_others_are_measured_changes_nothing(
     (compared,) = ingest_all(warehouse, pair, ["tiny", "third"], progress=Silent())
     assert compared.problem is None
     with monkeypatch.context() as patch:
-        patch.setattr(ingest_model, "prepare", lambda *_, **__: pytest.fail("a model was opened"))
+        patch.setattr(ingest_model, "prepare_model", lambda *_, **__: pytest.fail("a model was opened"))
         assert [ask(warehouse, asked, str(one)).up_to_date for one in (model, other, third)] == [JOBS] * 3
     (again,) = ingest_all(warehouse, pair, ["tiny", "third"], progress=Silent())
     assert isinstance(again.report, PairReport)
@@ -159,7 +159,7 @@ def test_what_a_person_said_of_a_model_is_remembered_and_said_again(
     first = ask(warehouse, labelled, model)
     assert any("it counts as" in remark and "step 1000" in remark for remark in first.remarks)
     with monkeypatch.context() as patch:
-        patch.setattr(ingest_model, "prepare", None)
+        patch.setattr(ingest_model, "prepare_model", None)
         assert ask(warehouse, labelled, model).remarks == first.remarks
     label(warehouse, "tiny", variant="step 2000")
     again = ask(warehouse, labelled, model)

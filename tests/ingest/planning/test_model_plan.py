@@ -186,7 +186,7 @@ def test_the_time_covers_opening_and_publishing(folder: Path, tmp_path: Path, mo
         sleep(1)
         return prepare(*of, **named)
 
-    monkeypatch.setattr(model_plan, "prepare", slowly)
+    monkeypatch.setattr(model_plan, "prepare_model", slowly)
     asked = ingests.request((f"long={folder / 'long.txt'}",), jobs=("projections", "activity"))
     found = plan_model(ingests.open_warehouse(tmp_path / "w.duckdb"), asked, ModelSource(str(folder / "tiny")))
     assert found.hours is not None
