@@ -64,6 +64,10 @@ def tree(tmp_path: Path) -> Path:
     for name in ("one", "two", "three"):
         room(tmp_path / "ingest" / "jobs" / name, 3, f"Job {name}.")
     room(tmp_path / "ingest" / "minis", 0, "Trained models.")
+    write(tmp_path / "tests" / "ingest" / "models" / "test_step_11.py", '"""Step 11."""')
+    write(tmp_path / "tests" / "ingest" / "test_models.py", '"""A room."""')
+    write(tmp_path / "tests" / "ingest" / "pipeline" / "test_events.py", '"""Several."""')
+    room(tmp_path / "ingest" / "pipeline")
     write(tmp_path / "ingest" / "models" / "step_0.py", '"""Long."""', *["", "def f() -> int:", *["    1"] * 59])
     write(tmp_path / "ingest" / "models" / "step_1.py", '"""Longest."""', *["X = 1"] * 349)
     return tmp_path
@@ -94,6 +98,14 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda i: write(i / "models" / "step_0.py", '"""Long."""', "", "class A:", "    def f():", *["        1"] * 60),
         "ingest/models/step_0.py:4: f has 61 lines, and 60 are allowed",
     ),
+    "tests of no room": (
+        lambda i: write(i.parent / "tests" / "ingest" / "model" / "test_step_1.py", ""),
+        "tests/ingest/model/test_step_1.py lies in no room",
+    ),
+    "tests of no module": (
+        lambda i: write(i.parent / "tests" / "ingest" / "models" / "test_step_12.py", ""),
+        "tests/ingest/models/test_step_12.py is named after no module of ingest/models",
+    ),
 }
 
 
@@ -117,6 +129,10 @@ def test_the_command_fails_when_a_rule_is_broken(
 
 def test_this_tree_keeps_the_rules() -> None:
     assert list(complaints()) == []
+
+
+def test_tests_of_several_modules_are_there() -> None:
+    assert [name for name in sorted(house.SPANNING) if not (ROOT / "tests" / name).is_file()] == []
 
 
 def test_make_check_looks() -> None:
