@@ -4,7 +4,8 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -18,6 +19,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from catalog.errors import NeurothekError
 from ingest import minis
 from ingest.models.errors import (
     ModelDownloadFailed,
@@ -104,7 +106,7 @@ def require_there(repo_id: str, *, revision: str | None = None) -> None:
     reason = why_unreachable()
     if reason is not None:
         raise ModelUnreachable(repo_id, reason, minis.names())
-    with _told(repo_id, revision):
+    with _model_refusals(repo_id, revision):
         snapshot_download(repo_id, revision=revision, allow_patterns="config.json")
 
 
@@ -141,7 +143,7 @@ def why_unreachable() -> str | None:
         try:
             get_session().head(constants.ENDPOINT, timeout=PROBE_SECONDS)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            answers.put(_one_line(error))
+            answers.put(one_line(error))
         else:
             answers.put(None)
 
@@ -154,7 +156,7 @@ def why_unreachable() -> str | None:
 
 
 def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]) -> Path:
-    with _told(repo_id, revision):
+    with _model_refusals(repo_id, revision):
         folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns="config.json"))
         accept(folder)
         files = HfApi().list_repo_files(repo_id, revision=folder.name)
@@ -162,19 +164,41 @@ def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Ca
         return Path(snapshot_download(repo_id, revision=revision, allow_patterns=wanted))
 
 
+def _model_refusals(repo_id: str, revision: str | None) -> AbstractContextManager[None]:
+    return refusals(
+        revision,
+        withheld=partial(ModelNotOnHub, repo_id),
+        unknown=lambda problem: ModelNotOnHub(repo_id, problem, minis.names()),
+        broken=partial(ModelDownloadFailed, repo_id),
+    )
+
+
 @contextmanager
-def _told(repo_id: str, revision: str | None) -> Iterator[None]:
-    """What the hub refuses, in sentences."""
+def refusals(
+    revision: str | None,
+    *,
+    withheld: Callable[[str], NeurothekError],
+    unknown: Callable[[str], NeurothekError],
+    broken: Callable[[str], NeurothekError],
+) -> Iterator[None]:
+    """Turn what the hub refuses into sentences, each made of what the problem is.
+
+    Args:
+        revision: what is asked for.
+        withheld: it is there, and the hub does not give it out, or not in this revision.
+        unknown: the hub knows nothing of that name.
+        broken: the hub or the way to it failed.
+    """
     try:
         yield
     except GatedRepoError as error:
-        raise ModelNotOnHub(repo_id, "its authors ask for an agreement first") from error
+        raise withheld("its authors ask for an agreement first") from error
     except RepositoryNotFoundError as error:
-        raise ModelNotOnHub(repo_id, "there is none of that name that you may read", minis.names()) from error
+        raise unknown("there is none of that name that you may read") from error
     except RevisionNotFoundError as error:
-        raise ModelNotOnHub(repo_id, f"it has no revision {revision!r}") from error
+        raise withheld(f"it has no revision {revision!r}") from error
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
-        raise ModelDownloadFailed(repo_id, _one_line(error)) from error
+        raise broken(one_line(error)) from error
 
 
 def _wanted(repo_id: str, files: Sequence[str], allow_pickle: bool) -> list[str]:
@@ -198,5 +222,6 @@ def _of_format(files: Sequence[str], single: str) -> list[str]:
     return [single + INDEX, *(name for name in files if shard.fullmatch(name))]
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What an error says, as a part of a sentence."""
     return " ".join(str(error).split())[:200] or type(error).__name__

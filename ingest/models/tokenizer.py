@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from catalog.tables import TOKENS
 from ingest.models.cutting import Cuts, cuts_of
@@ -313,7 +314,5 @@ def _decoded(piece: str) -> str:
 
 @lru_cache(maxsize=1)
 def _byte_of() -> dict[str, int]:
-    """GPT-2's alphabet: printable bytes stand for themselves, the others take the characters from 256 on, in order."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("\u00a1"), ord("\u00ac") + 1), *range(ord("\u00ae"), 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+    """GPT-2's alphabet: the character that stands for a byte -> the byte."""
+    return {character: byte for byte, character in bytes_to_unicode().items()}

@@ -20,25 +20,34 @@ ROOMY = 3
 
 
 @dataclass(frozen=True)
-class SweepPlan:
-    """How a sweep keeps within its memory.
+class WeightsPlan:
+    """What jobs that read only weights take, where no text is swept.
+
+    Attributes:
+        is_tight: whether freed memory has to go back to the system at once to keep within the budget.
+        memory_bytes: what is added to the process's memory, estimated from above.
+        disk_bytes: what lies in the staging folder at once, estimated from above.
+        growth_bytes: about how much the warehouse grows.
+    """
+
+    is_tight: bool
+    memory_bytes: int
+    disk_bytes: int
+    growth_bytes: int
+
+
+@dataclass(frozen=True)
+class SweepPlan(WeightsPlan):
+    """How a sweep keeps within its memory, and what it takes with the jobs that read only weights.
 
     Attributes:
         order: chunks outside (one chunk's streams in memory) or layers outside (all streams in a file).
         is_resident: whether a block's weights stay in memory after their first use.
-        is_tight: whether freed memory has to go back to the system at once to keep within the budget.
-        memory_bytes: what the sweep and the folds add to the process's memory, estimated from above.
-        disk_bytes: what lies in the staging folder at once, estimated from above.
-        growth_bytes: about how much the warehouse grows.
         why: why this order was chosen and not another, in a few words.
     """
 
     order: Order
     is_resident: bool
-    is_tight: bool
-    memory_bytes: int
-    disk_bytes: int
-    growth_bytes: int
     why: str
 
 
@@ -106,23 +115,6 @@ def plan(
         batch_tokens=batch_tokens,
         budget=Budget(memory_bytes, staging, free_bytes),
     )
-
-
-@dataclass(frozen=True)
-class WeightsPlan:
-    """What jobs that read only weights take, where no text is swept.
-
-    Attributes:
-        is_tight: whether freed memory has to go back to the system at once to keep within the budget.
-        memory_bytes: what they add to the process's memory, estimated from above.
-        disk_bytes: what lies in the staging folder at once, estimated from above.
-        growth_bytes: about how much the warehouse grows.
-    """
-
-    is_tight: bool
-    memory_bytes: int
-    disk_bytes: int
-    growth_bytes: int
 
 
 def plan_weights(shape: Shape, jobs: Sequence[str], *, budget: Budget) -> WeightsPlan:

@@ -4,13 +4,14 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx2
 import pyarrow as pa
 from huggingface_hub import HfApi
-from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.errors import HfHubHTTPError
 
 from ingest.corpora.errors import (
     DatasetBroken,
@@ -25,7 +26,7 @@ from ingest.corpora.errors import (
 from ingest.corpora.sources.builtin import TextPart
 from ingest.corpora.sources.document import Document
 from ingest.corpora.text_memory import TextMemory
-from ingest.models.hub import why_unreachable
+from ingest.models.hub import one_line, refusals, why_unreachable
 
 if TYPE_CHECKING:
     from datasets import IterableDataset
@@ -109,16 +110,9 @@ class HubDataset:
         if self.is_pinned:
             return self
         _require_hub(self)
-        try:
+        withheld, broken = partial(DatasetNotOnHub, self.location), partial(DatasetBroken, self.location)
+        with refusals(self.revision, withheld=withheld, unknown=withheld, broken=broken):
             commit = HfApi().dataset_info(self.repository, revision=self.revision).sha
-        except GatedRepoError as error:
-            raise DatasetNotOnHub(self.location, "its authors ask for an agreement first") from error
-        except RevisionNotFoundError as error:
-            raise DatasetNotOnHub(self.location, f"it has no revision {self.revision!r}") from error
-        except RepositoryNotFoundError as error:
-            raise DatasetNotOnHub(self.location, "there is none of that name that you may read") from error
-        except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
-            raise DatasetBroken(self.location, _one_line(error)) from error
         return replace(self, revision=commit)
 
     def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
@@ -155,7 +149,7 @@ class HubDataset:
                     yield text
         # What the library raises: files and connections, unknown names, unreadable tables, scripts that it refuses.
         except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError, pa.ArrowException) as error:
-            raise DatasetBroken(self.location, _one_line(error)) from error
+            raise DatasetBroken(self.location, one_line(error)) from error
         if is_empty:
             raise DatasetEmpty(self.location)
 
@@ -181,7 +175,3 @@ def _require_hub(dataset: HubDataset) -> None:
     reason = why_unreachable()
     if reason is not None:
         raise DatasetUnreachable(dataset.location, reason)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
