@@ -18,7 +18,7 @@ from ingest.corpora.packing import cut_sequences, encoded, separator
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.builtin import TextPart
 from ingest.corpora.sources.document import Document
-from ingest.corpora.sources.source import Source, corpus_name, read_source, source_sha256
+from ingest.corpora.sources.source import Source, corpus_name
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from ingest.models.tokenizer import Tokenizer
 
@@ -195,14 +195,14 @@ def recipe(
 
     Raises:
         SequenceLengthInvalid: sequences shorter than 2 ids, or a token limit below 1.
-        SourceMissing, SourceUnreadable, SourceEmpty: see `source_sha256`.
+        SourceMissing, SourceUnreadable, SourceEmpty: see `Text.sha256`.
     """
     if sequence_length < 2:
         raise SequenceLengthInvalid(f"a sequence length of {sequence_length}")
     if tokens_per_domain is not None and tokens_per_domain < 1:
         raise SequenceLengthInvalid(f"a limit of {tokens_per_domain} tokens a domain")
     pinned = tuple(source.pinned() for source in sources)
-    hashes = tuple(source_sha256(source) for source in pinned)
+    hashes = tuple(source.text.sha256() for source in pinned)
     return Recipe(pinned, hashes, sequence_length, tokens_per_domain, packing, split)
 
 
@@ -226,7 +226,7 @@ def prepare(
     Raises:
         DomainEmpty: a domain gives not a single token.
         TextUncuttable: see `packing.encoded`.
-        SourceNotText, SourceEmpty, ColumnUnknown, ...: see `sources.read`.
+        SourceNotText, SourceEmpty, ColumnUnknown, ...: see `Text.documents`.
     """
     watcher = progress if progress is not None else Silent()
     text_hash = hashlib.sha256()
@@ -279,7 +279,7 @@ def _hashed(source: Source, recipe: Recipe, digest: "hashlib._Hash", memory: Tex
 
     What is read of a document is hashed as it is read, and the rest before the next document comes.
     """
-    texts = read_source(source, split=recipe.split, memory=memory)
+    texts = source.text.documents(recipe.split, memory)
     if source.text.is_streamed:
         digest.update(source.domain.encode() + b"\0" + source.text.sha256().encode())
         for document in texts:

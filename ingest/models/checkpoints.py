@@ -7,8 +7,9 @@ import torch
 
 from catalog.progress import Progress, Silent
 from ingest.models.errors import WeightsNotFinite
+from ingest.models.families.skeletons import family_of
 from ingest.models.finding import config_of, located, split_revision, valid_name
-from ingest.models.transformer import check, require_supported
+from ingest.models.transformer import check
 from ingest.models.weight_files import weight_files
 from ingest.models.weights import Checkpoint, Weights
 from ingest.models.weights_hash import weights_fingerprint
@@ -44,11 +45,11 @@ def find(
     source, revision = split_revision(source, revision)
 
     def accept(folder: Path) -> None:
-        require_supported(config_of(folder), where=source)
+        family_of(config_of(folder), where=source)
 
     folder, commit = located(source, revision=revision, allow_pickle=allow_pickle, accept=accept)
     config = config_of(folder)
-    require_supported(config, where=source)
+    family_of(config, where=source)
     files, pickled = weight_files(folder, allow_pickle=allow_pickle)
     found = Checkpoint(
         name=valid_name(source, name=name, revision=revision),

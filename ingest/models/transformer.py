@@ -6,9 +6,9 @@ stream: a block's FFN output is the sum of m * v over its neurons, plus a bias t
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -23,7 +23,7 @@ from ingest.models.families.norms import Norm
 from ingest.models.families.parameters import Parameters
 from ingest.models.families.rotary import Rotary
 from ingest.models.families.shapes import EXACT_ZEROS, Shape
-from ingest.models.families.skeletons import Skeleton, family_of, skeleton
+from ingest.models.families.skeletons import Skeleton, skeleton
 from ingest.models.weights import Checkpoint
 
 __all__ = [
@@ -34,18 +34,9 @@ __all__ = [
     "Transform",
     "Transformer",
     "check",
+    "device_of",
     "open_transformer",
-    "require_supported",
 ]
-
-
-def require_supported(config: Mapping[str, Any], *, where: str) -> None:
-    """Check that a config.json names a family that is known here, before anything else of the model is fetched.
-
-    Raises:
-        ArchitectureUnsupported: it does not.
-    """
-    family_of(config, where=where)
 
 
 def check(checkpoint: Checkpoint) -> None:
@@ -80,14 +71,19 @@ def open_transformer(
     """
     torch.set_float32_matmul_precision("highest")
     built = skeleton(checkpoint)
-    return Transformer(built, Parameters(checkpoint, built), device=_device(device), dtype=dtype, resident=resident)
+    return Transformer(built, Parameters(checkpoint, built), device=device_of(device), dtype=dtype, resident=resident)
 
 
-def _device(named: str | torch.device) -> torch.device:
+def device_of(named: str | torch.device) -> torch.device:
+    """A device by its name, if it is there.
+
+    Raises:
+        DeviceMissing: it is not.
+    """
     try:
         device = torch.device(named)
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise DeviceMissing(str(named)) from error
     return device
 

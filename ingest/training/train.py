@@ -14,8 +14,8 @@ from catalog.progress import Progress, Silent
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Recipe
 from ingest.corpora.sources.source import Source
-from ingest.models.errors import DeviceMissing
 from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import device_of
 from ingest.training.card import TrainingOutcome, finish_model
 from ingest.training.errors import OutputExists
 from ingest.training.fresh_model import build
@@ -65,7 +65,7 @@ def train(
     """
     watcher = progress if progress is not None else Silent()
     check_settings(settings)
-    device = _device(settings.device)
+    device = device_of(settings.device)
     recipe = corpora.recipe(sources, sequence_length=settings.context, tokens_per_domain=None, split="train")
     _claim(output, settings, recipe)
     if not (output / WEIGHTS).exists():
@@ -90,27 +90,9 @@ def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
             run.advance(step, progress)
             run.save()
         if not (folder / WEIGHTS).exists():
-            finish_model(run.model, run.text, _outcome(run, recipe), folder, tokenizer_folder=run.folder)
+            outcome = TrainingOutcome(run.settings, run.step, run.tokens_seen, run.loss, recipe.sources)
+            finish_model(run.model, run.text, outcome, folder, tokenizer_folder=run.folder)
     progress.finish()
-
-
-def _outcome(run: Run, recipe: Recipe) -> TrainingOutcome:
-    return TrainingOutcome(
-        settings=run.settings,
-        step=run.step,
-        tokens_seen=run.tokens_seen,
-        training_loss=run.loss,
-        sources=recipe.sources,
-    )
-
-
-def _device(name: str) -> torch.device:
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise DeviceMissing(name) from error
-    return device
 
 
 def _claim(output: Path, settings: Settings, recipe: Recipe) -> None:

@@ -45,10 +45,22 @@ class Text(Protocol):
         """The same text wherever and whenever it is read again."""
 
     def sha256(self) -> str:
-        """A hash of the text that is known without reading it as text."""
+        """A hash of the text that is known without reading it as text.
+
+        Raises:
+            SourceMissing, SourceUnreadable, SourceEmpty: nothing there, not readable, a folder without files.
+            DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit its text is.
+        """
 
     def documents(self, split: TextPart, memory: TextMemory) -> Iterator[Document]:
-        """The documents in their fixed order; `split` concerns built-in text alone."""
+        """The documents in their fixed order; `split` concerns built-in text alone.
+
+        Raises:
+            SourceMissing, SourceEmpty: nothing lies there, or no document.
+            SourceUnreadable, SourceNotText, ColumnUnknown, ColumnMissing, ...: a file cannot be read.
+            TextTooLong: a row is longer than memory allows.
+            DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
+        """
 
     def files(self) -> list[Path] | None:
         """The files of this machine that decide what it says; None where something else does."""
@@ -142,27 +154,5 @@ def _parse(spec: str) -> Iterator[Source]:
 
 
 def documents(source: Source, *, split: TextPart = "measure") -> Iterator[str]:
-    """The documents of a source in their fixed order, each held whole; see `read`."""
-    return ("".join(document.blocks) for document in read_source(source, split=split))
-
-
-def read_source(source: Source, *, split: TextPart = "measure", memory: TextMemory = UNBOUNDED) -> Iterator[Document]:
-    """The documents of a source in their fixed order; `split` concerns built-in text alone.
-
-    Raises:
-        SourceMissing, SourceEmpty: nothing lies there, or no document.
-        SourceUnreadable, SourceNotText, ColumnUnknown, ColumnMissing, ...: see `documents_of`.
-        TextTooLong: a row is longer than memory allows.
-        DatasetUnreachable, DatasetsMissing, DatasetColumnUnknown, DatasetEmpty, DatasetBroken: likewise.
-    """
-    yield from source.text.documents(split, memory)
-
-
-def source_sha256(source: Source) -> str:
-    """A hash of the bytes behind a source, known without reading them as text.
-
-    Raises:
-        SourceMissing, SourceUnreadable, SourceEmpty: nothing there, not readable, a folder without files.
-        DatasetUnreachable, DatasetNotOnHub, DatasetBroken: the hub does not say which commit its text is.
-    """
-    return source.text.sha256()
+    """The documents of a source in their fixed order, each held whole; raises as `Text.documents`."""
+    return ("".join(document.blocks) for document in source.text.documents(split, UNBOUNDED))

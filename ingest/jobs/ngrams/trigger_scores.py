@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ingest.jobs.ngrams.index import NgramIndex
+from ingest.lens.vocabulary import Vocabulary
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 
@@ -76,12 +77,10 @@ class TriggerScores:
     @classmethod
     def of(cls, transformer: Transformer, tokenizer: Tokenizer, peers: Peers, *, seed: int) -> "TriggerScores":
         """Open a model's unembedding."""
-        ids = torch.from_numpy(tokenizer.ids.astype(np.int64))
-        row_of = np.full(int(ids.max()) + 1, -1, dtype=np.int64)
-        row_of[tokenizer.ids] = np.arange(len(ids))
-        whole = transformer.unembedding()
-        is_prefix = int(ids[-1]) == len(ids) - 1
-        return cls(whole[: len(ids)] if is_prefix else whole[ids.to(whole.device)], row_of, peers, seed)
+        vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
+        row_of = np.full(int(tokenizer.ids.max()) + 1, -1, dtype=np.int64)
+        row_of[tokenizer.ids] = np.arange(len(tokenizer.ids))
+        return cls(vocabulary.rows, row_of, peers, seed)
 
     def frame(
         self,

@@ -26,7 +26,6 @@ from ingest.corpora.errors import (
     TextTooLong,
 )
 from ingest.corpora.sources import hub_datasets
-from ingest.corpora.sources import source as sources
 from ingest.corpora.sources.hub_datasets import HubDataset
 from ingest.corpora.sources.source import Source, parse_sources
 from ingest.corpora.text_memory import TextMemory
@@ -232,7 +231,7 @@ def test_a_row_is_as_long_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> N
     source = Source("news", "hub:org/news")
     rows = [{"text": "short"}, {"text": long}]
     monkeypatch.setattr(HubDataset, "_rows", lambda _: iter(rows))
-    assert ["".join(document.blocks) for document in sources.read_source(source, memory=memory)] == ["short", long]
+    assert ["".join(document.blocks) for document in source.text.documents("measure", memory)] == ["short", long]
     rows[1] = {"text": long + "wordword"}
     with pytest.raises(TextTooLong, match=r"a row of hub:org/news:\S+ has more than .* that --memory 1\.00 GB allows"):
-        list(sources.read_source(source, memory=memory))
+        list(source.text.documents("measure", memory))

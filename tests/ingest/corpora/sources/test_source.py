@@ -23,11 +23,10 @@ from ingest.corpora.errors import (
     SourceUnreadable,
     TextTooLong,
 )
-from ingest.corpora.sources import source as sources
 from ingest.corpora.sources.formats import plain
 from ingest.corpora.sources.local_files import LocalFiles
-from ingest.corpora.sources.source import Source, documents, parse_sources, source_sha256
-from ingest.corpora.text_memory import TextMemory
+from ingest.corpora.sources.source import Source, documents, parse_sources
+from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 
 TEXTS = ["one\ntwo", "dr\u00e4i", " four "]
 
@@ -204,7 +203,7 @@ def test_a_text_that_is_read_in_blocks_is_the_text(tmp_path: Path, block: int, m
     raw = "\ufeffa\r\n\r\r\n\U0001f600b\u20ac\r\nc\r".encode()
     (tmp_path / "a.txt").write_bytes(raw)
     monkeypatch.setattr(plain, "BLOCK_BYTES", max(block, 3))
-    (found,) = sources.read_source(Source("x", str(tmp_path / "a.txt")))
+    (found,) = Source("x", str(tmp_path / "a.txt")).text.documents("measure", UNBOUNDED)
     text = "".join(found.blocks)
     assert text == raw.decode("utf-8-sig").replace("\r\n", "\n")
     assert found.n_bytes == len(text.encode())
@@ -219,11 +218,11 @@ def test_what_memory_does_not_allow_of_one_line_or_row_is_refused(tmp_path: Path
     for name, place in (("a.jsonl", "line 2"), ("a.parquet", "row 2")):
         source = Source("x", str(tmp_path / name))
         with pytest.raises(TextTooLong) as caught:
-            list(sources.read_source(source, memory=TextMemory(1_000_000)))
+            list(source.text.documents("measure", TextMemory(1_000_000)))
         assert str(caught.value).startswith(
             f"{place} of {tmp_path / name} has more than 0.06 MB, the most that --memory"
         )
-        assert len(list(sources.read_source(source, memory=TextMemory(2_000_000)))) == 2
+        assert len(list(source.text.documents("measure", TextMemory(2_000_000)))) == 2
 
 
 def _pipe(path: Path) -> None:
@@ -260,7 +259,7 @@ def test_what_is_no_file_is_refused_unopened(
     (short_path / "b.txt").write_text("text")
     put(short_path / name)
     location = short_path if inside else short_path / name
-    for ask in (read, lambda location: source_sha256(Source("x", str(location)))):
+    for ask in (read, lambda location: Source("x", str(location)).text.sha256()):
         with pytest.raises(NeurothekError) as caught:
             ask(location)
         assert str(short_path / name) in str(caught.value)
@@ -311,13 +310,12 @@ def test_the_hash_follows_bytes_names_and_column(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("a")
     whole = Source("x", str(tmp_path / "in"))
-    before = source_sha256(whole)
-    assert source_sha256(Source("y", str(tmp_path / "in"))) == before
+    before = whole.text.sha256()
+    assert Source("y", str(tmp_path / "in")).text.sha256() == before
     (tmp_path / "in" / "a.txt").write_text("b")
-    after = source_sha256(whole)
+    after = whole.text.sha256()
     (tmp_path / "in" / "a.txt").rename(tmp_path / "in" / "b.txt")
-    assert len({before, after, source_sha256(whole)}) == 3
+    assert len({before, after, whole.text.sha256()}) == 3
     (tmp_path / "a.jsonl").write_text('{"text": "a", "body": "b"}\n')
-    assert source_sha256(Source("x", f"{tmp_path / 'a.jsonl'}:body")) != source_sha256(
-        Source("x", str(tmp_path / "a.jsonl"))
-    )
+    body, text = (Source("x", f"{tmp_path / 'a.jsonl'}{column}") for column in (":body", ""))
+    assert body.text.sha256() != text.text.sha256()
