@@ -12,7 +12,7 @@ from benchmarks.bench_projections import _high_water_mark
 from benchmarks.shapes import D_FFN, N_LAYERS, TOKENS
 from benchmarks.timing import machine, publish_block, table
 from ingest.jobs.counterparts.job import CounterpartsJob
-from ingest.jobs.counterparts.sides import Side
+from ingest.jobs.counterparts.sides import Side, compare
 
 K = 50
 N_JOINED = 256
@@ -96,10 +96,9 @@ def _joined_seconds(one: Side, other: Side) -> float:
 
 def _measure(name: str) -> tuple[float, float, int, float]:
     one, other = (_side(CASES[name], seed) for seed in (1, 2))
-    job = CounterpartsJob()
     started = time.perf_counter()
     for layer in range(N_LAYERS):
-        job.compare(one, other, layer=layer)
+        compare(one, other, layer=layer, n_best=CounterpartsJob.n_best)
     seconds = time.perf_counter() - started
     memory = _high_water_mark()
     return _shared(one, other), seconds, memory, _joined_seconds(one, other)

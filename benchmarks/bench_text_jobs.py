@@ -16,7 +16,7 @@ from ingest.corpora.corpus import Corpus
 from ingest.forward.batches import batches
 from ingest.forward.sweep import sweep
 from ingest.jobs.job import JobContext, Partials, SweepJob
-from ingest.jobs.registry import JOBS, job_class
+from ingest.jobs.registry import NAMES, job_class
 from ingest.models.checkpoints import find
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.request import IngestRequest
@@ -92,7 +92,7 @@ def _bare(model: OPTModel, text: Corpus) -> None:
 def _measured(transformer: Transformer, text: Corpus) -> None:
     """One sweep with staging files, and the folds of every layer."""
     context, asked = JobContext(transformer, shapes.tokenizer(), text, batch_tokens=BATCH_TOKENS), IngestRequest()
-    found = [job_class(name).from_options(context, asked) for name in JOBS]
+    found = [job_class(name).from_options(context, asked) for name in NAMES]
     jobs = [job for job in found if isinstance(job, SweepJob)]
     with TemporaryDirectory() as folder:
 

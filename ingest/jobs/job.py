@@ -1,11 +1,11 @@
-"""What a job is: the settings of one measurement of one model, and how its rows are made."""
+"""What a job is: the settings of one measurement, and how its rows are made."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
 
@@ -28,13 +28,14 @@ ReadBack = Callable[[str], pl.LazyFrame]
 MeasureShard = Callable[[str], Frames]
 """Name of a shard -> its rows."""
 
-
-Same = TypeVar("Same", bound="Job")
+Same = TypeVar("Same", bound="Job[Any]")
+Context = TypeVar("Context")
+"""What a job measures: a `JobContext`, or whatever a job that is not about one model says."""
 
 
 @dataclass(frozen=True)
 class JobContext:
-    """What a job measures.
+    """The model that a job measures.
 
     Attributes:
         transformer: the model.
@@ -63,8 +64,8 @@ class JobContext:
 
 
 @dataclass(frozen=True)
-class Job(ABC):
-    """One measurement of one model, as its settings.
+class Job(ABC, Generic[Context]):
+    """One measurement, as its settings.
 
     Attributes:
         context: what is measured.
@@ -74,14 +75,14 @@ class Job(ABC):
         needed: other jobs that it works on -> the version of each.
     """
 
-    context: JobContext
+    context: Context
     name: ClassVar[str]
     version: ClassVar[int]
     tables: ClassVar[tuple[Table, ...]]
 
     @classmethod
     @abstractmethod
-    def from_options(cls, context: JobContext, request: IngestRequest) -> "Job":
+    def from_options(cls, context: Context, request: IngestRequest) -> "Job[Context]":
         """The job that was asked for.
 
         Raises:
@@ -89,7 +90,7 @@ class Job(ABC):
         """
 
     @classmethod
-    def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "Job":
+    def from_parameters(cls, context: Context, parameters: Mapping[str, Any]) -> "Job[Context]":
         """The job that a run with such parameters was."""
         return cls.from_options(context, IngestRequest(jobs=(cls.name,), **cls.options(parameters)))
 
@@ -107,22 +108,21 @@ class Job(ABC):
         """It works on no other job."""
         return {}
 
-    def on(self: Same, text: Corpus | None) -> Same:
-        """The job on a text."""
-        return replace(self, context=replace(self.context, text=text))
-
-    def after(self: Same, runs: EarlierRuns) -> Same:
-        """The job on finished runs of the jobs that it works on."""
-        return replace(self, context=replace(self.context, runs=runs))
+    def within(self: Same, context: Context) -> Same:
+        """The job on another context, such as one with the text that was chosen."""
+        return replace(self, context=context)
 
 
 @dataclass(frozen=True)
-class ShardJob(Job):
+class ShardJob(Job[Context]):
     """A job that makes its rows shard by shard."""
 
     @abstractmethod
     def shards(self) -> Mapping[str, tuple[str, ...]]:
-        """Names of its shards in the order in which they are measured -> names of the tables that each fills."""
+        """Names of its shards in the order in which they are measured -> names of the tables that each fills.
+
+        What later shards work on, and nobody else, may be frames of other names.
+        """
 
     @abstractmethod
     def open(self, folder: Path, read_back: ReadBack) -> AbstractContextManager[MeasureShard]:
@@ -133,8 +133,16 @@ class ShardJob(Job):
             read_back: rows of the shards that were measured before.
         """
 
+    def matrices(self, folder: Path) -> Path | None:
+        """Folder of the matrices that stay, of a run that measured in `folder`; None where there are none."""
+        return None
 
-class WeightsJob(ShardJob):
+    def remarks(self, read_back: ReadBack) -> Sequence[str]:
+        """What a person should know of what was measured."""
+        return ()
+
+
+class WeightsJob(ShardJob[JobContext]):
     """A job that reads only weights."""
 
     @staticmethod
@@ -156,7 +164,7 @@ class Files:
     stay: int = 0
 
 
-class PassJob(ShardJob):
+class PassJob(ShardJob[JobContext]):
     """A job that reads a text in a pass of its own, or only how often it has each token."""
 
     @abstractmethod
@@ -167,10 +175,6 @@ class PassJob(ShardJob):
     def files(self) -> Files | None:
         """What its files take; None where it keeps none."""
 
-    def matrices(self, folder: Path) -> Path | None:
-        """Folder of the matrices that stay, of a run that measured in `folder`; None where there are none."""
-        return None
-
     def extent(self) -> str | None:
         """How much of the text it takes, in words, where that is something of its own."""
         return None
@@ -178,10 +182,6 @@ class PassJob(ShardJob):
     def announcement(self) -> str | None:
         """What a person should know before it begins, if anything."""
         return None
-
-    def remarks(self, read_back: ReadBack) -> Sequence[str]:
-        """What a person should know of what was measured."""
-        return ()
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Partials:
         return (scan.collect() for scan in self.scans)
 
 
-class SweepJob(Job):
+class SweepJob(Job[JobContext]):
     """A job whose observers watch a text run through the model; all that are asked for share one forward pass."""
 
     @staticmethod

@@ -3,7 +3,7 @@
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # Names of jobs are asked for before anything large is loaded.
@@ -18,11 +18,13 @@ class Entry:
         place: module and class.
         reads_text: whether it reads a corpus, or only weights.
         fits_masked: whether a model that fills in masked tokens can be asked for it; others need the next token.
+        is_of_pairs: whether it is about two models of the warehouse, and not about one that is measured.
     """
 
     place: str
     reads_text: bool = True
     fits_masked: bool = False
+    is_of_pairs: bool = False
 
 
 JOBS: Mapping[str, Entry] = {
@@ -36,18 +38,22 @@ JOBS: Mapping[str, Entry] = {
     "events": Entry("ingest.jobs.events.job:EventsJob"),
     "shortcuts": Entry("ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True),
     "exits": Entry("ingest.jobs.exits.job:ExitsJob", fits_masked=True),
+    "counterparts": Entry(
+        "ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
+    ),
 }
-"""All jobs on one model."""
 
-NAMES = tuple(JOBS)
-PAIR_NAMES = ("counterparts",)
+NAMES = tuple(name for name, entry in JOBS.items() if not entry.is_of_pairs)
+"""The jobs on one model."""
+
+PAIR_NAMES = tuple(name for name, entry in JOBS.items() if entry.is_of_pairs)
 """The jobs on two models."""
 
-OF_MASKED = tuple(name for name, entry in JOBS.items() if entry.fits_masked)
+OF_MASKED = tuple(name for name in NAMES if JOBS[name].fits_masked)
 OF_WEIGHTS = tuple(name for name, entry in JOBS.items() if not entry.reads_text)
 
 
-def job_class(name: str) -> "type[Job]":
+def job_class(name: str) -> "type[Job[Any]]":
     """The class of a job, loaded when it is asked for."""
-    found: type[Job] = pkgutil.resolve_name(JOBS[name].place)
+    found: type[Job[Any]] = pkgutil.resolve_name(JOBS[name].place)
     return found

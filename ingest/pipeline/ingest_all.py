@@ -11,10 +11,11 @@ from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.warehouse import Warehouse
+from ingest.jobs.counterparts.listed import ListedModel
 from ingest.pipeline import up_to_date
 from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
-from ingest.planning.pairs import ListedModel, asked_models, pairs_of
+from ingest.planning.pairs import asked_models, pairs_of
 from ingest.request import IngestRequest, ModelSource
 
 Report = ModelReport | PairReport

@@ -1,24 +1,25 @@
-"""The measuring itself: shards of one model are staged one by one, then published together."""
+"""The measuring itself: shards are staged one by one, then published together."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from catalog.errors import NeurothekError
-from catalog.publish import FinishedRun, Publication, publish
+from catalog.publish import FinishedRun
 from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
 from catalog.tables import RUNS, NotFinite, Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer, sweep
-from ingest.jobs.job import Partials, PassJob, ReadBack, SweepJob, WeightsJob
+from ingest.jobs.job import Partials, ReadBack, ShardJob, SweepJob
 from ingest.models.errors import MeasurementOverflow
+from ingest.planning.agenda import device_of
 from ingest.planning.sweep_plan import SweepPlan
-from ingest.planning.work import Work
+from ingest.planning.work import ModelWork, Work
 from ingest.runs.identity import RunIdentity, versions
-from ingest.runs.records import corpus_record
 
 _SORTED = "sorted"
 _PARTIAL = "partial"
@@ -26,41 +27,37 @@ _PARTIAL = "partial"
 
 def measure_shards(
     work: Work,
-    jobs: Sequence[tuple[WeightsJob | PassJob, RunIdentity]],
+    jobs: Sequence[tuple[ShardJob[Any], RunIdentity]],
     *,
     remark: Callable[[str], None] = lambda text: None,
 ) -> dict[str, int]:
     """Measure jobs shard by shard, one job after the other, and publish each when it is whole; rows by table.
 
     Args:
-        work: the model.
+        work: the model, or the pair of them.
         jobs: the jobs that are left to measure.
         remark: takes what a person should know of what was measured.
     """
     written: dict[str, int] = {}
     for job, identity in jobs:
-        corpus = job.context.text if isinstance(job, PassJob) else None
-        with _staged(work, identity, corpus=corpus.name if corpus else None) as run:
+        corpus = job.context.text if identity.corpus_sha256 else None
+        with _staged(work, identity, corpus) as run:
             shards = job.shards()
             read_back = _reader(run, shards)
             _write_shards(work, job, run, read_back)
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
-            finished = finished_run(run, identity, files, needs_corpus=corpus is not None)
-            if isinstance(job, PassJob):
-                finished = replace(finished, maps=job.matrices(run.folder))
-                for text in job.remarks(read_back):
-                    remark(text)
-            record = corpus_record(corpus) if corpus else None
-            publication = Publication(work.model, record, [finished])
-            written |= publish(work.warehouse, publication, memory_bytes=work.request.memory_bytes)
+            for text in job.remarks(read_back):
+                remark(text)
+            finished = _finished(run, identity, files, maps=job.matrices(run.folder))
+            written |= work.publish([finished], corpus)
             run.discard()
     return written
 
 
-def _write_shards(work: Work, job: WeightsJob | PassJob, run: StagedRun, read_back: ReadBack) -> None:
+def _write_shards(work: Work, job: ShardJob[Any], run: StagedRun, read_back: ReadBack) -> None:
     """Measure the shards that are missing; what they share is let go before the rows are sorted."""
     shards = job.shards()
-    work.progress.start(f"{work.model.name}: {job.name}", len(shards))
+    work.progress.start(f"{work.label}: {job.name}", len(shards))
     with job.open(run.folder, read_back) as measure:
         for shard, tables in shards.items():
             if not run.has(shard, tables):
@@ -70,22 +67,18 @@ def _write_shards(work: Work, job: WeightsJob | PassJob, run: StagedRun, read_ba
 
 
 def measure_text(
-    work: Work, corpus: Corpus, jobs: Sequence[tuple[SweepJob, RunIdentity]], plan: SweepPlan
+    work: ModelWork, corpus: Corpus, jobs: Sequence[tuple[SweepJob, RunIdentity]], plan: SweepPlan
 ) -> dict[str, int]:
     """Measure jobs that read text in one sweep, and publish them together; rows by table."""
-    record = corpus_record(corpus)
     with ExitStack() as stack:
-        runs = [stack.enter_context(_staged(work, identity, corpus=corpus.name)) for _, identity in jobs]
+        runs = [stack.enter_context(_staged(work, identity, corpus)) for _, identity in jobs]
         # Copies, so that what layers share while they are folded is let go with them.
         staged = [_StagedJob(replace(job), run) for (job, _), run in zip(jobs, runs, strict=True)]
         _sweep(work, corpus, staged, plan)
         finished = [
-            finished_run(one.run, identity, _shards(work, one), needs_corpus=True)
-            for one, (_, identity) in zip(staged, jobs, strict=True)
+            _finished(one.run, identity, _shards(work, one)) for one, (_, identity) in zip(staged, jobs, strict=True)
         ]
-        written = publish(
-            work.warehouse, Publication(work.model, record, finished), memory_bytes=work.request.memory_bytes
-        )
+        written = work.publish(finished, corpus)
         for run in runs:
             run.discard()
     return written
@@ -96,7 +89,7 @@ def _reader(run: StagedRun, shards: Mapping[str, tuple[str, ...]]) -> ReadBack:
 
     def read_back(table: str) -> pl.LazyFrame:
         names = [name for name in _filling(table, shards) if run.has(name, [table])]
-        return pl.concat([run.scan(name, table) for name in names])
+        return pl.scan_parquet([run.path(name, table) for name in names])
 
     return read_back
 
@@ -131,7 +124,7 @@ class _StagedJob:
             self.run.drop(part, _PARTIAL)
 
 
-def _sweep(work: Work, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPlan) -> None:
+def _sweep(work: ModelWork, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPlan) -> None:
     """Show the text to every job, and fold a layer as soon as it has been seen whole."""
 
     def missing(layer: int, chunk: int) -> list[_StagedJob]:
@@ -159,11 +152,11 @@ def _sweep(work: Work, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPl
         order=plan.order,
         folder=jobs[0].run.folder,
         progress=work.progress,
-        label=f"{work.model.name}: {', '.join(one.job.name for one in jobs)}",
+        label=f"{work.label}: {', '.join(one.job.name for one in jobs)}",
     )
 
 
-def _shards(work: Work, staged: _StagedJob) -> dict[str, list[Path]]:
+def _shards(work: ModelWork, staged: _StagedJob) -> dict[str, list[Path]]:
     layers = [_folded(layer) for layer in range(work.transformer.shape.n_layers)]
     return {table.name: _files(work, staged.run, table, layers) for table in staged.job.tables}
 
@@ -176,42 +169,23 @@ def _part(layer: int, chunk: int) -> str:
     return f"layer-{layer:04d}.chunk-{chunk:06d}"
 
 
-def _staged(work: Work, identity: RunIdentity, *, corpus: str | None = None) -> AbstractContextManager[StagedRun]:
-    arithmetic = f"{work.transformer.device.type}, {work.request.batch_tokens} ids a batch" if corpus else None
-    return staged(work.staging, identity, corpus=corpus, arithmetic=arithmetic)
-
-
 @contextmanager
-def staged(
-    staging: Path,
-    identity: RunIdentity,
-    *,
-    corpus: str | None = None,
-    other: str | None = None,
-    arithmetic: str | None = None,
-) -> Iterator[StagedRun]:
-    """A run's folder; how it ends is written down for the command `runs`.
-
-    Args:
-        staging: what it lies in.
-        identity: the run.
-        corpus: name of the corpus, if it reads text.
-        other: name of the other model, if it is about two.
-        arithmetic: what else the last bits hang on; see `RunManifest`.
-    """
+def _staged(work: Work, identity: RunIdentity, corpus: Corpus | None) -> Iterator[StagedRun]:
+    """A run's folder; how it ends is written down for the command `runs`."""
+    device, (_, *others) = device_of(work.request), work.models
     manifest = RunManifest(
         run_key=identity.key,
         job=identity.job,
         job_version=identity.version,
         model=identity.model,
-        corpus=corpus,
+        corpus=corpus.name if corpus else None,
         parameters=identity.parameters,
         dtype=identity.dtype,
         started_at=now(),
-        arithmetic=arithmetic,
-        other_model=other,
+        arithmetic=f"{device}, {work.request.batch_tokens} ids a batch" if corpus else device if others else None,
+        other_model=others[0] if others else None,
     )
-    with staged_run(staging, manifest) as run:
+    with staged_run(work.staging, manifest) as run:
         try:
             yield run
         except KeyboardInterrupt:
@@ -233,7 +207,7 @@ def staged(
 
 def _checked(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
     by_name = {table.name: table for table in tables}
-    return {name: by_name[name].check(frame) for name, frame in frames.items()}
+    return {name: by_name[name].check(frame) if name in by_name else frame for name, frame in frames.items()}
 
 
 def _files(work: Work, run: StagedRun, table: Table, shards: Sequence[str]) -> list[Path]:
@@ -243,8 +217,8 @@ def _files(work: Work, run: StagedRun, table: Table, shards: Sequence[str]) -> l
     return [run.path(shard, table.name) for shard in shards]
 
 
-def finished_run(
-    run: StagedRun, identity: RunIdentity, files: Mapping[str, Sequence[Path]], *, needs_corpus: bool = False
+def _finished(
+    run: StagedRun, identity: RunIdentity, files: Mapping[str, Sequence[Path]], *, maps: Path | None = None
 ) -> FinishedRun:
     """The run as it is published, with the files that hold its rows in the order in which they are to lie."""
     row = {
@@ -258,4 +232,5 @@ def finished_run(
         "n_rows": 0,
         "versions": versions(),
     }
-    return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus)
+    needs_corpus = identity.corpus_sha256 is not None
+    return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus, maps=maps)

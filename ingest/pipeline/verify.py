@@ -21,7 +21,8 @@ from ingest.corpora import selection
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
 from ingest.forward.sweep import sweep
-from ingest.jobs.counterparts.job import CounterpartsJob
+from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
+from ingest.jobs.counterparts.listed import listed_models
 from ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
 from ingest.jobs.registry import job_class
 from ingest.models.finding import Measured
@@ -29,7 +30,6 @@ from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.models.weights import Checkpoint
-from ingest.planning.pairs import listed_models
 from ingest.planning.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
 
@@ -148,17 +148,17 @@ def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> 
 
 def _of_pair(model: _Model, transformer: Transformer, run: _Run) -> Iterator[Remeasured | Skipped]:
     """The lists are the warehouse's, which are verified themselves; random vectors are drawn from the weights again."""
-    job = CounterpartsJob()
-    if run.job_version != job.version:
-        yield Skipped(run.job, _other_version(job.version, run))
+    models = listed_models(model.warehouse)
+    other = next(found for found in models.values() if found.model_id == run.other_model_id)
+    opened = {model.name: JobContext(transformer, model.tokenizer)}
+    job, reason = _repeated(PairContext(model.warehouse, models[model.name], other, opened), run, model)
+    if job is None:
+        yield Skipped(run.job, reason)
         return
-    models = {one.model_id: one for one in listed_models(model.warehouse).values()}
-    one = next(found for found in models.values() if found.name == model.name)
-    lists, others = (found.lists(model.warehouse) for found in (one, models[int(run.other_model_id or 0)]))
-    for layer in model.chosen(range(one.n_layers)):
+    assert isinstance(job, CounterpartsJob)
+    for layer in model.chosen(range(transformer.shape.n_layers)):
         model.progress.start(f"{run.job}: layer {layer}", 1)
-        random = job.random_lists(transformer, model.tokenizer, [layer], k=lists.shape[3])[0]
-        rows = job.layer_rows(lists, others, random, layer=layer)
+        rows = job.layer_rows(layer)
         model.progress.finish()
         yield from _frames(run, {COUNTERPARTS.name: rows}, layer=layer)
 
@@ -267,20 +267,16 @@ def _named(table: Table, *, layer: int | None, shard: str) -> tuple[Any, ...]:
     return (int(number),) if table.columns[table.place].is_integer() and number.isdecimal() else (shard,)
 
 
-def _repeated(context: JobContext, run: _Run, model: _Model) -> tuple[Job | None, str]:
+def _repeated(context: JobContext | PairContext, run: _Run, model: _Model) -> tuple[Job[Any] | None, str]:
     """The job that measures the same as the run; None where this release cannot, and what keeps it from that."""
     job_type = job_class(run.job)
     # Only what this version wrote down is known to be read by it.
     if job_type.version != run.job_version:
-        return None, _other_version(job_type.version, run)
+        return None, f"it was measured by version {run.job_version} of the job, this is version {job_type.version}"
     job = after(model.warehouse, model.name, job_type.from_parameters(context, run.parameters))
     now = json.loads(json.dumps(job.parameters()))
     changed = [name for name in {**now, **run.parameters} if now.get(name) != run.parameters.get(name)]
     return (None, f"it was measured with another {', '.join(sorted(changed))}") if changed else (job, "")
-
-
-def _other_version(version: int, run: _Run) -> str:
-    return f"it was measured by version {run.job_version} of the job, this is version {version}"
 
 
 def _corpus(model: _Model, corpus_id: int) -> Corpus:

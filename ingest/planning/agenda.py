@@ -1,7 +1,7 @@
 """Everything about a model and its text that is found out before anything is measured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -21,7 +21,7 @@ from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import open_transformer
 from ingest.models.weights import Checkpoint
 from ingest.planning.prerequisites import after, needed_first
-from ingest.planning.work import Work
+from ingest.planning.work import ModelWork
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import RunIdentity, refuse_other_model, to_measure
 from ingest.runs.records import model_record
@@ -32,7 +32,7 @@ class Agenda:
     """The runs that were asked for, and which of their jobs are still to be measured."""
 
     identities: Sequence[RunIdentity]
-    missing: Sequence[tuple[Job, RunIdentity]] = ()
+    missing: Sequence[tuple[Job[JobContext], RunIdentity]] = ()
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Prepared:
         needed_first: jobs that nobody asked for, but that another one works on.
     """
 
-    work: Work
+    work: ModelWork
     checkpoint: Checkpoint
     corpus: Corpus | None
     agenda: Agenda
@@ -98,7 +98,7 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     return Prepared(work, checkpoint, corpus, agenda, left_out=others, needed_first=first)
 
 
-def _opened(work: Work, name: str) -> Job:
+def _opened(work: ModelWork, name: str) -> Job[JobContext]:
     """The job that was asked for, on a text that is not chosen yet.
 
     Raises:
@@ -108,7 +108,7 @@ def _opened(work: Work, name: str) -> Job:
     return registry.job_class(name).from_options(context, work.request)
 
 
-def _fitting(work: Work) -> tuple[str, ...]:
+def _fitting(work: ModelWork) -> tuple[str, ...]:
     """The jobs asked for that the model can be asked for.
 
     Raises:
@@ -127,13 +127,13 @@ def _fitting(work: Work) -> tuple[str, ...]:
 
 def _open(
     warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress
-) -> tuple[Work, Checkpoint]:
+) -> tuple[ModelWork, Checkpoint]:
     """Find the model and everything about it that can be wrong, before anything is measured."""
     checkpoint, tokenizer = _files(warehouse, request, asked, progress)
     transformer = open_transformer(checkpoint, device=device_of(request), dtype=_DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer, family=request.family, variant=request.variant)
     refuse_other_model(warehouse, record)
-    return Work(warehouse, request, record, tokenizer, transformer, progress), checkpoint
+    return ModelWork(warehouse, request, progress, record, tokenizer, transformer), checkpoint
 
 
 def _files(
@@ -150,16 +150,17 @@ def _files(
     return checkpoint, tokenization.load(checkpoint.folder)
 
 
-def _agenda(work: Work, corpus: Corpus | None, jobs: Sequence[Job]) -> Agenda:
+def _agenda(work: ModelWork, corpus: Corpus | None, jobs: Sequence[Job[JobContext]]) -> Agenda:
     """What is asked for and not finished.
 
     Raises:
         ParametersDiffer: a job is finished with other parameters.
     """
-    found: dict[str, Job] = {}
+    found: dict[str, Job[JobContext]] = {}
     identities: list[RunIdentity] = []
     for opened in jobs:
-        job = after(work.warehouse, work.model.name, opened.on(corpus), asked=identities)
+        job = opened.within(replace(opened.context, text=corpus))
+        job = after(work.warehouse, work.model.name, job, asked=identities)
         found[job.name] = job
         identities.append(_identity(work, job))
     missing = to_measure(work.warehouse, identities, force=work.request.force)
@@ -176,7 +177,7 @@ def device_of(request: IngestRequest) -> str:
     return request.device
 
 
-def _corpus(work: Work) -> Corpus:
+def _corpus(work: ModelWork) -> Corpus:
     return choose_corpus(
         work.warehouse,
         work.request.text,
@@ -187,7 +188,7 @@ def _corpus(work: Work) -> Corpus:
     )
 
 
-def _identity(work: Work, job: Job) -> RunIdentity:
+def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
     row = work.model.row.row(0, named=True)
     corpus = job.context.text if registry.JOBS[job.name].reads_text else None
     return RunIdentity(

@@ -7,7 +7,7 @@ from ingest.errors import DiskTooSmall, MemoryTooSmall
 from ingest.jobs.job import PassJob
 from ingest.planning.agenda import Prepared
 from ingest.planning.sweep_plan import Budget, SweepPlan, WeightsPlan, plan, plan_weights
-from ingest.planning.work import Work, free_bytes
+from ingest.planning.work import ModelWork, free_bytes
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def allot(prepared: Prepared) -> Allotted:
     return Allotted(chosen, None, passes_stream)
 
 
-def _passes_stream(work: Work, jobs: Sequence[PassJob]) -> bool:
+def _passes_stream(work: ModelWork, jobs: Sequence[PassJob]) -> bool:
     """Whether jobs with a pass of their own have to read weights layer by layer to keep within the memory.
 
     Raises:

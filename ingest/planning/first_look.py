@@ -14,6 +14,7 @@ from ingest.corpora.sources.source import corpus_name
 from ingest.corpora.split import SentenceSplit
 from ingest.errors import WEIGHTS_OPTION, MethodUnknown, ModelNamedTwice, ThresholdInvalid, WeightsNotAtHand
 from ingest.jobs import registry
+from ingest.jobs.counterparts.errors import PairsApart
 from ingest.jobs.shortcuts.methods import METHODS
 from ingest.models import hub
 from ingest.models.finding import (
@@ -28,7 +29,6 @@ from ingest.models.finding import (
     valid_name,
 )
 from ingest.models.weight_files import weight_files
-from ingest.planning.pair_errors import PairsApart
 from ingest.request import IngestRequest, ModelSource
 
 _LARGEST_FLOAT32 = 3.4028234663852886e38
@@ -46,9 +46,9 @@ def check_request(request: IngestRequest) -> None:
         PairsApart: a job on pairs of models is among those on one.
         FamilyInvalid, VariantInvalid: models cannot be labelled so.
     """
-    about_pairs = is_about_pairs(request)
+    is_about_pairs(request)
     for name in request.jobs:
-        if name not in registry.NAMES and not about_pairs:
+        if name not in registry.JOBS:
             raise JobUnknown(name)
     for method in request.methods:
         if method not in METHODS:

@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from catalog.warehouse import Warehouse
 from ingest.errors import DiskTooSmall, JobMemoryTooSmall
 from ingest.jobs.counterparts.job import CounterpartsJob
+from ingest.jobs.counterparts.listed import ListedModel
 from ingest.jobs.counterparts.overlaps import BLOCK, best_of_each_other
 from ingest.lens.scorer import workspace_bytes
 from ingest.planning.model_plan import in_gb, in_hours
-from ingest.planning.pairs import ListedModel, Pair
 from ingest.planning.sweep_plan import PROCESS_BYTES, ROOMY
 from ingest.planning.work import free_bytes, staging_folder
 from ingest.request import IngestRequest
@@ -57,11 +56,11 @@ class PairPlan:
         """Whether freed memory has to go back to the system at once."""
         return self.allowed_bytes < ROOMY * self.memory_bytes
 
-    def timed(self, warehouse: Warehouse, pair: Pair) -> "PairPlan":
+    def timed(self, job: CounterpartsJob) -> "PairPlan":
         """With how long it would take, by comparing some of the neurons."""
-        one, other = (_some(model.lists(warehouse)) for model in (pair.one, pair.other))
+        one, other = (_some(model.lists(job.context.warehouse)) for model in (job.context.one, job.context.other))
         started = time.perf_counter()
-        best_of_each_other(one, other, n_best=CounterpartsJob.n_best)
+        best_of_each_other(one, other, n_best=job.n_best)
         seconds = time.perf_counter() - started
         return replace(self, trial_seconds=seconds, hours=seconds * self.n_pairs / (len(one) * len(other)) / 3600)
 
@@ -82,14 +81,14 @@ class PairPlan:
         return [head, *(f"  {name:<14}{value}" for name, value in entries)]
 
 
-def pair_plan(warehouse: Warehouse, request: IngestRequest, pair: Pair, job: CounterpartsJob) -> PairPlan:
+def pair_plan(request: IngestRequest, job: CounterpartsJob) -> PairPlan:
     """What comparing the two takes, without time.
 
     Raises:
         JobMemoryTooSmall, DiskTooSmall: more than there is; says how much is needed.
     """
-    one, other, staging = pair.one, pair.other, staging_folder(warehouse, request)
-    needed = PROCESS_BYTES + max(_comparing_bytes(pair, job), *(_drawing_bytes(model, job) for model in (one, other)))
+    one, other, staging = job.context.one, job.context.other, staging_folder(job.context.warehouse, request)
+    needed = PROCESS_BYTES + max(_comparing_bytes(job), *(_drawing_bytes(model, job) for model in (one, other)))
     if needed > request.memory_bytes:
         raise JobMemoryTooSmall(job.name, needed, request.memory_bytes)
     n_vectors = one.n_neurons + other.n_neurons * one.n_layers
@@ -109,12 +108,13 @@ def pair_plan(warehouse: Warehouse, request: IngestRequest, pair: Pair, job: Cou
     )
 
 
-def _comparing_bytes(pair: Pair, job: CounterpartsJob) -> int:
+def _comparing_bytes(job: CounterpartsJob) -> int:
     """The lists of both, what a block lists at every rank, what each thread compares with it, the best so far."""
-    lists = sum((model.n_neurons + model.n_layers * job.n_random) * 2 * _K * 4 * 2 for model in (pair.one, pair.other))
+    one, other = job.context.one, job.context.other
+    lists = sum((model.n_neurons + model.n_layers * job.n_random) * 2 * _K * 4 * 2 for model in (one, other))
     listed = BLOCK * 2 * _K * _K * 40
     compared = torch.get_num_threads() * BLOCK * BLOCK * 8 * 6
-    best = pair.other.n_neurons * job.n_best * 16 * 8
+    best = other.n_neurons * job.n_best * 16 * 8
     return lists + listed + compared + best
 
 

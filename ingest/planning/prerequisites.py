@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from catalog.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
-from ingest.jobs.job import Job, PassJob
+from ingest.jobs.job import Job, JobContext, PassJob
 from ingest.runs.finished import EarlierRuns
 from ingest.runs.identity import RunIdentity
 
 
-def needed_first(warehouse: Warehouse, model: str, corpus: Corpus | None, jobs: Iterable[Job]) -> tuple[str, ...]:
+def needed_first(
+    warehouse: Warehouse, model: str, corpus: Corpus | None, jobs: Iterable[Job[JobContext]]
+) -> tuple[str, ...]:
     """Jobs that are not among `jobs`, that one of these works on, and that are not finished."""
     asked, first = {job.name: job for job in jobs}, dict[str, None]()
     for job in asked.values():
@@ -20,13 +23,13 @@ def needed_first(warehouse: Warehouse, model: str, corpus: Corpus | None, jobs: 
     return tuple(first)
 
 
-def after(warehouse: Warehouse, model: str, job: Job, *, asked: Sequence[RunIdentity] = ()) -> Job:
+def after(warehouse: Warehouse, model: str, job: Job[Any], *, asked: Sequence[RunIdentity] = ()) -> Job[Any]:
     """The job on the runs of others: those that are asked for beside it, else those that are finished."""
     if not job.needed:
         return job
     finished = EarlierRuns.finished(warehouse, model, job.context.corpus, jobs=job.needed)
     keys = {**finished.keys, **{one.job: one.key for one in asked if one.job in job.needed}}
-    return job.after(replace(finished, keys=keys))
+    return job.within(replace(job.context, runs=replace(finished, keys=keys)))
 
 
 def announcements(jobs: Sequence[PassJob], first: Sequence[str]) -> list[str]:

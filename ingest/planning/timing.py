@@ -52,7 +52,15 @@ def run_trial(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob]
         reading_seconds = time.perf_counter() - started
         halves = [beginning(corpus, n) for n in sorted({max(1, n_sequences // 2), n_sequences})]
         folds = [
-            (text.n_tokens, _fold_seconds(transformer, text, [job.on(text) for job in jobs], batch_tokens=batch_tokens))
+            (
+                text.n_tokens,
+                _fold_seconds(
+                    transformer,
+                    text,
+                    [job.within(replace(job.context, text=text)) for job in jobs],
+                    batch_tokens=batch_tokens,
+                ),
+            )
             for text in halves
         ]
     by_token = max(0.0, (folds[-1][1] - folds[0][1]) / max(1, folds[-1][0] - folds[0][0]))

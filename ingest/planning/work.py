@@ -1,32 +1,66 @@
-"""What measuring a model works with: the model, what was asked, and where shards lie until they are published."""
+"""What measuring works with: what is measured, what was asked, where shards lie, and how they are published."""
 
 import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.progress import Progress
-from catalog.publish import ModelRecord
+from catalog.publish import FinishedRun, ModelRecord, Publication, publish
 from catalog.warehouse import Warehouse
+from ingest.corpora.corpus import Corpus
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.request import IngestRequest
+from ingest.runs.records import corpus_record
 
 
 @dataclass(frozen=True)
-class Work:
-    """One model opened for measuring, with everything that its jobs share."""
+class Work(ABC):
+    """What jobs measure together, with everything that they share."""
 
     warehouse: Warehouse
     request: IngestRequest
-    model: ModelRecord
-    tokenizer: Tokenizer
-    transformer: Transformer
     progress: Progress
+
+    @property
+    @abstractmethod
+    def models(self) -> tuple[str, ...]:
+        """Name of the model that is measured, or of both that are compared."""
+
+    @abstractmethod
+    def publish(self, runs: Sequence[FinishedRun], corpus: Corpus | None = None) -> dict[str, int]:
+        """Publish runs together, with the text that they read; rows by table."""
+
+    @property
+    def label(self) -> str:
+        """Their names as a person reads them."""
+        return " and ".join(self.models)
 
     @property
     def staging(self) -> Path:
         """Folder in which shards lie until they are published."""
         return staging_folder(self.warehouse, self.request)
+
+
+@dataclass(frozen=True)
+class ModelWork(Work):
+    """One model opened for measuring."""
+
+    model: ModelRecord
+    tokenizer: Tokenizer
+    transformer: Transformer
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The model's name."""
+        return (self.model.name,)
+
+    def publish(self, runs: Sequence[FinishedRun], corpus: Corpus | None = None) -> dict[str, int]:
+        """Publish runs of the model."""
+        publication = Publication(self.model, corpus_record(corpus) if corpus else None, runs)
+        return publish(self.warehouse, publication, memory_bytes=self.request.memory_bytes)
 
 
 def staging_folder(warehouse: Warehouse, request: IngestRequest) -> Path:

@@ -1,6 +1,7 @@
 """Jobs measured by hand: without a warehouse, a plan, or a run."""
 
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import polars as pl
@@ -24,13 +25,13 @@ def partials(*frames: pl.DataFrame) -> Partials:
     return Partials(tuple(frame.lazy() for frame in frames))
 
 
-def measure_shard(job: ShardJob, shard: str, *, folder: Path = NO_FOLDER) -> Frames:
+def measure_shard(job: ShardJob[Any], shard: str, *, folder: Path = NO_FOLDER) -> Frames:
     """The rows of one shard, of a job that reads none back."""
     with job.open(folder, lambda table: pl.LazyFrame()) as measure:
         return measure(shard)
 
 
-def measure_all(job: ShardJob, *, folder: Path = NO_FOLDER) -> dict[str, pl.DataFrame]:
+def measure_all(job: ShardJob[Any], *, folder: Path = NO_FOLDER) -> dict[str, pl.DataFrame]:
     """The rows of all shards, in order, as an ingest measures them; each fills the tables that it says."""
     parts: dict[str, list[pl.DataFrame]] = {table.name: [] for table in job.tables}
     with job.open(folder, lambda table: pl.concat(parts[table]).lazy()) as measure:

@@ -1,25 +1,74 @@
 """The job `counterparts`: which neurons of another model do each one's job, by the tokens of their lists [ours]."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from catalog.tables import COUNTERPARTS, Table
+from catalog.warehouse import Warehouse
+from ingest.jobs.counterparts.errors import ListsMissing, PairTokenizers
+from ingest.jobs.counterparts.listed import ListedModel
 from ingest.jobs.counterparts.overlaps import Best, best_of_each_other
-from ingest.jobs.counterparts.sides import Compared, Side
+from ingest.jobs.counterparts.sides import PARTS, Side, compare, part, rows_frame
+from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
 from ingest.lens.random_vectors import random_vectors
 from ingest.lens.scorer import Keep, Scorer
 from ingest.lens.vocabulary import Vocabulary
-from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer
+from ingest.request import IngestRequest
+
+BASIS = ("projections", "other_projections")
+"""Parameters that name the runs whose lists are compared."""
+
+_ONE, _OTHER, _LAYER, _RANDOM = "one", "other", "layer", "random"
 
 
 @dataclass(frozen=True)
-class CounterpartsJob:
+class PairContext:
+    """Two models of a warehouse that are compared.
+
+    Attributes:
+        warehouse: what holds their lists.
+        one: the first of them.
+        other: the second.
+        opened: the models by name, from whose weights random vectors are drawn; none before these were looked for.
+    """
+
+    warehouse: Warehouse
+    one: ListedModel
+    other: ListedModel
+    opened: Mapping[str, JobContext] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, warehouse: Warehouse, models: Sequence[ListedModel]) -> "PairContext":
+        """The same whichever was named first: the one first that came first into the warehouse.
+
+        Raises:
+            ListsMissing: a model has no lists of tokens.
+            PairTokenizers: they have other tokens.
+        """
+        one, other = sorted(models, key=lambda model: model.model_id)
+        for model in (one, other):
+            if model.projections is None:
+                raise ListsMissing(model.name)
+        if one.tokenizer_sha256 != other.tokenizer_sha256:
+            raise PairTokenizers(one.name, other.name)
+        return cls(warehouse, one, other)
+
+    @property
+    def sides(self) -> dict[str, ListedModel]:
+        """Both models."""
+        return {_ONE: self.one, _OTHER: self.other}
+
+
+@dataclass(frozen=True)
+class CounterpartsJob(ShardJob[PairContext]):
     """For each neuron of either model the best of the other, and how near random vectors come.
 
     Attributes:
@@ -31,46 +80,64 @@ class CounterpartsJob:
     n_best: int = 5
     n_random: int = 500
     seed: int = 0
-    name: str = "counterparts"
-    version: int = 2
-    tables: tuple[Table, ...] = (COUNTERPARTS,)
+    name = "counterparts"
+    version = 2
+    tables: ClassVar[tuple[Table, ...]] = (COUNTERPARTS,)
+
+    @classmethod
+    def from_options(cls, context: PairContext, request: IngestRequest) -> "CounterpartsJob":
+        """It has no options."""
+        return cls(context)
 
     def parameters(self) -> dict[str, Any]:
-        """How many are kept and drawn."""
-        return {"n_best": self.n_best, "n_random": self.n_random, "seed": self.seed}
+        """How many are kept and drawn, and which lists are compared."""
+        basis = zip(BASIS, (self.context.one.projections, self.context.other.projections), strict=True)
+        return {"n_best": self.n_best, "n_random": self.n_random, "seed": self.seed, **dict(basis)}
+
+    @property
+    def turned(self) -> "CounterpartsJob":
+        """The job from the side of the other model."""
+        return replace(self, context=replace(self.context, one=self.context.other, other=self.context.one))
+
+    def shards(self) -> Mapping[str, tuple[str, ...]]:
+        """Random vectors' lists of either model, the first one's layers compared, and rows a layer of either model."""
+        sides = self.context.sides
+        return {
+            **{f"{_RANDOM}-{side}": (f"{_RANDOM}_{side}",) for side in sides},
+            **{f"{_LAYER}-{layer:04d}": PARTS for layer in range(self.context.one.n_layers)},
+            **{
+                f"{side}-{layer:04d}": (COUNTERPARTS.name,)
+                for side, model in sides.items()
+                for layer in range(model.n_layers)
+            },
+        }
+
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What draws vectors, compares a layer, or makes its rows."""
+        yield _Comparison(self, read_back).measure
 
     def random_lists(
-        self, transformer: Transformer, tokenizer: Tokenizer, layers: Sequence[int], *, k: int
+        self, model: ListedModel, layers: Sequence[int], *, k: int
     ) -> Int[np.ndarray, "layers n_random 2 k"]:
         """[layers n_random 2 k] what random vectors like each layer's value vectors promote and suppress."""
-        vocabulary = Vocabulary.of(transformer.unembedding(), tokenizer.ids)
+        opened = self.context.opened[model.name]
+        vocabulary = Vocabulary.of(opened.transformer.unembedding(), opened.tokenizer.ids)
         scorer = Scorer(vocabulary.rows, keep=Keep(largest=k, smallest=k))
         found = np.empty((len(layers), self.n_random, 2, k), dtype=np.int32)
         for number, layer in enumerate(layers):
-            values = transformer.value_vectors(layer)
+            values = opened.transformer.value_vectors(layer)
             scored = scorer.score(random_vectors(values, n=self.n_random, seed=self.seed, layer=layer))
             for side, extremes in enumerate((scored.largest, scored.smallest)):
                 assert extremes is not None
                 found[number, :, side] = vocabulary.ids[extremes.rows.cpu().numpy()]
         return found
 
-    def compare(self, one: Side, other: Side, *, layer: int) -> Compared:
-        """Compare one layer of the first model with all of the second, from either side."""
-        (forth, back), (_, random_back) = best_of_each_other(
-            one.neurons[layer], other.all_neurons, other.all_random, n_best=self.n_best
-        )
-        ((random_forth, _),) = best_of_each_other(one.random[layer], other.all_neurons, n_best=1)
-        return Compared(forth, back, random_forth, random_back.first())
-
-    def layer_rows(
-        self,
-        lists: Int[np.ndarray, "n_layers d_ffn 2 k"],
-        others: Int[np.ndarray, "other_layers other_d_ffn 2 other_k"],
-        random: Int[np.ndarray, "n_random 2 k"],
-        *,
-        layer: int,
-    ) -> pl.DataFrame:
-        """Rows of `counterparts` for one layer alone, whose random vectors are `random`."""
+    def layer_rows(self, layer: int) -> pl.DataFrame:
+        """Rows of `counterparts` for one layer of the first model alone; the other needs not be opened."""
+        context = self.context
+        lists, others = (model.lists(context.warehouse) for model in (context.one, context.other))
+        random = self.random_lists(context.one, [layer], k=lists.shape[3])[0]
         side, other = Side(lists, lists[:, :0]), Side(others, others[:, :0])
         ((best, _),) = best_of_each_other(lists[layer], other.all_neurons, n_best=self.n_best)
         ((compared, _),) = best_of_each_other(random, other.all_neurons, n_best=1)
@@ -78,40 +145,58 @@ class CounterpartsJob:
         ((back, _),) = best_of_each_other(other.all_neurons[firsts], side.all_neurons, n_best=1)
         first_back = np.full(len(other.all_neurons), -1)
         first_back[firsts] = back.places[:, 0]
-        return self.rows(side, other, layer=layer, best=best, random=compared, first_back=first_back)
-
-    def rows(
-        self, side: Side, other: Side, *, layer: int, best: Best, random: Best, first_back: Int[np.ndarray, " n"]
-    ) -> pl.DataFrame:
-        """Rows of `counterparts` for one layer.
-
-        Args:
-            side: the model whose layer it is.
-            other: the other model.
-            layer: the layer.
-            best: of the other model's neurons, for each of the layer's.
-            random: the same for the layer's random vectors.
-            first_back: [n] for each neuron of the other model the place of its best among all of this one's.
-        """
-        n, k = best.places.shape
-        own = layer * side.d_ffn + np.arange(n)
-        is_mutual = np.zeros((n, k), dtype=bool)
-        is_mutual[:, 0] = (best.places[:, 0] >= 0) & (first_back[best.places[:, 0]] == own)
-        columns = {
-            "layer": np.full(n * k, layer),
-            "neuron": np.repeat(np.arange(n), k),
-            "rank": np.tile(np.arange(1, k + 1), n),
-            "other_layer": best.places.ravel() // other.d_ffn,
-            "other_neuron": best.places.ravel() % other.d_ffn,
-            "overlap": best.overlaps(side.k, other.k).ravel(),
-            "null_99": np.full(n * k, null_99(random.overlaps(side.k, other.k)[:, 0])),
-            "is_mutual": is_mutual.ravel(),
-        }
-        # Those that share no token are no counterparts.
-        frame = pl.DataFrame(columns).filter(pl.Series(best.places.ravel() >= 0))
-        return frame.cast(pl.Schema(COUNTERPARTS.columns))
+        return rows_frame(side, other, layer=layer, best=best, random=compared, first_back=first_back)
 
 
-def null_99(overlaps: Float[np.ndarray, " n"]) -> float:
-    """The smallest of them that at most one in a hundred exceeds [ours]."""
-    return float(np.sort(overlaps)[len(overlaps) - 1 - len(overlaps) // 100])
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Measures the shards of one pair, which share the lists of both models."""
+
+    job: CounterpartsJob
+    read_back: ReadBack
+
+    def measure(self, shard: str) -> Frames:
+        kind, _, number = shard.partition("-")
+        if kind == _RANDOM:
+            model = self.job.context.sides[number]
+            k = model.lists(self.job.context.warehouse).shape[3]
+            drawn = self.job.random_lists(model, range(model.n_layers), k=k)
+            return {f"{_RANDOM}_{number}": pl.DataFrame({"token_id": drawn.ravel()})}
+        if kind == _LAYER:
+            return compare(self.sides[_ONE], self.sides[_OTHER], layer=int(number), n_best=self.job.n_best)
+        return {COUNTERPARTS.name: self._rows(kind, _OTHER if kind == _ONE else _ONE, int(number))}
+
+    @cached_property
+    def sides(self) -> dict[str, Side]:
+        """Both models' lists."""
+        return {name: self._side(name, model) for name, model in self.job.context.sides.items()}
+
+    @cached_property
+    def best(self) -> dict[str, tuple[Best, Best]]:
+        """For each neuron of either model the best of all layers of the other, and for each of its random vectors."""
+        one, other, n_best = self.sides[_ONE], self.sides[_OTHER], self.job.n_best
+        forth = part(self.read_back("forth"), 0, shape=(len(one.all_neurons), n_best))
+        random_forth = part(self.read_back("random_forth"), 0, shape=(len(one.all_random), 1))
+        back, random_back = Best.none(len(other.all_neurons), n_best), Best.none(len(other.all_random), 1)
+        for layer in range(one.n_layers):
+            later = part(self.read_back("back"), layer, shape=back.places.shape)
+            back = back.or_later(later, first=layer * one.d_ffn)
+            later = part(self.read_back("random_back"), layer, shape=random_back.places.shape)
+            random_back = random_back.or_later(later, first=layer * one.d_ffn)
+        return {_ONE: (forth, random_forth), _OTHER: (back, random_back)}
+
+    def _rows(self, name: str, other: str, layer: int) -> pl.DataFrame:
+        side, (best, random), (back, _) = self.sides[name], self.best[name], self.best[other]
+        return rows_frame(
+            side,
+            self.sides[other],
+            layer=layer,
+            best=best.part(layer, side.d_ffn),
+            random=random.part(layer, self.job.n_random),
+            first_back=back.places[:, 0],
+        )
+
+    def _side(self, name: str, model: ListedModel) -> Side:
+        neurons = model.lists(self.job.context.warehouse)
+        random = self.read_back(f"{_RANDOM}_{name}").collect()["token_id"].to_numpy()
+        return Side(neurons, random.reshape(model.n_layers, self.job.n_random, 2, neurons.shape[3]))

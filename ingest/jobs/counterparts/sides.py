@@ -1,15 +1,17 @@
-"""Two models side by side: the lists of tokens that are compared, and what a layer's comparison found."""
+"""Two models side by side: the lists of tokens that are compared, what is found of a layer, and its rows."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from catalog.table import BIG
-from ingest.jobs.counterparts.overlaps import Best
+from catalog.tables import COUNTERPARTS
+from ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 
 PARTIAL: Mapping[str, pl.DataType] = {"place": BIG, "shared": BIG}
 """A `Best` as a frame, row after row."""
@@ -53,40 +55,65 @@ class Side:
         return self.random.reshape(-1, 2, self.k)
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One layer of the first model against all of the second.
-
-    Attributes:
-        forth: the best of the second for each neuron of the layer.
-        back: the best of the layer for each neuron of the second.
-        random_forth: the best neuron of the second for each random vector of the layer.
-        random_back: the best neuron of the layer for each random vector of the second.
-    """
-
-    forth: Best
-    back: Best
-    random_forth: Best
-    random_back: Best
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """As frames by name."""
-        return {name: _frame(best) for name, best in vars(self).items()}
-
-    @classmethod
-    def of(cls, frames: Mapping[str, pl.DataFrame], *, n_best: int) -> "Compared":
-        """Made of such frames again."""
-        kept = {"forth": n_best, "back": n_best, "random_forth": 1, "random_back": 1}
-        return cls(**{name: _best(frames[name], k) for name, k in kept.items()})
-
-
 PARTS = ("forth", "back", "random_forth", "random_back")
-"""The names of these frames."""
+"""What is found of a layer of the first model: the best of the second for each of its neurons, the best of the layer
+for each neuron of the second, the best neuron of the second for each random vector of the layer, and the best of the
+layer for each random vector of the second."""
+
+
+def compare(one: Side, other: Side, *, layer: int, n_best: int) -> dict[str, pl.DataFrame]:
+    """Compare one layer of the first model with all of the second, from either side: `PARTS`, as frames."""
+    (forth, back), (_, random_back) = best_of_each_other(
+        one.neurons[layer], other.all_neurons, other.all_random, n_best=n_best
+    )
+    ((random_forth, _),) = best_of_each_other(one.random[layer], other.all_neurons, n_best=1)
+    found = (forth, back, random_forth, random_back.first())
+    return {name: _frame(best) for name, best in zip(PARTS, found, strict=True)}
+
+
+def part(rows: pl.LazyFrame, number: int, *, shape: tuple[int, ...]) -> Best:
+    """The `Best` of one part, where those of all parts lie one after the other as frames and are of one shape."""
+    size = math.prod(shape)
+    frame = rows.slice(number * size, size).collect()
+    return Best(*(frame[name].to_numpy().reshape(shape) for name in PARTIAL))
 
 
 def _frame(best: Best) -> pl.DataFrame:
     return pl.DataFrame({"place": best.places.ravel(), "shared": best.shared.ravel()}, schema=dict(PARTIAL))
 
 
-def _best(frame: pl.DataFrame, k: int) -> Best:
-    return Best(*(frame[name].to_numpy().reshape(-1, k) for name in PARTIAL))
+def rows_frame(
+    side: Side, other: Side, *, layer: int, best: Best, random: Best, first_back: Int[np.ndarray, " n"]
+) -> pl.DataFrame:
+    """Rows of `counterparts` for one layer.
+
+    Args:
+        side: the model whose layer it is.
+        other: the other model.
+        layer: the layer.
+        best: of the other model's neurons, for each of the layer's.
+        random: the same for the layer's random vectors.
+        first_back: [n] for each neuron of the other model the place of its best among all of this one's.
+    """
+    n, k = best.places.shape
+    own = layer * side.d_ffn + np.arange(n)
+    is_mutual = np.zeros((n, k), dtype=bool)
+    is_mutual[:, 0] = (best.places[:, 0] >= 0) & (first_back[best.places[:, 0]] == own)
+    columns = {
+        "layer": np.full(n * k, layer),
+        "neuron": np.repeat(np.arange(n), k),
+        "rank": np.tile(np.arange(1, k + 1), n),
+        "other_layer": best.places.ravel() // other.d_ffn,
+        "other_neuron": best.places.ravel() % other.d_ffn,
+        "overlap": best.overlaps(side.k, other.k).ravel(),
+        "null_99": np.full(n * k, null_99(random.overlaps(side.k, other.k)[:, 0])),
+        "is_mutual": is_mutual.ravel(),
+    }
+    # Those that share no token are no counterparts.
+    frame = pl.DataFrame(columns).filter(pl.Series(best.places.ravel() >= 0))
+    return frame.cast(pl.Schema(COUNTERPARTS.columns))
+
+
+def null_99(overlaps: Float[np.ndarray, " n"]) -> float:
+    """The smallest of them that at most one in a hundred exceeds [ours]."""
+    return float(np.sort(overlaps)[len(overlaps) - 1 - len(overlaps) // 100])

@@ -8,26 +8,27 @@ import pytest
 
 import ingest.jobs
 from ingest.jobs import registry
-from ingest.jobs.job import Job, PassJob, SweepJob, WeightsJob
+from ingest.jobs.job import Job, PassJob, ShardJob, SweepJob, WeightsJob
 from ingest.jobs.shortcuts.methods import METHODS, OF_PARTS
 from ingest.jobs.shortcuts.sub_module_maps import METHOD_PARTS
 
 SHARED = ("__init__", "__pycache__")
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.JOBS)
 def test_an_entry_tells_what_the_class_does(name: str) -> None:
     job = registry.job_class(name)
     assert issubclass(job, Job)
     assert job.name == name
     assert job.__module__ == f"ingest.jobs.{name}.job"
-    assert registry.JOBS[name].reads_text == (not issubclass(job, WeightsJob))
-    assert issubclass(job, WeightsJob | SweepJob | PassJob)
+    assert registry.JOBS[name].reads_text == issubclass(job, SweepJob | PassJob)
+    assert registry.JOBS[name].is_of_pairs == (not issubclass(job, WeightsJob | SweepJob | PassJob))
+    assert issubclass(job, ShardJob | SweepJob)
 
 
 def test_every_folder_of_jobs_is_in_the_registry() -> None:
     folders = {path.name for path in Path(ingest.jobs.__path__[0]).iterdir() if path.is_dir()}
-    assert folders - set(SHARED) == {*registry.NAMES, *registry.PAIR_NAMES}
+    assert folders - set(SHARED) == set(registry.JOBS)
 
 
 def test_names_are_known_before_anything_large_is_loaded() -> None:

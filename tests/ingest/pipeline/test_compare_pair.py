@@ -7,8 +7,9 @@ import pytest
 
 from catalog.checks import check
 from catalog.warehouse import Warehouse
+from ingest.jobs.counterparts import job
 from ingest.jobs.counterparts.job import CounterpartsJob
-from ingest.pipeline import compare_pair
+from ingest.planning import pair_work
 from tests.support import ingests, models, overlaps
 from tests.support.overlaps import Lists
 
@@ -73,12 +74,12 @@ def test_what_was_staged_of_twins_is_taken_up(warehouse: Warehouse, monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(compare_pair, "publish_pair", killed)
+        patch.setattr(pair_work, "publish_pair", killed)
         with pytest.raises(KeyboardInterrupt):
             ingests.compare(warehouse, "one", "twin")
     with monkeypatch.context() as patch:
         # Nothing is drawn or compared again.
-        patch.setattr(CounterpartsJob, "compare", killed)
+        patch.setattr(job, "compare", killed)
         patch.setattr(CounterpartsJob, "random_lists", killed)
         (report,) = ingests.compare(warehouse, "one", "twin")
     assert report.n_rows == 2 * N_ROWS

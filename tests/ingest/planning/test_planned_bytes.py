@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,12 +55,12 @@ OF_WEIGHTS = {
 @pytest.fixture(autouse=True)
 def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs that take what is written above."""
-    jobs: dict[str, type[Job]] = {name: made(SweepJob, takes) for name, takes in FOOTPRINTS.items()}
+    jobs: dict[str, type[Job[Any]]] = {name: made(SweepJob, takes) for name, takes in FOOTPRINTS.items()}
     jobs |= {name: made(WeightsJob, takes) for name, takes in OF_WEIGHTS.items()}
     monkeypatch.setattr(sweep_plan, "job_class", jobs.__getitem__)
 
 
-def made(kind: type, takes: Footprint) -> type[Job]:
+def made(kind: type, takes: Footprint) -> type[Job[Any]]:
     return type("Made", (kind,), {"footprint": staticmethod(lambda *_: takes)})
 
 

@@ -5,7 +5,9 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -20,15 +22,26 @@ from catalog.tables import BY_NAME
 from catalog.warehouse import Warehouse
 from catalog.warehouse_errors import WarehouseMissing
 from ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
-from ingest.jobs.counterparts.job import CounterpartsJob, null_99
+from ingest.jobs.counterparts import job
+from ingest.jobs.counterparts.errors import (
+    ListsMissing,
+    PairIncomplete,
+    PairOfOne,
+    PairsApart,
+    PairTokenizers,
+    PairUnknown,
+)
+from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
+from ingest.jobs.counterparts.listed import ListedModel
+from ingest.jobs.counterparts.sides import null_99
 from ingest.lens.random_vectors import random_vectors
 from ingest.models.checkpoints import find
+from ingest.models.finding import Measured
 from ingest.models.tokenizer import load
 from ingest.models.transformer import open_transformer
-from ingest.pipeline import compare_pair
 from ingest.pipeline.ingest_all import Outcome, report_lines
 from ingest.pipeline.outcomes import PairReport
-from ingest.planning.pair_errors import ListsMissing, PairIncomplete, PairOfOne, PairsApart, PairTokenizers, PairUnknown
+from ingest.planning import pair_work
 from ingest.request import IngestRequest
 from queries.alike import alike
 from queries.question import Question
@@ -206,22 +219,22 @@ def test_what_is_reported_tells_counterparts_from_what_is_below_chance(n_rows: i
     assert (said in lines) == (n_rows is not None)
 
 
-@pytest.mark.parametrize("arena", ["publish_pair", "_fold"])
+@pytest.mark.parametrize("arena", [(pair_work, "publish_pair"), (job, "part"), (job, "rows_frame")])
 def test_what_was_staged_is_taken_up(
-    warehouse: Warehouse, compared: Warehouse, monkeypatch: pytest.MonkeyPatch, arena: str
+    warehouse: Warehouse, compared: Warehouse, monkeypatch: pytest.MonkeyPatch, arena: tuple[ModuleType, str]
 ) -> None:
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(compare_pair, arena, killed)
+        patch.setattr(*arena, killed)
         with pytest.raises(KeyboardInterrupt):
             ingests.compare(warehouse, "small", "large")
     with warehouse.reader() as connection:
         assert connection.execute("from store.counterparts").fetchall() == []
     with monkeypatch.context() as patch:
         # Nothing is drawn or compared again.
-        patch.setattr(CounterpartsJob, "compare", killed)
+        patch.setattr(job, "compare", killed)
         patch.setattr(CounterpartsJob, "random_lists", killed)
         ingests.compare(warehouse, "large", "small")
     ingests.assert_same(ingests.everything(warehouse), ingests.everything(compared))
@@ -335,10 +348,36 @@ def test_the_quantile_is_what_one_in_a_hundred_exceeds() -> None:
     assert null_99(np.zeros(99)) == 0
 
 
+def of_made_up_models() -> CounterpartsJob:
+    """The job for models of two layers and of one."""
+    models = [
+        ListedModel(number, Measured(name, name, None, name), "tokens", n_layers, 8, 4, 100, f"lists of {name}")
+        for number, (name, n_layers) in enumerate({"a": 2, "b": 1}.items())
+    ]
+    return CounterpartsJob(PairContext.of(Mock(spec=Warehouse), models[::-1]))
+
+
+def test_random_vectors_come_first_then_what_is_compared_then_rows_of_either_model() -> None:
+    shards, parts = of_made_up_models().shards(), ("forth", "back", "random_forth", "random_back")
+    assert shards == {
+        "random-one": ("random_one",),
+        "random-other": ("random_other",),
+        "layer-0000": parts,
+        "layer-0001": parts,
+        "one-0000": ("counterparts",),
+        "one-0001": ("counterparts",),
+        "other-0000": ("counterparts",),
+    }
+    order = ["random-one", "random-other", "layer-0000", "layer-0001", "one-0000", "one-0001", "other-0000"]
+    assert list(shards) == order
+
+
 def test_its_tables_and_its_parameters() -> None:
-    job = CounterpartsJob()
-    assert [table.name for table in job.tables] == ["counterparts"]
-    assert job.tables[0] is BY_NAME["counterparts"]
-    assert job.parameters() == {"n_best": 5, "n_random": N_RANDOM, "seed": 0}
+    made = of_made_up_models()
+    assert [table.name for table in made.tables] == ["counterparts"]
+    assert made.tables[0] is BY_NAME["counterparts"]
+    own = {"n_best": 5, "n_random": N_RANDOM, "seed": 0}
+    assert made.parameters() == own | {"projections": "lists of a", "other_projections": "lists of b"}
+    assert made.turned.parameters() == own | {"projections": "lists of b", "other_projections": "lists of a"}
     assert "counterparts" not in IngestRequest().jobs
     assert isinstance(BY_NAME["counterparts"].columns["overlap"], pl.Float64)

@@ -1,0 +1,78 @@
+"""The models of a warehouse as they are compared: by the lists of tokens that it has of their neurons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+
+from catalog.warehouse import Warehouse
+from ingest.models.finding import Measured
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A model of the warehouse.
+
+    Attributes:
+        model_id: its number.
+        measured: where its weights came from.
+        tokenizer_sha256: hash of its tokenizer.
+        n_layers: how many layers it has.
+        d_ffn: neurons of a layer.
+        d_model: width of the residual stream.
+        vocab_size: rows of the unembedding.
+        projections: run key of its lists of tokens; None before they are measured.
+        weights: where its weights are looked for instead; None: where they came from.
+    """
+
+    model_id: int
+    measured: Measured
+    tokenizer_sha256: str
+    n_layers: int
+    d_ffn: int
+    d_model: int
+    vocab_size: int
+    projections: str | None
+    weights: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.measured.name
+
+    @property
+    def n_neurons(self) -> int:
+        """How many neurons it has."""
+        return self.n_layers * self.d_ffn
+
+    def lists(self, warehouse: Warehouse) -> Int[np.ndarray, "n_layers d_ffn 2 k"]:
+        """[n_layers d_ffn 2 k] the tokens that each neuron promotes and suppresses, best first."""
+        query = """
+            select top_token_ids, bottom_token_ids from store.projections
+            where model_id = $model_id order by layer, neuron
+        """
+        with warehouse.reader() as connection:
+            rows = connection.sql(query, params={"model_id": self.model_id}).pl()
+        sides = [rows[name].explode().to_numpy().reshape(self.n_layers, self.d_ffn, -1) for name in rows.columns]
+        return np.stack(sides, axis=2)
+
+
+def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
+    """All models of the warehouse by name."""
+    query = """
+        select
+            models.model_id, models.name, models.source, models.revision, models.weights_sha256,
+            models.n_layers, models.d_ffn, models.d_model, models.vocab_size,
+            tokenizers.sha256 as tokenizer_sha256, runs.run_key as projections
+        from store.models as models
+        inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
+        left join store.runs as runs on runs.model_id = models.model_id and runs.job = 'projections'
+        order by models.model_id
+    """
+    with warehouse.current_reader() as connection:
+        rows = connection.sql(query).pl().to_dicts()
+    files = ("name", "source", "revision", "weights_sha256")
+    measured = [Measured(*(row.pop(name) for name in files)) for row in rows]
+    return {one.name: ListedModel(measured=one, **row) for one, row in zip(measured, rows, strict=True)}
