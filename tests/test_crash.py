@@ -21,9 +21,6 @@ from tests.support.models import build
 pytestmark = pytest.mark.xdist_group("crash")
 
 N_KILLS, N_MANY_KILLS = 20, 34
-A_KILL_IN_EACH_ARENA = (0, 1, 5, 7)
-"""Seeds of those that are not marked: the others run with the long tests, and many more by themselves."""
-
 PATIENCE = 10
 
 # Half of the moments are taken from the clock, between the first staged shard and the end; the others are a call that
@@ -138,7 +135,7 @@ def assert_complete(task: Task, reference: Reference) -> None:
 @pytest.mark.parametrize(
     "seed",
     [
-        *(pytest.param(n, marks=[pytest.mark.long] * (n not in A_KILL_IN_EACH_ARENA)) for n in range(N_KILLS)),
+        *(pytest.param(n, marks=pytest.mark.long) for n in range(N_KILLS)),
         *(pytest.param(N_KILLS + n, marks=pytest.mark.crash) for n in range(N_MANY_KILLS)),
     ],
 )

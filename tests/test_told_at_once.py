@@ -13,6 +13,9 @@ import pytest
 
 from tests.support import warehouse as made
 
+# One process answers for one worker.
+pytestmark = pytest.mark.xdist_group("told at once")
+
 ROOT = Path(__file__).parents[1]
 HEAVY = ("torch", "transformers", "scipy", "datasets", "streamlit")
 

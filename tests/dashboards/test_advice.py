@@ -47,8 +47,6 @@ QUICK = (
     "compare of weights",
     "neuron of nothing",
     "neuron of text",
-    "compare on another text",
-    "an answer that is cut, on a text",
     "no warehouse",
 )
 """One of each kind; the others go with the long tests."""

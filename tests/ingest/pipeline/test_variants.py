@@ -25,6 +25,9 @@ from tests.support import ingests
 from tests.support.hub import COMMIT, Hub, commit_of, serve
 from tests.support.models import build, edit_config
 
+# One worker measures them once.
+pytestmark = pytest.mark.xdist_group("variants")
+
 REPO = "org/pythia-3m"
 # Of eight ids each: a hundred full sequences and more, without which nothing is said of positions.
 TEXT = {"sequence_length": 8, "tokens_per_domain": 2_000}

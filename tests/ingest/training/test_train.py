@@ -147,6 +147,7 @@ train([Source("words", sys.argv[1])], Path(sys.argv[2]), settings, progress=Kill
 """
 
 
+@pytest.mark.long
 def test_a_killed_process_leaves_a_run_that_goes_on(words: Source, trained: Path, tmp_path: Path) -> None:
     output = tmp_path / "model"
     root = Path(__file__).parents[2]
