@@ -258,6 +258,7 @@ def test_figures_of_two_corpora_lie_in_a_folder_each(both: neurothek.Neurothek, 
         assert f"sentences of {corpus}" in (out / corpus / "shortcuts-1-fit-mat.svg").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_neuron_is_told_of_the_asked_corpus(both: neurothek.Neurothek, alone: neurothek.Neurothek) -> None:
     differ = set()
     for (layer, neuron), (seen, active) in sorted(facts(both).items())[::4]:

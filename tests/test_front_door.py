@@ -163,6 +163,7 @@ def test_python_measures_as_the_command_does(door: Neurothek, folder: Path, tmp_
     )
 
 
+@pytest.mark.long
 def test_python_carries_a_warehouse_elsewhere_and_joins_two(door: Neurothek, tmp_path: Path) -> None:
     written = door.export(tmp_path / "out")
     brought, joined = (neurothek.open(tmp_path / f"{name}.duckdb") for name in ("brought", "joined"))

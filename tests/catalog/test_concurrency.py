@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from catalog.warehouse import Warehouse
 from tests.support import publications as made
 
@@ -35,6 +37,7 @@ print(json.dumps({"reads": reads, "longest": longest, "mixtures": mixtures}))
 """
 
 
+@pytest.mark.long
 def test_readers_and_publishers_do_not_starve_each_other(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb")
     made.publish_job(warehouse, "projections", made.weights_frames())

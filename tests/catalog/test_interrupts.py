@@ -180,7 +180,8 @@ print(told)
 """
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
 def test_ctrl_c_at_any_moment_leaves_nothing_open(tmp_path: Path, seed: int) -> None:
     create(tmp_path / "one.duckdb")
     command = [sys.executable, "-c", AT_ANY_MOMENT, str(tmp_path / "one.duckdb"), str(seed)]

@@ -258,6 +258,7 @@ def test_no_setting_tells_of_the_machine_even_where_it_is_reached(
         assert str(folder) not in told
 
 
+@pytest.mark.long
 def test_what_memory_does_not_hold_is_spilled(warehouse: Warehouse) -> None:
     query = "select count(*) from (select repeat(x::varchar, 30) as y from range({}) as t(x) order by y offset 1)"
     limits = replace(TIGHT, seconds=20, memory_bytes=200_000_000)

@@ -119,7 +119,7 @@ ways = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(measured=ways)
 def test_the_verdict_in_python_is_the_view_s(measured: list[Way], tmp_path_factory: pytest.TempPathFactory) -> None:
     path: Path = tmp_path_factory.getbasetemp() / "verdicts.duckdb"

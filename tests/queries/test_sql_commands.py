@@ -100,11 +100,16 @@ def test_a_conversation_goes_on_after_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "query", ["-- a comment\nselect 1 as one", "--a comment of --words\nselect 1 as one", "--x\nselect 1 as one"]
+    "arguments",
+    [
+        ("-- a comment\nselect 1 as one", "--format", "csv"),
+        ("--format", "csv", "--a comment of --words\nselect 1 as one"),
+        ("--x\nselect 1 as one", "--format", "csv"),
+        ("--format", "csv", "--", "--x\nselect 1 as one"),
+    ],
 )
-def test_a_query_may_begin_with_a_comment(query: str) -> None:
-    for arguments in ([query, "--format", "csv"], ["--format", "csv", query], ["--format", "csv", "--", query]):
-        assert run(*arguments).stdout == "one\n1\n"
+def test_a_query_may_begin_with_a_comment(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).stdout == "one\n1\n"
 
 
 @pytest.mark.parametrize(

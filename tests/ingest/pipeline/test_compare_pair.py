@@ -61,6 +61,7 @@ def test_two_names_for_the_same_weights_are_compared_from_either_side(warehouse:
     assert not warehouse.staging.exists()
 
 
+@pytest.mark.long
 def test_a_second_time_nothing_is_done_and_each_pair_of_three_names_has_its_rows(warehouse: Warehouse) -> None:
     assert [report.n_rows for report in ingests.compare(warehouse, "twin", "one", "third")] == [2 * N_ROWS] * 3
     before = ingests.everything(warehouse)

@@ -108,7 +108,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 # Steps 1 to 3 are the shards of projections; the sweep goes through the two layers of each chunk.
-@pytest.mark.parametrize("step", [1, 3, 4, 7, -1])
+@pytest.mark.parametrize("step", [*(pytest.param(step, marks=pytest.mark.long) for step in (1, 3, 7)), 4, -1])
 def test_interrupted_and_resumed_is_uninterrupted(
     reference: Reference, warehouse: Warehouse, written: list[tuple[str, str]], step: int
 ) -> None:
@@ -124,6 +124,7 @@ def test_interrupted_and_resumed_is_uninterrupted(
     assert not warehouse.staging.exists()
 
 
+@pytest.mark.long
 def test_interrupted_after_every_fourth_shard_is_uninterrupted(
     reference: Reference, warehouse: Warehouse, written: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,7 +185,7 @@ def test_the_librarys_hash_follows_its_files(planted: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "domain", [pytest.param(domain, marks=[pytest.mark.long] * (domain != "arithmetic")) for domain in DOMAINS]
+    "domain", [pytest.param(domain, marks=[pytest.mark.long] * (domain != "math")) for domain in DOMAINS]
 )
 def test_measured_and_trained_documents_are_disjoint_and_cover_the_domain(domain: builtin.Domain) -> None:
     measured, trained = list(builtin_documents(domain, "measure")), list(builtin_documents(domain, "train"))
