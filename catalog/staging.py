@@ -1,7 +1,6 @@
 """Measurements before they are published: checked shards as Parquet files, one folder a run, safe against kills."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import filelock
 import polars as pl
 
 from catalog.errors import NeurothekError
+from catalog.files import written
 from catalog.interrupts import keyboard_interrupts
 from catalog.tables import Table
 
@@ -104,14 +104,11 @@ class StagedRun:
             StagingFull: the disk refuses.
         """
         for table, frame in frames.items():
-            target = self.path(shard, table)
-            temporary = target.with_name(f".{target.name}.{os.getpid()}")
             try:
-                write_rows(frame, temporary, is_passing=is_passing)
-                temporary.replace(target)
+                with written(self.path(shard, table)) as temporary:
+                    write_rows(frame, temporary, is_passing=is_passing)
             except (OSError, pl.exceptions.ComputeError) as error:
                 # The Parquet writer reports a full disk as an error of its own.
-                temporary.unlink(missing_ok=True)
                 raise StagingFull(self.folder, error) from error
 
     def drop(self, shard: str, table: str) -> None:
@@ -131,7 +128,6 @@ class StagedRun:
         target = self.path(shard, table.name)
         if target.exists():
             return target
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": f"{duckdb_bytes(memory_bytes)}B",
             "temp_directory": str(self.folder / "spill"),
@@ -139,13 +135,11 @@ class StagedRun:
         with duckdb.connect(config=settings) as connection:
             files = [str(self.path(name, table.name)) for name in shards]
             rows = f"select * from read_parquet($files) order by {', '.join(table.order)}"
-            query = f"copy ({rows}) to '{_quoted(temporary)}' (format parquet)"
             try:
-                with keyboard_interrupts(connection):
+                with written(target) as temporary, keyboard_interrupts(connection):
+                    query = f"copy ({rows}) to '{_quoted(temporary)}' (format parquet)"
                     connection.execute(query, {"files": files})
-                temporary.replace(target)
             except (duckdb.IOException, OSError) as error:
-                temporary.unlink(missing_ok=True)
                 raise StagingFull(self.folder, error) from error
         return target
 
@@ -281,9 +275,8 @@ def _is_held(path: Path) -> bool:
 def _write_manifest(folder: Path, manifest: RunManifest, state: State, problem: str | None) -> None:
     content = {**vars(manifest), "started_at": manifest.started_at.isoformat(), "state": state, "problem": problem}
     content["parameters"] = dict(manifest.parameters)
-    temporary = folder / f".{MANIFEST}.{os.getpid()}"
-    temporary.write_text(json.dumps(content, indent=2), "utf-8")
-    temporary.replace(folder / MANIFEST)
+    with written(folder / MANIFEST) as temporary:
+        temporary.write_text(json.dumps(content, indent=2), "utf-8")
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:

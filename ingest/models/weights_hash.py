@@ -11,6 +11,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from catalog.files import written
 from catalog.progress import Progress
 
 CHUNK_BYTES = 1 << 24
@@ -110,14 +111,10 @@ class KnownHashes:
     def save(self) -> None:
         """Write what was noted beside what other processes wrote meanwhile, and forget files that are gone."""
         merged = {path: entry for path, entry in (_read(self._path) | self._fresh).items() if Path(path).is_file()}
-        written = self._path.with_suffix(f".{os.getpid()}.tmp")
-        try:
+        with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            written.write_text(json.dumps(merged))
-            written.replace(self._path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                written.unlink(missing_ok=True)
+            with written(self._path) as temporary:
+                temporary.write_text(json.dumps(merged))
 
 
 def _read(path: Path) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Files of numbers in a run's folder: whole or not there, and mapped into memory rather than read."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from catalog import files
 from catalog.staging import StagingFull
+
+
+@contextmanager
+def refusals_told(folder: Path) -> Iterator[None]:
+    """Says of files that are written into a run's folder that the disk does not take them.
+
+    Raises:
+        StagingFull: the disk refuses.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StagingFull(folder, error) from error
 
 
 @contextmanager
@@ -20,14 +33,8 @@ def written(path: Path) -> Iterator[Path]:
     Raises:
         StagingFull: the disk refuses.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with refusals_told(path.parent), files.written(path) as temporary:
         yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        raise StagingFull(path.parent, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def keep(path: Path, array: np.ndarray) -> None:

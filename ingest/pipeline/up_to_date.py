@@ -8,7 +8,6 @@ run keys are made, and nowhere else: here it is only known that nothing has chan
 import contextlib
 import hashlib
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from catalog.errors import NeurothekError
+from catalog.files import written
 from catalog.kept_maps import kept_maps, missing_maps
 from catalog.warehouse import Warehouse
 from ingest.corpora.asked import stored_name
@@ -136,12 +136,11 @@ def remember(warehouse: Warehouse, known: str | None, report: ModelReport | Pair
     kept = {name: value for name, value in _read().items() if name != _place(warehouse, known)}
     kept[_place(warehouse, known)] = {**entry, "state": state}
     path = _path()
-    written = path.with_suffix(f".{os.getpid()}.tmp")
     # What cannot be remembered is found out again.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        written.write_text(json.dumps(dict(list(kept.items())[-_MOST:])))
-        written.replace(path)
+        with written(path) as temporary:
+            temporary.write_text(json.dumps(dict(list(kept.items())[-_MOST:])))
 
 
 class _Untold(Exception):

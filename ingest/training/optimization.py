@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import OPTForCausalLM
 
+from catalog.files import written
 from catalog.progress import Progress
 from ingest.training.settings import Settings
 from ingest.training.text import TrainingText, batch_ids, batch_numbers
@@ -76,9 +77,8 @@ class Run:
             "loss": self.loss,
             "tokens_seen": self.tokens_seen,
         }
-        temporary = self._state_file.with_suffix(".new")
-        torch.save(state, temporary)
-        temporary.replace(self._state_file)
+        with written(self._state_file) as temporary:
+            torch.save(state, temporary)
 
     def _load(self) -> None:
         state = torch.load(self._state_file, map_location=self.model.device, weights_only=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from catalog.files import written
 from catalog.progress import Progress, Silent
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Recipe
@@ -75,7 +76,9 @@ def train(
             model = build(settings, used)
             torch.nn.Module.to(model, device)  # the model's own `to` is untyped
             _run_through(Run(model, text, settings, output), recipe, watcher)
-    (output / STATE).unlink(missing_ok=True)
+    # A kill may have left a state half written.
+    for state in (output / STATE, *output.glob(f".{STATE}.*")):
+        state.unlink(missing_ok=True)
     (output / UNFINISHED).unlink()
     return [*checkpoint_folders(output, settings).values(), output]
 
@@ -97,17 +100,16 @@ def _run_through(run: Run, recipe: Recipe, progress: Progress) -> None:
 
 def _claim(output: Path, settings: Settings, recipe: Recipe) -> None:
     """Make the folder, or find in it the same run unfinished."""
-    written = output / UNFINISHED
+    unfinished = output / UNFINISHED
     wanted = json.dumps({**asdict(settings), "recipe": json.loads(recipe.json())}, sort_keys=True, indent=1)
-    if written.exists():
-        if written.read_text() != wanted:
+    if unfinished.exists():
+        if unfinished.read_text() != wanted:
             raise OutputExists(output, "holds an unfinished run with other settings or other text")
         return
     require_new(output, settings)
     output.mkdir(parents=True, exist_ok=True)
-    temporary = written.with_suffix(".new")
-    temporary.write_text(wanted)
-    temporary.replace(written)
+    with written(unfinished) as temporary:
+        temporary.write_text(wanted)
 
 
 def _tokenizer(output: Path, sources: Sequence[Source], settings: Settings, reused: Path | None) -> Tokenizer:
