@@ -6,7 +6,7 @@ from transformers import GPT2Model
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from ingest.corpora.examples import Example, Examples
+from ingest.corpora.prompts import Prompt, Prompts
 from ingest.forward import prompt_pass
 from ingest.jobs.events.job import SHARD_EXAMPLES, EventsJob, ModelReadings
 from ingest.jobs.events.readings import EXAMPLES_AT_ONCE, slices
@@ -67,23 +67,23 @@ Events read these logits, choose dominant and random neurons and score them. The
     publish_block("events", text)
 
 
-def _examples() -> Examples:
+def _examples() -> Prompts:
     """Lengths spread as those of sentences cut at random: 12 ids on average, few beyond 40."""
     draw = np.random.default_rng(0)
     lengths = np.minimum(1 + draw.gamma(1.2, 9.0, size=N_EXAMPLES).astype(int), 200)
     rows = [
-        Example(number, "random", draw.integers(0, TOKENS, size=length).astype(np.int32), int(length), 1)
+        Prompt(number, "random", draw.integers(0, TOKENS, size=length).astype(np.int32), length - 1, length - 1, 1)
         for number, length in enumerate(lengths.tolist())
     ]
-    return Examples(N_EXAMPLES, rows)
+    return Prompts(N_EXAMPLES, rows)
 
 
 @torch.inference_mode()
-def _bare(model: GPT2Model, drawn: Examples) -> None:
+def _bare(model: GPT2Model, drawn: Prompts) -> None:
     for start in range(0, N_EXAMPLES, SHARD_EXAMPLES):
         some = drawn.rows[start : start + SHARD_EXAMPLES]
-        for places in prompt_pass.batches(some, batch_tokens=BATCH_TOKENS):
-            model(prompt_pass.padded([some[place] for place in places]), use_cache=False)
+        for batch in prompt_pass.prompt_batches(some, batch_tokens=BATCH_TOKENS):
+            model(batch.tokens, use_cache=False)
 
 
 @torch.inference_mode()

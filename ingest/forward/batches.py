@@ -1,6 +1,6 @@
 """Whole sequences of a chunk as right-padded batches, cut by the corpus and a token count alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,20 +12,31 @@ from ingest.corpora.corpus import Corpus
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """Whole sequences of one chunk, right-padded.
+class RightPadded:
+    """Sequences that run together, right-padded.
+
+    Attributes:
+        start: how many ids come before, in the batches that precede.
+        tokens: Int[batch time], ids; 0 where a sequence has ended.
+        lengths: how many ids each sequence has.
+    """
+
+    start: int
+    tokens: Int[Tensor, "batch time"]
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(RightPadded):
+    """Whole sequences of one chunk.
 
     Attributes:
         first_sequence: number of the first sequence in the corpus.
-        tokens: Int[batch time], ids; 0 where a sequence has ended.
-        lengths: how many ids each sequence has.
         domains: index of each sequence's domain.
         first_counted: first counted position: 1 where a BOS was prepended, else 0.
     """
 
     first_sequence: int
-    tokens: Int[Tensor, "batch time"]
-    lengths: tuple[int, ...]
     domains: tuple[int, ...]
     first_counted: int
 
@@ -49,13 +60,19 @@ def batches(corpus: Corpus, chunk: range, *, batch_tokens: int) -> Iterator[Batc
 
 def _batch(corpus: Corpus, sequences: range) -> Batch:
     ids = [corpus.sequence(i) for i in sequences]
-    tokens = np.zeros((len(ids), max(map(len, ids))), dtype=np.int64)
-    for row, sequence in zip(tokens, ids, strict=True):
-        row[: len(sequence)] = sequence
     return Batch(
-        first_sequence=sequences.start,
-        tokens=torch.from_numpy(tokens),
+        start=int(corpus.offsets[sequences.start]),
+        tokens=padded(ids),
         lengths=tuple(map(len, ids)),
+        first_sequence=sequences.start,
         domains=tuple(corpus.domain_of[sequences.start : sequences.stop].tolist()),
         first_counted=int(corpus.has_bos),
     )
+
+
+def padded(sequences: Sequence[np.ndarray]) -> Int[Tensor, "batch time"]:
+    """[batch time] the ids of some sequences, right-padded with 0."""
+    tokens = np.zeros((len(sequences), max(map(len, sequences))), dtype=np.int64)
+    for row, sequence in zip(tokens, sequences, strict=True):
+        row[: len(sequence)] = sequence
+    return torch.from_numpy(tokens)

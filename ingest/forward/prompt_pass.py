@@ -1,89 +1,139 @@
-"""Examples run through a model block by block; only their last positions are looked at."""
+"""Prompts run through a model block by block, and looked at where their positions are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
-import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.examples import Example
-from ingest.models.transformer import Transformer
+from ingest.corpora.prompts import Prompt
+from ingest.forward.batches import RightPadded, padded
+from ingest.forward.stream_store import MemoryStreams, Stream, Streams
+from ingest.models.families.sub_modules import Part, Passed
+from ingest.models.transformer import BlockOutput, Transformer
 
 
 @dataclass(frozen=True, eq=False)
-class LastPositions:
-    """What one layer did at the last positions of some examples.
+class PromptBatch(RightPadded):
+    """Prompts that run together.
 
     Attributes:
-        places: which examples, as places in the sequence that was run.
-        pre: [positions d_model] the stream between attention and FFN, float32.
-        post: [positions d_model] the stream after the block, float32.
-        coefficients: [positions d_ffn] the neurons' activations, float32.
+        places: which prompts, as places among all.
+        prompts: these.
     """
 
-    places: Sequence[int]
-    pre: Float[Tensor, "positions d_model"]
-    post: Float[Tensor, "positions d_model"]
-    coefficients: Float[Tensor, "positions d_ffn"]
+    places: list[int]
+    prompts: Sequence[Prompt]
+
+    def at_positions(self, of: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch width"]:
+        """[batch width] the vector of each prompt at its position, float32."""
+        columns = torch.tensor([prompt.position for prompt in self.prompts], device=of.device)
+        return of[torch.arange(len(columns), device=of.device), columns].float()
 
 
-@runtime_checkable
-class Tokenized(Protocol):
-    """What a model reads at once."""
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One block at work on one batch.
 
-    @property
-    def tokens(self) -> np.ndarray:
-        """int32 [length], its ids."""
+    Attributes:
+        batch: the batch.
+        entered: the stream that entered.
+        output: what the block made of it.
+        parts: what its parts read and returned, where they are watched.
+    """
+
+    batch: PromptBatch
+    entered: Stream
+    output: BlockOutput
+    parts: Mapping[Part, Passed]
 
 
-def run(
-    transformer: Transformer, examples: Sequence[Example], *, batch_tokens: int
-) -> Iterator[tuple[int, LastPositions]]:
-    """(layer, what it did) batch by batch, layers outside: a layer's weights are needed once.
+Look = Callable[[Seen], Mapping[str, Tensor]]
+"""Takes from a batch what is wanted of it, each a tensor with a row a prompt."""
 
-    Examples of like length go together, so that little is padded; the batches depend on the examples and on
+
+def prompt_batches(prompts: Sequence[Prompt], *, batch_tokens: int) -> list[PromptBatch]:
+    """The prompts, shortest first, as many a batch as fit `batch_tokens` when padded, at least one.
+
+    Prompts of like length go together, so that little is padded; the batches depend on the prompts and on
     `batch_tokens` alone.
     """
-    groups = batches(examples, batch_tokens=batch_tokens)
-    streams: dict[int, Tensor] = {}
-    for layer in range(transformer.shape.n_layers):
-        with transformer.block(layer) as block:
-            for number, places in enumerate(groups):
-                if layer == 0:
-                    streams[number] = transformer.embed(padded([examples[place] for place in places]))
-                output = block(streams[number])
-                streams[number] = output.stream
-                last = torch.tensor([len(examples[place].tokens) - 1 for place in places], device=output.stream.device)
-                rows = torch.arange(len(places), device=last.device)
-                yield (
-                    layer,
-                    LastPositions(
-                        places=places,
-                        pre=output.pre_ffn[rows, last].float(),
-                        post=output.stream[rows, last].float(),
-                        coefficients=output.coefficients[rows, last].float(),
-                    ),
-                )
-
-
-def batches(examples: Sequence[Tokenized], *, batch_tokens: int) -> list[list[int]]:
-    """Places of the examples, shortest first, as many a batch as fit `batch_tokens` when padded, at least one."""
-    order = sorted(range(len(examples)), key=lambda place: (len(examples[place].tokens), place))
-    found: list[list[int]] = []
+    order = sorted(range(len(prompts)), key=lambda place: (len(prompts[place].tokens), place))
+    groups: list[list[int]] = []
     for place in order:
-        # The example that comes last is the longest so far.
-        if not found or (len(found[-1]) + 1) * len(examples[place].tokens) > batch_tokens:
-            found.append([])
-        found[-1].append(place)
+        # The prompt that comes last is the longest so far.
+        if not groups or (len(groups[-1]) + 1) * len(prompts[place].tokens) > batch_tokens:
+            groups.append([])
+        groups[-1].append(place)
+    found, start = [], 0
+    for places in groups:
+        some = [prompts[place] for place in places]
+        lengths = tuple(len(prompt.tokens) for prompt in some)
+        found.append(PromptBatch(start, padded([prompt.tokens for prompt in some]), lengths, places, some))
+        start += sum(lengths)
     return found
 
 
-def padded(examples: Sequence[Tokenized]) -> Int[Tensor, "batch time"]:
-    """[batch time] the examples' ids, right-padded with 0."""
-    tokens = torch.zeros(len(examples), max(len(example.tokens) for example in examples), dtype=torch.int64)
-    for row, example in zip(tokens, examples, strict=True):
-        row[: len(example.tokens)] = torch.from_numpy(example.tokens)
-    return tokens
+def run(
+    transformer: Transformer,
+    prompts: Sequence[Prompt],
+    look_at: Callable[[int], Look],
+    *,
+    batch_tokens: int,
+    n_layers: int | None = None,
+) -> Iterator[dict[str, Tensor]]:
+    """What is looked at of each layer in turn; streams wait in memory.
+
+    Args:
+        transformer: the model.
+        prompts: the prompts, at least one.
+        look_at: layer -> what is looked at there.
+        batch_tokens: padded ids a batch holds at most.
+        n_layers: how many layers, from the first; None: all.
+    """
+    cut, streams = prompt_batches(prompts, batch_tokens=batch_tokens), MemoryStreams()
+    for layer in range(transformer.shape.n_layers if n_layers is None else n_layers):
+        yield run_layer(transformer, cut, layer, look_at(layer), entering=streams, leaving=streams)
+
+
+def run_layer(
+    transformer: Transformer,
+    cut: Sequence[PromptBatch],
+    layer: int,
+    look: Look,
+    *,
+    entering: Streams,
+    leaving: Streams | None,
+    watches_parts: bool = False,
+) -> dict[str, Tensor]:
+    """Run one block over all prompts, so that its weights are needed once.
+
+    Args:
+        transformer: the model.
+        cut: the prompts in batches, at least one.
+        layer: which block.
+        look: takes what is wanted.
+        entering: the streams that the block before left; not asked of layer 0.
+        leaving: takes the streams that this one leaves; None: nobody wants them.
+        watches_parts: whether the block's parts are watched.
+
+    Returns:
+        What was looked at, in the order of the prompts.
+    """
+    n_prompts = sum(len(batch.places) for batch in cut)
+    found: dict[str, Tensor] = {}
+    with transformer.block(layer) as block:
+        for batch in cut:
+            stream = transformer.embed(batch.tokens) if layer == 0 else entering.load(batch)
+            nothing: AbstractContextManager[Mapping[Part, Passed]] = nullcontext({})
+            with block.parts.watched(stream) if watches_parts else nothing as parts:
+                output = block(stream, batch.lengths)
+            if leaving is not None:
+                leaving.save(batch, output.stream)
+            for name, rows in look(Seen(batch, stream, output, parts)).items():
+                if name not in found:
+                    found[name] = rows.new_empty(n_prompts, *rows.shape[1:])
+                found[name][batch.places] = rows
+    return found

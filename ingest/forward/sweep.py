@@ -10,10 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from catalog.files import temporary
 from catalog.progress import Progress, Silent
 from ingest.corpora.corpus import Corpus
 from ingest.forward.batches import Batch, batches
-from ingest.forward.stream_store import ChunkStreams, DiskStreams, Streams
+from ingest.forward.stream_store import MemoryStreams, StreamFile, Streams
 from ingest.models.transformer import Block, Transformer
 
 Order = Literal["chunks", "layers"]
@@ -101,7 +102,7 @@ class _Pass:
     def chunks_outside(self, chunks: Sequence[range]) -> None:
         """Take each chunk through all layers; layers are finished when all streams are gone."""
         for number, chunk in enumerate(chunks):
-            streams = ChunkStreams()
+            streams = MemoryStreams()
             for layer in range(self.transformer.shape.n_layers):
                 if self.is_needed(layer, [number]):
                     with self.transformer.block(layer) as block:
@@ -113,7 +114,9 @@ class _Pass:
 
     def layers_outside(self, chunks: Sequence[range], folder: Path) -> None:
         """Take all chunks through one layer and finish it, its weights gone again, before the next."""
-        with DiskStreams(folder, self.corpus, self.transformer) as streams:
+        with temporary(folder / "streams") as path:
+            streams = StreamFile(path, self.transformer)
+            streams.reserve(self.corpus.n_tokens)
             for layer in range(self.transformer.shape.n_layers):
                 if self.is_needed(layer, range(len(chunks))):
                     with self.transformer.block(layer) as block:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog import files
+from catalog.files import written
 from catalog.staging import StagingFull
 
 
@@ -27,13 +27,13 @@ def refusals_told(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Path]:
+def staged(path: Path) -> Iterator[Path]:
     """A temporary name to write to, which becomes `path` when it is full.
 
     Raises:
         StagingFull: the disk refuses.
     """
-    with refusals_told(path.parent), files.written(path) as temporary:
+    with refusals_told(path.parent), written(path) as temporary:
         yield temporary
 
 
@@ -43,7 +43,7 @@ def keep(path: Path, array: np.ndarray) -> None:
     Raises:
         StagingFull: the disk refuses.
     """
-    with written(path) as temporary, temporary.open("wb") as file:
+    with staged(path) as temporary, temporary.open("wb") as file:
         np.save(file, array)
 
 

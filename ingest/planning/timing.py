@@ -9,7 +9,7 @@ import torch
 from ingest.corpora.corpus import Corpus
 from ingest.forward.batches import Batch, batches
 from ingest.forward.footprint import Extent
-from ingest.forward.stream_store import ChunkStreams
+from ingest.forward.stream_store import MemoryStreams
 from ingest.jobs.job import Partials, SweepJob
 from ingest.models.families.shapes import Shape
 from ingest.models.transformer import Transformer
@@ -90,7 +90,7 @@ def beginning(corpus: Corpus, n_sequences: int) -> Corpus:
 def _read(transformer: Transformer, corpus: Corpus, jobs: Sequence[SweepJob], *, batch_tokens: int) -> tuple[int, int]:
     """(ids times layers, sequences) that were read in half of the trial's time, at least one batch in one layer."""
     started, n_tokens = time.perf_counter(), 0
-    streams, used = ChunkStreams(), list[Batch]()
+    streams, used = MemoryStreams(), list[Batch]()
     for layer in range(transformer.shape.n_layers):
         observers = [job.observer() for job in jobs]
         waiting = batches(corpus, corpus.chunks()[0], batch_tokens=batch_tokens) if layer == 0 else iter(list(used))

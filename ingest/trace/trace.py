@@ -9,14 +9,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_STATES, TRACE_TOKENS, Traced
-from ingest.corpora.examples import Example
+from ingest.corpora.prompts import Prompt
 from ingest.errors import (
     NothingToTrace,
     PositionMissing,
     PromptEmpty,
     PromptTooLong,
 )
-from ingest.forward.prompt_pass import padded
+from ingest.forward.prompt_pass import prompt_batches
 from ingest.jobs.events.layers import Layer, watch
 from ingest.jobs.events.readings import Events, Readings, events, read
 from ingest.jobs.events.scores import score, token_scores
@@ -93,7 +93,7 @@ def _traced(
     matrices: Sequence[np.ndarray],
 ) -> Traced:
     # Attention looks back only: what comes after the position changes nothing there.
-    example = Example(0, "", ids[: place + 1], place + 1, None)
+    example = Prompt(0, "", ids[: place + 1], position=place, own_position=place)
     n_layers = transformer.shape.n_layers
     norms = [torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1) for layer in range(n_layers)]
     layers = watch(transformer, [example], norms, n_event_examples=0, seed=0, batch_tokens=len(ids))
@@ -102,7 +102,8 @@ def _traced(
     readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device))
     found = events(readings.tops.cpu().numpy(), readings.candidate_ranks.cpu().numpy())
     elimination = int(found.elimination[0])
-    embedded = transformer.embed(padded([example]))[:, place].float()
+    (batch,) = prompt_batches([example], batch_tokens=len(ids))
+    embedded = batch.at_positions(transformer.embed(batch.tokens))
     states = [embedded, *(layer.post for layer in layers)]
     return Traced(
         tokens=tokenizer.texts(ids),
@@ -132,7 +133,7 @@ def _layers_frame(
 ) -> pl.DataFrame:
     rows = []
     for number, layer in enumerate(layers):
-        share = float(layer.shares.dominant[0])
+        share = float(layer.dominant[0])
         final_ranks = readings.final_ranks[0, number].tolist()
         rows.append(
             {
@@ -182,7 +183,7 @@ def _neurons_frame(
     frames = []
     for number, (layer, scores) in enumerate(zip(layers, score(lens, layers, readings, transformer), strict=True)):
         there = layer.is_there[0, :N_DOMINANT].cpu().numpy()
-        total = float(layer.shares.total[0])
+        total = float(layer.total[0])
         size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[there]
         columns = {
             "layer": [number] * int(there.sum()),

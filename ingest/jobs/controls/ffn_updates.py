@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.examples import Example
+from ingest.corpora.prompts import Prompt
 from ingest.forward import prompt_pass
+from ingest.forward.prompt_pass import Look, Seen
 from ingest.models.transformer import Transformer
 from ingest.numerics.random_stream import Purpose, random_stream
 
@@ -24,25 +25,32 @@ def places(n_examples: int, *, layer: int, n: int, seed: int) -> list[int]:
 
 
 def ffn_updates(
-    transformer: Transformer, examples: Sequence[Example], *, n: int, seed: int, batch_tokens: int
+    transformer: Transformer, examples: Sequence[Prompt], *, n: int, seed: int, batch_tokens: int
 ) -> list[Float[Tensor, "updates d_model"]]:
     """For every layer [updates d_model] the sum of m v over its neurons plus the FFN's bias, at the last position.
 
     The updates of a layer stand in the order of their examples. They are what the FFN adds to the stream in pre-norm
     blocks, and what the block's second norm then changes in post-norm ones.
     """
-    layers = range(transformer.shape.n_layers)
-    wanted = [places(len(examples), layer=layer, n=n, seed=seed) for layer in layers]
+    wanted = [places(len(examples), layer=layer, n=n, seed=seed) for layer in range(transformer.shape.n_layers)]
     needed = sorted({place for some in wanted for place in some})
-    found: list[dict[int, Tensor]] = [{} for _ in layers]
+    if not needed:
+        return [torch.empty(0, transformer.shape.d_model, device=transformer.device) for _ in wanted]
+    is_wanted = [np.isin(needed, some) for some in wanted]
+
+    def look_at(layer: int) -> Look:
+        values, bias = transformer.value_vectors(layer), transformer.value_bias(layer)
+
+        def look(seen: Seen) -> dict[str, Tensor]:
+            coefficients = seen.batch.at_positions(seen.output.coefficients)
+            rows = torch.from_numpy(is_wanted[layer][seen.batch.places]).to(coefficients.device)
+            updates = coefficients.new_zeros(len(coefficients), values.shape[1])
+            updates[rows] = coefficients[rows] @ values + bias
+            return {"updates": updates}
+
+        return look
+
     with torch.inference_mode():
-        for layer, seen in prompt_pass.run(
-            transformer, [examples[place] for place in needed], batch_tokens=batch_tokens
-        ):
-            numbers = [needed[place] for place in seen.places]
-            rows = [row for row, number in enumerate(numbers) if number in wanted[layer]]
-            if rows:
-                updates = seen.coefficients[rows] @ transformer.value_vectors(layer) + transformer.value_bias(layer)
-                found[layer] |= {numbers[row]: update for row, update in zip(rows, updates, strict=True)}
-    nothing = torch.empty(0, transformer.shape.d_model, device=transformer.device)
-    return [torch.stack([one[place] for place in sorted(one)]) if one else nothing for one in found]
+        some = [examples[place] for place in needed]
+        layers = prompt_pass.run(transformer, some, look_at, batch_tokens=batch_tokens)
+        return [found["updates"][torch.from_numpy(rows)] for found, rows in zip(layers, is_wanted, strict=True)]

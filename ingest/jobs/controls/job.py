@@ -12,7 +12,7 @@ import polars as pl
 from torch import Tensor
 
 from catalog.tables import COHERENCES, CONTROL_COHERENCES, CONTROLS, NORM_OVERLAPS, Table
-from ingest.corpora.examples import N_EVENT_EXAMPLES, examples
+from ingest.corpora.prompts import N_EVENT_EXAMPLES, cut_prompts
 from ingest.corpora.sentences import splitter
 from ingest.forward.footprint import numbers_at_work
 from ingest.jobs.controls import coherence, frames, norm_overlap
@@ -119,12 +119,12 @@ class _Layers:
     @cached_property
     def updates(self) -> Sequence[Tensor]:
         job, context = self.job, self.job.context
-        drawn = examples(
+        drawn = cut_prompts(
             context.corpus,
             context.tokenizer,
             context_length=context.shape.context_length,
             seed=job.seed,
-            n_examples=N_EVENT_EXAMPLES,
+            n_prompts=N_EVENT_EXAMPLES,
         )
         return ffn_updates(
             context.transformer, drawn.rows, n=job.n_updates, seed=job.seed, batch_tokens=context.batch_tokens

@@ -7,7 +7,7 @@ import polars as pl
 from torch import Tensor
 
 from catalog.tables import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
-from ingest.corpora.examples import Example
+from ingest.corpora.prompts import Prompt
 from ingest.jobs.events.layers import KINDS, PLACES, Layer
 from ingest.jobs.events.readings import Events, Readings
 from ingest.jobs.events.scores import LayerScores
@@ -16,7 +16,7 @@ MOMENTS = ("pre", "post")
 
 
 def examples_frame(
-    examples: Sequence[Example], readings: Readings, events: Events, ids: np.ndarray, *, n_sampled: int
+    examples: Sequence[Prompt], readings: Readings, events: Events, ids: np.ndarray, *, n_sampled: int
 ) -> pl.DataFrame:
     """One row an example."""
     has_target = [example.target is not None for example in examples]
@@ -39,17 +39,16 @@ def examples_frame(
 
 
 def streams_frame(
-    examples: Sequence[Example], readings: Readings, layers: Sequence[Layer], ids: np.ndarray
+    examples: Sequence[Prompt], readings: Readings, layers: Sequence[Layer], ids: np.ndarray
 ) -> pl.DataFrame:
     """One row an example, layer and moment."""
     shape = tuple(readings.tops.shape)
-    spread = [layer.shares for layer in layers]
     after_only = {
         "candidate_rank": _array(readings.candidate_ranks),
-        "contribution_sum": _stacked([one.total for one in spread]),
-        "dominant_share": _stacked([one.dominant for one in spread]),
-        "leading_share": _stacked([one.leading for one in spread]),
-        "effective_neurons": _stacked([one.effective for one in spread]),
+        "contribution_sum": _stacked([one.total for one in layers]),
+        "dominant_share": _stacked([one.dominant for one in layers]),
+        "leading_share": _stacked([one.leading for one in layers]),
+        "effective_neurons": _stacked([one.effective for one in layers]),
     }
     columns = {
         "example_id": _spread(_numbers(examples), shape, axis=0),
@@ -72,13 +71,13 @@ def streams_frame(
 
 
 def sub_updates_frame(
-    examples: Sequence[Example], layers: Sequence[Layer], scores: Sequence[LayerScores]
+    examples: Sequence[Prompt], layers: Sequence[Layer], scores: Sequence[LayerScores]
 ) -> pl.DataFrame:
     """One row an example, layer and picked neuron."""
     is_there = _stacked([layer.is_there for layer in layers])
     shape = is_there.shape
     contributions = _stacked([layer.contributions for layer in layers])
-    totals = _stacked([layer.shares.total for layer in layers])[:, :, None]
+    totals = _stacked([layer.total for layer in layers])[:, :, None]
     values = {
         "neuron": _stacked([layer.neurons for layer in layers]),
         "coefficient": _stacked([layer.coefficients for layer in layers]),
@@ -106,20 +105,20 @@ def sub_updates_frame(
 
 
 def events_frame(
-    examples: Sequence[Example], readings: Readings, events: Events, ids: np.ndarray, *, n_sampled: int
+    examples: Sequence[Prompt], readings: Readings, events: Events, ids: np.ndarray, *, n_sampled: int
 ) -> pl.DataFrame:
     """One row an example of the event sample and kind."""
     tops, final_ranks = _array(readings.tops), _array(readings.final_ranks)
     candidate_ranks = _array(readings.candidate_ranks)
     rows = []
     for place, example in enumerate(examples):
-        if example.example_id >= n_sampled:
+        if example.number >= n_sampled:
             continue
         if events.elimination[place] >= 0:
             layer = int(events.elimination[place])
             rows.append(
                 {
-                    "example_id": example.example_id,
+                    "example_id": example.number,
                     "kind": "elimination",
                     "layer": layer,
                     "token_id": int(ids[tops[place, layer, 0]]),
@@ -131,7 +130,7 @@ def events_frame(
         layer = int(events.saturation[place])
         rows.append(
             {
-                "example_id": example.example_id,
+                "example_id": example.number,
                 "kind": "saturation",
                 "layer": layer,
                 "token_id": int(ids[tops[place, -1, 1]]),
@@ -143,8 +142,8 @@ def events_frame(
     return pl.DataFrame(rows, schema=dict(EVENTS.columns))
 
 
-def _numbers(examples: Sequence[Example]) -> np.ndarray:
-    return np.array([example.example_id for example in examples], dtype=np.int32)
+def _numbers(examples: Sequence[Prompt]) -> np.ndarray:
+    return np.array([example.number for example in examples], dtype=np.int32)
 
 
 def _array(tensor: Tensor) -> np.ndarray:

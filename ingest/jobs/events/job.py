@@ -15,7 +15,7 @@ from torch import Tensor
 
 from catalog.tables import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES, Table
 from ingest.corpora.errors import SentencesMissing
-from ingest.corpora.examples import N_EVENT_EXAMPLES, N_EXAMPLES, Example, Examples, examples
+from ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from ingest.corpora.sentences import splitter
 from ingest.forward.footprint import numbers_at_work
 from ingest.jobs.events import frames
@@ -102,19 +102,19 @@ class EventsJob(PassJob):
         yield measure
 
     @cached_property
-    def examples(self) -> Examples:
+    def examples(self) -> Prompts:
         """The examples that it cuts from the text.
 
         Raises:
             SentencesMissing: the corpus has no sentence.
         """
         context = self.context
-        drawn = examples(
+        drawn = cut_prompts(
             context.corpus,
             context.tokenizer,
             context_length=context.shape.context_length,
             seed=self.seed,
-            n_examples=self.n_examples,
+            n_prompts=self.n_examples,
         )
         if not drawn.rows:
             raise SentencesMissing(context.corpus.name)
@@ -137,7 +137,7 @@ class EventsJob(PassJob):
         """It keeps none."""
         return None
 
-    def measure_examples(self, shared: "ModelReadings", some: Sequence[Example]) -> Frames:
+    def measure_examples(self, shared: "ModelReadings", some: Sequence[Prompt]) -> Frames:
         """The rows of some examples, by table."""
         transformer = self.context.transformer
         layers = watch(
@@ -160,7 +160,7 @@ class EventsJob(PassJob):
             EVENTS.name: frames.events_frame(some, readings, happened, ids, n_sampled=self.n_event_examples),
         }
 
-    def _conclusion(self, drawn: Examples, sub_updates: pl.LazyFrame) -> pl.DataFrame:
+    def _conclusion(self, drawn: Prompts, sub_updates: pl.LazyFrame) -> pl.DataFrame:
         largest = (
             sub_updates.filter(pl.col("kind") == "dominant")
             .select(pl.col("score_candidate").cast(pl.Float64).abs().quantile(EXTREME_QUANTILE, "linear"))

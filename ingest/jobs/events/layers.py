@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ingest.corpora.examples import Example
+from ingest.corpora.prompts import Prompt
 from ingest.forward import prompt_pass
-from ingest.forward.prompt_pass import LastPositions
+from ingest.forward.prompt_pass import Look, Seen
 from ingest.jobs.events.sub_updates import (
     N_DOMINANT,
     N_RANDOM,
@@ -27,13 +27,14 @@ PLACES = (N_DOMINANT, N_RANDOM, N_RANDOM)
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
-    """One layer at the last positions of some examples; picked neurons stand kind after kind, as `PLACES` says.
+class Layer(LayerShares):
+    """One layer at the last positions of some examples; its shares are how the update is spread.
+
+    Picked neurons stand kind after kind, as `PLACES` says.
 
     Attributes:
         pre: [examples d_model] the stream before the FFN.
         post: [examples d_model] the stream after the block.
-        shares: how the update is spread.
         neurons: [examples picked] the neurons.
         is_there: [examples picked] whether a place is filled.
         coefficients: [examples picked] their activations.
@@ -42,7 +43,6 @@ class Layer:
 
     pre: Float[Tensor, "examples d_model"]
     post: Float[Tensor, "examples d_model"]
-    shares: LayerShares
     neurons: Int[Tensor, "examples picked"]
     is_there: Bool[Tensor, "examples picked"]
     coefficients: Float[Tensor, "examples picked"]
@@ -51,7 +51,7 @@ class Layer:
 
 def watch(
     transformer: Transformer,
-    examples: Sequence[Example],
+    examples: Sequence[Prompt],
     value_norms: Sequence[Float[Tensor, " d_ffn"]],
     *,
     n_event_examples: int,
@@ -59,24 +59,21 @@ def watch(
     batch_tokens: int,
 ) -> list[Layer]:
     """Run the examples through the model; random neurons are drawn for those below `n_event_examples`."""
-    parts: list[list[tuple[Sequence[int], Layer]]] = [[] for _ in range(transformer.shape.n_layers)]
-    for layer, seen in prompt_pass.run(transformer, examples, batch_tokens=batch_tokens):
-        ids = [examples[place].example_id for place in seen.places]
-        kept = _picked(seen, value_norms[layer], ids, layer=layer, n_event_examples=n_event_examples, seed=seed)
-        parts[layer].append((seen.places, kept))
-    return [_joined(part) for part in parts]
+
+    def look_at(layer: int) -> Look:
+        return lambda seen: _picked(seen, value_norms[layer], layer=layer, n_event_examples=n_event_examples, seed=seed)
+
+    found = prompt_pass.run(transformer, examples, look_at, batch_tokens=batch_tokens)
+    return [Layer(**columns) for columns in found]
 
 
 def _picked(
-    seen: LastPositions,
-    value_norms: Float[Tensor, " d_ffn"],
-    ids: Sequence[int],
-    *,
-    layer: int,
-    n_event_examples: int,
-    seed: int,
-) -> Layer:
-    contributed = contributions(seen.coefficients, value_norms)
+    seen: Seen, value_norms: Float[Tensor, " d_ffn"], *, layer: int, n_event_examples: int, seed: int
+) -> dict[str, Tensor]:
+    """The columns of a `Layer`."""
+    ids = [prompt.number for prompt in seen.batch.prompts]
+    coefficients = seen.batch.at_positions(seen.output.coefficients)
+    contributed = contributions(coefficients, value_norms)
     largest = dominant(contributed)
     n_places = sum(PLACES)
     neurons = torch.zeros(len(ids), n_places, dtype=torch.int64, device=contributed.device)
@@ -86,43 +83,15 @@ def _picked(
     if sampled:
         rows = torch.tensor(sampled, device=contributed.device)
         drawn = random_others(
-            seen.coefficients[rows], largest.at(rows), examples=[ids[row] for row in sampled], layer=layer, seed=seed
+            coefficients[rows], largest.at(rows), examples=[ids[row] for row in sampled], layer=layer, seed=seed
         )
         neurons[rows, N_DOMINANT:] = torch.cat([kind.neurons for kind in drawn], dim=1)
         is_there[rows, N_DOMINANT:] = torch.cat([kind.is_there for kind in drawn], dim=1)
-    return Layer(
-        pre=seen.pre,
-        post=seen.post,
-        shares=shares(contributed),
-        neurons=neurons,
-        is_there=is_there,
-        coefficients=seen.coefficients.gather(1, neurons),
-        contributions=contributed.gather(1, neurons),
-    )
-
-
-def _joined(parts: Sequence[tuple[Sequence[int], Layer]]) -> Layer:
-    """The batches of one layer, in the order of the examples."""
-    places = torch.tensor([place for some, _ in parts for place in some])
-    back = torch.argsort(places)
-
-    def column(of: Sequence[Tensor]) -> Tensor:
-        whole = torch.cat(list(of))
-        return whole[back.to(whole.device)]
-
-    layers = [layer for _, layer in parts]
-    spread = [layer.shares for layer in layers]
-    return Layer(
-        pre=column([layer.pre for layer in layers]),
-        post=column([layer.post for layer in layers]),
-        shares=LayerShares(
-            total=column([one.total for one in spread]),
-            dominant=column([one.dominant for one in spread]),
-            leading=column([one.leading for one in spread]),
-            effective=column([one.effective for one in spread]),
-        ),
-        neurons=column([layer.neurons for layer in layers]),
-        is_there=column([layer.is_there for layer in layers]),
-        coefficients=column([layer.coefficients for layer in layers]),
-        contributions=column([layer.contributions for layer in layers]),
-    )
+    return vars(shares(contributed)) | {
+        "pre": seen.batch.at_positions(seen.output.pre_ffn),
+        "post": seen.batch.at_positions(seen.output.stream),
+        "neurons": neurons,
+        "is_there": is_there,
+        "coefficients": coefficients.gather(1, neurons),
+        "contributions": contributed.gather(1, neurons),
+    }

@@ -59,14 +59,7 @@ class Events:
 def read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"]) -> Readings:
     """Read all streams, and the probability of one token an example at the end."""
     parts = [_read(lens, layers, targets, some) for some in slices(len(targets), EXAMPLES_AT_ONCE)]
-    return Readings(
-        tops=torch.cat([part.tops for part in parts]),
-        probabilities=torch.cat([part.probabilities for part in parts]),
-        final_ranks=torch.cat([part.final_ranks for part in parts]),
-        candidate_ranks=torch.cat([part.candidate_ranks for part in parts]),
-        norms=torch.cat([part.norms for part in parts]),
-        targets=torch.cat([part.targets for part in parts]),
-    )
+    return Readings(**{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
 
 
 def events(found_tops: Int[np.ndarray, "examples n_layers moments"], candidate_ranks: np.ndarray) -> Events:
@@ -93,7 +86,7 @@ def slices(count: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def _read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], some: slice) -> Readings:
+def _read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"], some: slice) -> dict[str, Tensor]:
     """Read the streams of a few examples, from the last layer down: all others are asked about its top token."""
     after = lens.logits(layers[-1].post[some])
     final = tops(after)[1]
@@ -101,26 +94,8 @@ def _read(lens: Lens, layers: Sequence[Layer], targets: Int[Tensor, " examples"]
     for layer in reversed(layers[:-1]):
         found.append(_read_layer(lens, layer, lens.logits(layer.post[some]), final, targets[some], some=some))
     found.reverse()
-    return Readings(
-        tops=torch.stack([one.tops for one in found], dim=1),
-        probabilities=torch.stack([one.probabilities for one in found], dim=1),
-        final_ranks=torch.stack([one.final_ranks for one in found], dim=1),
-        candidate_ranks=torch.stack([one.candidate_ranks for one in found], dim=1),
-        norms=torch.stack([one.norms for one in found], dim=1),
-        targets=found[-1].targets,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _LayerReadings:
-    """As `Readings`, of one layer; `targets` are those after this layer."""
-
-    tops: Int[Tensor, "examples moments"]
-    probabilities: Float[Tensor, "examples moments"]
-    final_ranks: Int[Tensor, "examples moments"]
-    candidate_ranks: Int[Tensor, " examples"]
-    norms: Float[Tensor, "examples moments"]
-    targets: Float[Tensor, " examples"]
+    by_layer = {name: torch.stack([one[name] for one in found], dim=1) for name in found[0]}
+    return {**by_layer, "targets": found[-1]["targets"]}
 
 
 def _read_layer(
@@ -131,8 +106,8 @@ def _read_layer(
     targets: Int[Tensor, " examples"],
     *,
     some: slice,
-) -> _LayerReadings:
-    """Read the two streams of one layer; the logits `after` its block are used up."""
+) -> dict[str, Tensor]:
+    """What `Readings` has of one layer, `targets` after this one; the logits `after` its block are used up."""
     before = lens.logits(layer.pre[some])
     largest_before, candidate = tops(before)
     largest, top = tops(after)
@@ -141,11 +116,11 @@ def _read_layer(
     said_before = probabilities_(before, candidate[:, None], largest=largest_before)
     said = probabilities_(after, torch.stack([top, targets], dim=1), largest=largest)
     streams = (layer.pre[some], layer.post[some])
-    return _LayerReadings(
-        tops=torch.stack([candidate, top], dim=1),
-        probabilities=torch.stack([said_before[:, 0], said[:, 0]], dim=1),
-        final_ranks=torch.stack([ranks_before[:, 0], ranks_after[:, 0]], dim=1),
-        candidate_ranks=ranks_after[:, 1],
-        norms=torch.stack([torch.linalg.vector_norm(stream, dim=1) for stream in streams], dim=1),
-        targets=said[:, 1],
-    )
+    return {
+        "tops": torch.stack([candidate, top], dim=1),
+        "probabilities": torch.stack([said_before[:, 0], said[:, 0]], dim=1),
+        "final_ranks": torch.stack([ranks_before[:, 0], ranks_after[:, 0]], dim=1),
+        "candidate_ranks": ranks_after[:, 1],
+        "norms": torch.stack([torch.linalg.vector_norm(stream, dim=1) for stream in streams], dim=1),
+        "targets": said[:, 1],
+    }

@@ -9,7 +9,7 @@ import polars as pl
 from jaxtyping import Bool, Float, Int
 
 from ingest.corpora.errors import EarlierRowsBroken
-from ingest.corpora.examples import Example
+from ingest.corpora.prompts import Prompt
 from ingest.jobs.events.sub_updates import N_DOMINANT
 from ingest.jobs.exits.cluster_rule import NOBODY
 from ingest.runs.finished import EarlierRuns
@@ -51,7 +51,7 @@ class WatchedExamples:
         is_correct: whether the final token is at the top after a layer.
     """
 
-    rows: list[Example]
+    rows: list[Prompt]
     saturation: Int[np.ndarray, " examples"]
     is_correct: Bool[np.ndarray, "n_layers examples"]
 
@@ -164,11 +164,12 @@ def _require(job: str, is_whole: bool) -> None:
         raise EarlierRowsBroken(job)
 
 
-def _example(row: dict[str, Any]) -> Example:
-    return Example(
-        example_id=row["example_id"],
+def _example(row: dict[str, Any]) -> Prompt:
+    return Prompt(
+        number=row["example_id"],
         domain=row["domain"],
         tokens=np.array(row["tokens"], dtype=np.int32),
-        n_prefix=row["n_prefix_tokens"],
+        position=len(row["tokens"]) - 1,
+        own_position=row["n_prefix_tokens"] - 1,
         target=row["target_token"],
     )

@@ -13,8 +13,7 @@ from jaxtyping import Int
 
 from catalog.tables import EXITS, Table
 from ingest.corpora.errors import ExamplesTooFew
-from ingest.corpora.examples import N_EXAMPLES
-from ingest.forward.prompt_vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
+from ingest.corpora.prompts import N_EXAMPLES
 from ingest.jobs.clusters.job import ClustersJob
 from ingest.jobs.events.job import EventsJob
 from ingest.jobs.exits import classifier_rule, cluster_rule
@@ -23,6 +22,7 @@ from ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS, exit_states
 from ingest.jobs.exits.inputs import ExitInputs, WatchedExamples
 from ingest.jobs.exits.outcomes import Outcome, outcome
 from ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
+from ingest.jobs.exits.vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from ingest.jobs.shortcuts.job import ShortcutsJob
 from ingest.request import IngestRequest

@@ -17,16 +17,16 @@ from torch import Tensor
 from catalog.kept_maps import file_name
 from catalog.map_files import as_file
 from catalog.tables import SHORTCUT_MAPS, SHORTCUT_READINGS, SHORTCUT_TOPS, SHORTCUTS, SUB_MODULE_FITS
-from ingest.corpora.sentence_sample import SentenceSample
-from ingest.forward.states import SentenceStates
+from ingest.corpora.prompts import SentenceSample
 from ingest.jobs.job import Frames, JobContext
 from ingest.jobs.shortcuts import frames
 from ingest.jobs.shortcuts.fits import Shortcuts
 from ingest.jobs.shortcuts.methods import ID, MAT, OF_PARTS
 from ingest.jobs.shortcuts.readings import Judge, listed
+from ingest.jobs.shortcuts.states import SentenceStates
 from ingest.jobs.shortcuts.sub_module_maps import SubModuleMaps
 from ingest.lens.logit_lens import Lens
-from ingest.numerics.array_files import written
+from ingest.numerics.array_files import staged
 from ingest.request import Keep
 
 N_LISTED_SENTENCES = 50
@@ -77,8 +77,7 @@ class Fitting:
 
     @cached_property
     def _parts(self) -> SubModuleMaps:
-        sample = self.sample
-        return SubModuleMaps(self._states, self.context.transformer, sample.rows, sample.n_fit, self.folder)
+        return SubModuleMaps(self._states, self.context.transformer, self.sample.n_fit, self.folder)
 
     @cached_property
     def _lens(self) -> Lens:
@@ -163,7 +162,7 @@ def _kept(folder: Path, matrix: Tensor, *, source: int, target: int) -> dict[str
     """Write a matrix to be kept, and say where it lies."""
     content = as_file(matrix.cpu().numpy(), source=source, target=target)
     name = file_name(source, target)
-    with written(folder / name) as temporary:
+    with staged(folder / name) as temporary:
         folder.mkdir(exist_ok=True)
         temporary.write_bytes(content)
     return {

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from catalog.tables import SHORTCUT_PREDICTIONS, SHORTCUT_READINGS, SHORTCUT_SENTENCES, SHORTCUT_TOPS
-from ingest.corpora.sentence_sample import ChosenPosition, SentenceSample
+from ingest.corpora.prompts import Prompt, SentenceSample
 from ingest.jobs.shortcuts.readings import Listed, Reading
 from ingest.models.tokenizer import Tokenizer
 from ingest.numerics.intervals import NORMAL_975, wilson
@@ -20,9 +20,9 @@ def sentences_frame(sample: SentenceSample, tokenizer: Tokenizer) -> pl.DataFram
     """One row a sentence."""
     rows = [
         {
-            "sentence_id": one.sentence_id,
+            "sentence_id": one.number,
             "domain": one.domain,
-            "is_validation": one.sentence_id >= sample.n_fit,
+            "is_validation": one.number >= sample.n_fit,
             "tokens": one.tokens.tolist(),
             "position": one.position,
             "own_position": one.own_position,
@@ -33,7 +33,7 @@ def sentences_frame(sample: SentenceSample, tokenizer: Tokenizer) -> pl.DataFram
     return pl.DataFrame(rows, schema=dict(SHORTCUT_SENTENCES.columns))
 
 
-def _text(sentence: ChosenPosition, tokenizer: Tokenizer) -> str:
+def _text(sentence: Prompt, tokenizer: Tokenizer) -> str:
     """What was read, without special tokens but for a mask, which stands where it stood."""
     tokens, place = sentence.tokens, sentence.position
     if tokens[place] != tokenizer.mask_id:
@@ -44,11 +44,11 @@ def _text(sentence: ChosenPosition, tokenizer: Tokenizer) -> str:
 
 
 def readings_frame(
-    sentences: Sequence[ChosenPosition], reading: Reading, ids: np.ndarray, *, method: str, state: int
+    sentences: Sequence[Prompt], reading: Reading, ids: np.ndarray, *, method: str, state: int
 ) -> pl.DataFrame:
     """One row a sentence, of one method and state."""
     columns = {
-        "sentence_id": [one.sentence_id for one in sentences],
+        "sentence_id": [one.number for one in sentences],
         "method": [method] * len(sentences),
         "state": [state] * len(sentences),
         "top_token": ids[reading.tops.cpu().numpy()],
@@ -61,12 +61,12 @@ def readings_frame(
 
 
 def tops_frame(
-    sentences: Sequence[ChosenPosition], listed: Listed, ids: np.ndarray, *, method: str, state: int
+    sentences: Sequence[Prompt], listed: Listed, ids: np.ndarray, *, method: str, state: int
 ) -> pl.DataFrame:
     """One row a sentence and rank, of one method and state."""
     n, n_listed = listed.rows.shape
     columns = {
-        "sentence_id": np.repeat([one.sentence_id for one in sentences], n_listed),
+        "sentence_id": np.repeat([one.number for one in sentences], n_listed),
         "method": [method] * (n * n_listed),
         "state": [state] * (n * n_listed),
         "rank": np.tile(np.arange(1, n_listed + 1), n),

@@ -20,7 +20,7 @@ from catalog.tables import (
     SUB_MODULE_FITS,
     Table,
 )
-from ingest.corpora.sentence_sample import N_SENTENCES, SentenceSample, draw
+from ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
 from ingest.corpora.sentences import splitter
 from ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from ingest.errors import MethodUnknown
@@ -195,8 +195,8 @@ class ShortcutsJob(PassJob):
         """How many sentences it would take, in words."""
         sample = self.sample
         return (
-            f"{sample.n_fit:,} sentences to fit on and {sample.n_validation:,} to validate on, of {sample.n_found:,} in"
-            f" {', '.join(sample.domains)}"
+            f"{sample.n_fit:,} sentences to fit on and {sample.n_validation:,} to validate on, of"
+            f" {sample.n_sentences:,} in {', '.join(sample.domains)}"
         )
 
     @property
@@ -226,7 +226,7 @@ class ShortcutsJob(PassJob):
             DomainUnknown, SentencesTooFew, SplitTooLarge: the corpus has not what is asked for.
         """
         context = self.context
-        return draw(
+        return sample_prompts(
             context.corpus,
             context.tokenizer,
             context_length=context.shape.context_length,

@@ -1,6 +1,6 @@
 """What measuring shortcuts takes of memory and disk, estimated from above."""
 
-from ingest.corpora.sentence_sample import SentenceSample
+from ingest.corpora.prompts import SentenceSample
 from ingest.forward.footprint import numbers_at_work
 from ingest.models.families.sub_modules import PARTS
 from ingest.models.transformer import Transformer

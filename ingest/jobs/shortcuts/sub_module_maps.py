@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.corpora.sentence_sample import ChosenPosition
-from ingest.forward.prompt_pass import batches, padded
-from ingest.forward.states import SentenceStates, Stream, at_positions
+from ingest.corpora.prompts import Prompt
+from ingest.forward.prompt_pass import PromptBatch, Seen, prompt_batches
+from ingest.forward.stream_store import Stream
+from ingest.jobs.shortcuts.states import SentenceStates
 from ingest.models.families.sub_modules import PARTS, Part
 from ingest.models.transformer import Block, Transformer
 from ingest.numerics.array_files import keep, mapped
@@ -49,36 +49,28 @@ class SubModuleMaps:
     Attributes:
         states: of the sentences; it runs the blocks.
         transformer: the model.
-        sentences: of the sample.
-        n_fit: how many of them are to fit on.
+        n_fit: how many sentences are to fit on.
         folder: where the maps lie.
     """
 
     states: SentenceStates
     transformer: Transformer
-    sentences: Sequence[ChosenPosition]
     n_fit: int
     folder: Path
 
     def fit(self, layer: int) -> list[PartFit]:
         """Run a layer over all sentences and fit each of its parts at the positions chosen, one a sentence."""
-        shape = (len(PARTS), 2, len(self.sentences), self.transformer.shape.d_model)
-        passed = np.empty(shape, dtype=np.float32)
+        passed = self.states.run(layer, _passed)
+        return [self._fit(layer, part, passed[f"{part} entered"], passed[f"{part} left"]) for part in PARTS]
 
-        def watch(block: Block, stream: Stream, places: Sequence[int]) -> Stream:
-            with block.parts.watched(stream) as seen:
-                left = block(stream).stream
-            sentences = [self.sentences[place] for place in places]
-            for number, part in enumerate(PARTS):
-                for side, of in enumerate((seen[part].entered, seen[part].left)):
-                    passed[number, side, places] = at_positions(of, sentences).float().cpu().numpy()
-            return left
-
-        self.states.run(layer, watch)
-        return [self._fit(layer, part, torch.from_numpy(both)) for part, both in zip(PARTS, passed, strict=True)]
-
-    def _fit(self, layer: int, part: Part, passed: Float[Tensor, "sides sentences d_model"]) -> PartFit:
-        entered, left = passed.to(self.transformer.device)
+    def _fit(
+        self,
+        layer: int,
+        part: Part,
+        entered: Float[Tensor, "sentences d_model"],
+        left: Float[Tensor, "sentences d_model"],
+    ) -> PartFit:
+        entered, left = entered.to(self.transformer.device), left.to(self.transformer.device)
         basis = Basis.of(entered[: self.n_fit])
         coefficients = basis.coefficients(left[: self.n_fit])
         there = left[self.n_fit :]
@@ -87,14 +79,14 @@ class SubModuleMaps:
         return PartFit(part, found, basis.condition, basis.rank)
 
     def substitutes(
-        self, method: str, sentences: Sequence[ChosenPosition], *, batch_tokens: int
+        self, method: str, sentences: Sequence[Prompt], *, batch_tokens: int
     ) -> Float[Tensor, "starts sentences d_model"]:
         """[starts sentences d_model] the last state, where the blocks from each state on have maps in place of parts.
 
         Up to the state the model is itself; from there on the maps stand at all positions, and all else is real.
         """
-        groups = batches(sentences, batch_tokens=batch_tokens)
-        real = [self.transformer.embed(padded([sentences[place] for place in places])) for places in groups]
+        cut = prompt_batches(sentences, batch_tokens=batch_tokens)
+        real = [self.transformer.embed(batch.tokens) for batch in cut]
         n_layers = self.transformer.shape.n_layers
         started: list[list[Tensor]] = []
         for layer in range(n_layers):
@@ -107,14 +99,15 @@ class SubModuleMaps:
                         streams[number] = _replaced(block, stream, matrices)
                 if layer < n_layers - 1:
                     real = [block(stream).stream for stream in real]
-        return torch.stack([self._ends(streams, sentences, groups) for streams in started])
+        return torch.stack([self._at_positions(streams, cut) for streams in started])
 
-    def _ends(
-        self, streams: Sequence[Tensor], sentences: Sequence[ChosenPosition], groups: Sequence[Sequence[int]]
+    def _at_positions(
+        self, streams: Sequence[Tensor], cut: Sequence[PromptBatch]
     ) -> Float[Tensor, "sentences d_model"]:
-        found = torch.empty(len(sentences), self.transformer.shape.d_model, device=self.transformer.device)
-        for places, stream in zip(groups, streams, strict=True):
-            found[list(places)] = at_positions(stream, [sentences[place] for place in places]).float()
+        n_sentences = sum(len(batch.places) for batch in cut)
+        found = torch.empty(n_sentences, self.transformer.shape.d_model, device=self.transformer.device)
+        for batch, stream in zip(cut, streams, strict=True):
+            found[batch.places] = batch.at_positions(stream)
         return found
 
     def _matrix(self, layer: int, part: Part) -> Float[Tensor, "d_model d_model"]:
@@ -125,6 +118,15 @@ class SubModuleMaps:
 
     def _path(self, layer: int, part: Part) -> Path:
         return self.folder / f"map-{part}-{layer:04d}.npy"
+
+
+def _passed(seen: Seen) -> dict[str, Tensor]:
+    """What each part read and returned at the positions."""
+    return {
+        f"{part} {side}": seen.batch.at_positions(of).cpu()
+        for part, passed in seen.parts.items()
+        for side, of in (("entered", passed.entered), ("left", passed.left))
+    }
 
 
 def _replaced(block: Block, stream: Stream, matrices: Mapping[Part, Float[Tensor, "d_model d_model"]]) -> Stream:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ingest.corpora.corpus import Corpus
-from ingest.corpora.examples import examples
+from ingest.corpora.prompts import cut_prompts
 from ingest.jobs.controls.coherence import judged
 from ingest.jobs.controls.ffn_updates import ffn_updates, places
 from ingest.jobs.controls.job import ControlsJob
@@ -112,7 +112,7 @@ def plain_updates(measured: Measured, layer: int) -> list[np.ndarray]:
     """Outputs of the layer's FFN as transformers' own model has them, one example at a time and unpadded."""
     body = PlainModel(measured.folder).anatomy
     context = measured.transformer.shape.context_length
-    drawn = examples(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_examples=2_000).rows
+    drawn = cut_prompts(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_prompts=2_000).rows
     chosen = [drawn[place].tokens for place in places(len(drawn), layer=layer, n=N_UPDATES, seed=0)]
     seen = [body.watch(torch.from_numpy(tokens).long()[None])[layer]["values out"] for tokens in chosen]
     return [output.reshape(-1, output.shape[-1])[-1].double().numpy() for output in seen]
@@ -202,7 +202,7 @@ def test_every_layer_has_its_own_examples_in_its_updates(measured: Measured) -> 
     assert places(500, layer=0, n=10, seed=1) != chosen[0] == places(500, layer=0, n=10, seed=0)
     assert places(3, layer=0, n=10, seed=0) == [0, 1, 2]
     context = measured.transformer.shape.context_length
-    drawn = examples(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_examples=50).rows
+    drawn = cut_prompts(measured.corpus, measured.tokenizer, context_length=context, seed=0, n_prompts=50).rows
     one_by_one = ffn_updates(measured.transformer, drawn, n=5, seed=0, batch_tokens=1)
     together = ffn_updates(measured.transformer, drawn, n=5, seed=0, batch_tokens=10_000)
     for alone, batched in zip(one_by_one, together, strict=True):

@@ -13,8 +13,8 @@ import torch
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import SentencesMissing
-from ingest.corpora.examples import cut, examples
-from ingest.corpora.sentences import Sentence, corpus_documents, sentences
+from ingest.corpora.prompts import cut_prompts
+from ingest.corpora.sentences import corpus_documents, sentences
 from ingest.corpora.sources.source import Source
 from ingest.jobs.events.job import EventsJob
 from ingest.jobs.events.readings import events
@@ -247,7 +247,7 @@ def test_batches_and_shards_change_no_identity(measured: Measured) -> None:
 
 def test_a_seed_is_a_sample(measured: Measured) -> None:
     def drawn(seed: int) -> list[tuple[int, ...]]:
-        found = examples(measured.corpus, measured.tokenizer, context_length=64, seed=seed, n_examples=N_EXAMPLES)
+        found = cut_prompts(measured.corpus, measured.tokenizer, context_length=64, seed=seed, n_prompts=N_EXAMPLES)
         return [tuple(example.tokens.tolist()) for example in found.rows]
 
     assert drawn(3) == drawn(3) != drawn(4)
@@ -282,26 +282,6 @@ def test_documents_are_put_together_again(tiny_models: dict[str, Path], text: Pa
             corpus = prepare(text, tokenizer, packing=packing)
             found = [document for _, document in corpus_documents(corpus, tokenizer)]
             assert found == [path.read_text() for path in sorted(text.glob("*.txt"))]
-
-
-def test_a_sentence_longer_than_the_context_is_cut_within_it() -> None:
-    sentence = Sentence("prose", np.arange(100, dtype=np.int32))
-    cuts = [cut(sentence, number, bos=[2], context_length=8, seed=0) for number in range(200)]
-    assert {example.n_prefix for example in cuts} == set(range(1, 8))
-    assert all(len(example.tokens) == example.n_prefix + 1 <= 8 for example in cuts)
-    assert all(example.target == example.n_prefix for example in cuts)
-
-
-def test_a_sentence_of_one_id_is_an_example_without_a_next_one() -> None:
-    example = cut(Sentence("prose", np.array([7], dtype=np.int32)), 0, bos=[], context_length=8, seed=0)
-    assert (example.tokens.tolist(), example.target) == ([7], None)
-
-
-def test_cuts_are_uniform() -> None:
-    sentence = Sentence("prose", np.arange(5, dtype=np.int32))
-    lengths = [cut(sentence, number, bos=[], context_length=64, seed=1).n_prefix for number in range(2_000)]
-    # 500 of each are expected, with a standard deviation of 19.
-    assert all(400 < lengths.count(length) < 600 for length in (1, 2, 3, 4))
 
 
 def test_ties_and_zeros_of_contributions_go_by_neuron() -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import neurothek
@@ -13,20 +12,15 @@ from catalog.checks import check
 from catalog.verification import Agreement
 from catalog.warehouse import Warehouse
 from ingest.corpora.errors import ExamplesTooFew
-from ingest.corpora.examples import Example
 from ingest.errors import ParametersDiffer
-from ingest.forward.prompt_vectors import ExampleVectors
 from ingest.jobs.exits import splits
 from ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS
 from ingest.jobs.exits.splits import SEEDS, Split
-from ingest.models.checkpoints import find
-from ingest.models.transformer import open_transformer
 from ingest.pipeline.ingest_model import ingest_model
 from ingest.request import IngestRequest, ModelSource
 from tests.support import exits as plain
 from tests.support import ingests
-from tests.support.events import PlainStreams
-from tests.support.models import Kind, build
+from tests.support.models import build
 
 # One worker measures, once.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("exits")]
@@ -185,25 +179,6 @@ def test_classifiers_have_a_row_a_seed(measured: Measured) -> None:
 
 def test_what_was_measured_breaks_no_law(measured: Measured) -> None:
     assert check(measured.warehouse) == []
-
-
-@pytest.mark.parametrize("kind", ["opt", "opt350", "gpt2"])
-def test_vectors_are_the_models_own(kind: Kind, tmp_path: Path) -> None:
-    folder = build(tmp_path / kind, kind, n_layers=3)
-    reference, transformer = PlainStreams(folder), open_transformer(find(str(folder)))
-    draw = np.random.default_rng(2)
-    some = [
-        Example(number, "prose", draw.integers(3, 390, int(length)).astype(np.int32), int(length), None)
-        for number, length in enumerate(draw.integers(1, 20, 12))
-    ]
-    vectors = ExampleVectors(tmp_path, transformer, some, batch_tokens=40)
-    for layer in (1, 0):
-        streams, outputs = vectors.of(layer, "stream").numpy(), vectors.of(layer, "ffn").numpy()
-        for number, example in enumerate(some):
-            expected = reference.layers(example.tokens.tolist())[layer]
-            # float32 of a batch of another shape, at lengths of about 10.
-            np.testing.assert_allclose(streams[number], expected.pre, rtol=2e-4, atol=2e-4)
-            np.testing.assert_allclose(outputs[number], expected.ffn_output, rtol=2e-4, atol=2e-4)
 
 
 def copied(measured: Measured, folder: Path) -> Warehouse:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +17,8 @@ from catalog.kept_maps import file_name
 from catalog.map_files import TENSOR
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Corpus
-from ingest.corpora.errors import DomainUnknown, SentencesTooFew
-from ingest.corpora.sentence_sample import LEAST_SENTENCES, draw
+from ingest.corpora.errors import SentencesTooFew
+from ingest.corpora.prompts import LEAST_SENTENCES
 from ingest.corpora.sources.source import Source
 from ingest.errors import MethodUnknown
 from ingest.jobs.job import JobContext
@@ -411,39 +410,6 @@ def test_fewer_sentences_than_usual_are_said(small: tuple[ShortcutsJob, Path]) -
     assert f"fitted on {n - n // 4} sentences of prose and judged by {n // 4}" in remarks[0]
 
 
-def test_sentences_come_from_prose_unless_asked(tmp_path: Path) -> None:
-    _, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=1, d_model=WIDTH))
-    specs = [
-        write_sentences(tmp_path, n=40, domain=domain, seed=number) for number, domain in enumerate(("code", "prose"))
-    ]
-    sources = [Source(*spec.split("=")) for spec in specs]
-    corpus = corpora.prepare(corpora.recipe(sources, sequence_length=64, packing=True), tokenizer)
-    bounds: dict[str, Any] = {"context_length": 64, "seed": 0}
-    usual = draw(corpus, tokenizer, **bounds)
-    assert {row.domain for row in usual.rows} == {"prose"}
-    both = draw(corpus, tokenizer, domains=("prose", "code"), **bounds)
-    assert both.domains == ("code", "prose")
-    assert len(both.rows) > len(usual.rows)
-    with pytest.raises(DomainUnknown, match="has no domain math; it has code, prose"):
-        draw(corpus, tokenizer, domains=("math",), **bounds)
-    only_code = corpora.prepare(corpora.recipe(sources[:1], sequence_length=64, packing=True), tokenizer)
-    assert draw(only_code, tokenizer, **bounds).domains == ("code",)
-
-
-def test_every_position_of_a_sentence_is_as_likely(tmp_path: Path) -> None:
-    _, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=1, d_model=WIDTH))
-    (tmp_path / "prose").mkdir()
-    for number in range(100):
-        (tmp_path / "prose" / f"{number:03d}.txt").write_text("The school is near. " * 8)
-    sample = draw(prepare(f"prose={tmp_path / 'prose'}", tokenizer), tokenizer, context_length=64, seed=0)
-    longest = max(row.own_position for row in sample.rows) + 1
-    counts = np.bincount([row.own_position for row in sample.rows], minlength=longest)
-    expected = len(sample.rows) / longest
-    # A chi-squared value of some 5 degrees of freedom, beyond 25 once in ten thousand seeds; this seed is fixed.
-    assert ((counts - expected) ** 2 / expected).sum() < 25
-    assert len(counts) >= 5
-
-
 def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=1, d_model=WIDTH))
     (tmp_path / "few.txt").write_text("The school is near. " * (LEAST_SENTENCES - 1))
@@ -462,17 +428,3 @@ def test_of_a_masked_model_it_is_said_too(tmp_path: Path, text: str) -> None:
     context = JobContext(transformer, maskless, prepare(text, maskless))
     with pytest.raises(MaskMissing, match="the tokenizer of tiny has no mask token; give its folder"):
         ShortcutsJob.from_options(context, IngestRequest()).shards()
-
-
-def test_a_long_sentence_is_cut_to_what_a_masked_model_reads(tmp_path: Path) -> None:
-    _, tokenizer = opened(build(tmp_path / "tiny", "bert", n_layers=1, d_model=WIDTH))
-    (tmp_path / "prose").mkdir()
-    for number in range(10):
-        (tmp_path / "prose" / f"{number}.txt").write_text(f"The school {'is near the river and ' * 10} old.")
-    sample = draw(
-        prepare(f"prose={tmp_path / 'prose'}", tokenizer), tokenizer, context_length=16, seed=0, is_masked=True
-    )
-    for row in sample.rows:
-        assert len(row.tokens) == 16
-        assert row.tokens[-1] == tokenizer.closing_id
-        assert 1 <= row.position < 15

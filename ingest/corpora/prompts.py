@@ -1,4 +1,4 @@
-"""One position of each of many sentences, some to fit linear maps on and others to judge them by ([D] 3)."""
+"""Prompts: sentences of a text at one position each, as a model reads them, drawn at random."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +13,9 @@ from ingest.models.errors import MaskMissing
 from ingest.models.tokenizer import Tokenizer
 from ingest.numerics.random_stream import Purpose, random_stream
 
+N_EXAMPLES = 10_000
+N_EVENT_EXAMPLES = 2_000
+
 N_SENTENCES = N_FIT + N_VALIDATION
 """Sentences taken where the text has so many."""
 
@@ -23,44 +26,60 @@ USUAL_DOMAIN = "prose"
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenPosition:
-    """One sentence and the position that is looked at.
+class Prompt:
+    """What a model reads of one sentence, and the position that is looked at.
 
     Attributes:
-        sentence_id: its number in the sample.
-        domain: its domain.
+        number: its number among those that were drawn.
+        domain: domain of its sentence.
         tokens: int32 [length], what the model reads: a BOS where the tokenizer puts one in front, then the sentence's
             ids up to the position, since a causal model does not look beyond. A masked model reads the whole sentence
             with a mask at the position, and what its tokenizer puts behind.
         position: the position among `tokens`.
         own_position: the position among the sentence's own ids, from 0.
+        target: the sentence's next id, where that is asked about and there is one.
     """
 
-    sentence_id: int
+    number: int
     domain: str
     tokens: np.ndarray
     position: int
     own_position: int
+    target: int | None = None
+
+    @property
+    def n_prefix(self) -> int:
+        """How many ids of the sentence stand up to the position."""
+        return self.own_position + 1
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceSample:
-    """Sentences in a random order; the first ones are to fit on.
+class Prompts:
+    """Prompts that were drawn from a corpus.
 
     Attributes:
-        n_found: sentences that the text has in these domains.
-        domains: the domains.
-        rows: the sentences in the order of their numbers.
+        n_sentences: sentences they were drawn from.
+        rows: the prompts in the order of their numbers, which is random.
+    """
+
+    n_sentences: int
+    rows: Sequence[Prompt]
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceSample(Prompts):
+    """Prompts of which the first ones are to fit linear maps on and the others to judge them by ([D] 3).
+
+    Attributes:
+        domains: the domains of their sentences.
         n_validation: how many are to validate on, the last ones.
     """
 
-    n_found: int
     domains: tuple[str, ...]
-    rows: Sequence[ChosenPosition]
     n_validation: int
 
     @property
-    def validation(self) -> Sequence[ChosenPosition]:
+    def validation(self) -> Sequence[Prompt]:
         """Those to validate on."""
         return self.rows[self.n_fit :]
 
@@ -70,7 +89,37 @@ class SentenceSample:
         return len(self.rows) - self.n_validation
 
 
-def draw(
+def cut_prompts(
+    corpus: Corpus, tokenizer: Tokenizer, *, context_length: int, seed: int, n_prompts: int = N_EXAMPLES
+) -> Prompts:
+    """At most `n_prompts` sentences in a random order, each cut after a random number of its ids ([G] 5; that is ours).
+
+    The order is random so that the first ones are a sample of all domains [ours].
+    """
+    found = sentences(corpus, tokenizer)
+    bos = () if tokenizer.bos_id is None else (tokenizer.bos_id,)
+    rows = [
+        cut(sentence, number, bos=bos, context_length=context_length, seed=seed)
+        for number, sentence in enumerate(_first(found, n_prompts, seed, Purpose.EXAMPLE_ORDER))
+    ]
+    return Prompts(len(found), rows)
+
+
+def cut(sentence: Sentence, number: int, *, bos: Sequence[int], context_length: int, seed: int) -> Prompt:
+    """The sentence cut after n ids, uniform over 1 .. len - 1 and over what fits the context; of one id: that id."""
+    longest = max(1, min(len(sentence.ids) - 1, context_length - len(bos)))
+    n = int(random_stream(seed, Purpose.EXAMPLE, 0, number).integers(1, longest + 1))
+    return Prompt(
+        number=number,
+        domain=sentence.domain,
+        tokens=_joined(bos, sentence.ids[:n]),
+        position=len(bos) + n - 1,
+        own_position=n - 1,
+        target=int(sentence.ids[n]) if n < len(sentence.ids) else None,
+    )
+
+
+def sample_prompts(
     corpus: Corpus,
     tokenizer: Tokenizer,
     *,
@@ -109,13 +158,17 @@ def draw(
             raise SentencesTooFew(corpus.name, chosen, len(found), split.least)
         raise SplitTooLarge(corpus.name, chosen, len(found), str(split), split.least)
     n_fit, n_validation = split.sizes(len(found), n_sentences)
-    order = random_stream(seed, Purpose.SENTENCE_ORDER).permutation(len(found))
     around = _Around.of(tokenizer, is_masked=is_masked)
     rows = [
-        _position(found[place], number, around, context_length=context_length, seed=seed)
-        for number, place in enumerate(order[: n_fit + n_validation].tolist())
+        around.looked_at(sentence, number, context_length=context_length, seed=seed)
+        for number, sentence in enumerate(_first(found, n_fit + n_validation, seed, Purpose.SENTENCE_ORDER))
     ]
-    return SentenceSample(len(found), chosen, rows, n_validation)
+    return SentenceSample(len(found), rows, chosen, n_validation)
+
+
+def _first(found: Sequence[Sentence], n: int, seed: int, purpose: Purpose) -> list[Sentence]:
+    """The first `n` in a random order."""
+    return [found[place] for place in random_stream(seed, purpose).permutation(len(found))[:n].tolist()]
 
 
 def _domains(corpus: Corpus, asked: Sequence[str]) -> tuple[str, ...]:
@@ -148,7 +201,14 @@ class _Around:
             return cls(opening, (), None)
         return cls(opening, () if tokenizer.closing_id is None else (tokenizer.closing_id,), tokenizer.mask_id)
 
-    def put(self, own: np.ndarray, place: int) -> np.ndarray:
+    def looked_at(self, sentence: Sentence, number: int, *, context_length: int, seed: int) -> Prompt:
+        """The sentence at one of its own ids that fit the context."""
+        n_own = max(1, min(len(sentence.ids), context_length - len(self.opening) - len(self.closing)))
+        place = int(random_stream(seed, Purpose.SENTENCE_POSITION, 0, number).integers(n_own))
+        tokens = self._put(sentence.ids[:n_own], place)
+        return Prompt(number, sentence.domain, tokens, position=len(self.opening) + place, own_position=place)
+
+    def _put(self, own: np.ndarray, place: int) -> np.ndarray:
         """What the model reads of a sentence at whose own id `place` it is looked at."""
         if self.mask is None:
             return _joined(self.opening, own[: place + 1])
@@ -159,15 +219,3 @@ class _Around:
 
 def _joined(*parts: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([np.asarray(part, dtype=np.int32) for part in parts])
-
-
-def _position(sentence: Sentence, number: int, around: _Around, *, context_length: int, seed: int) -> ChosenPosition:
-    n_own = max(1, min(len(sentence.ids), context_length - len(around.opening) - len(around.closing)))
-    place = int(random_stream(seed, Purpose.SENTENCE_POSITION, 0, number).integers(n_own))
-    return ChosenPosition(
-        sentence_id=number,
-        domain=sentence.domain,
-        tokens=around.put(sentence.ids[:n_own], place),
-        position=len(around.opening) + place,
-        own_position=place,
-    )
