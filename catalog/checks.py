@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 
@@ -23,6 +24,10 @@ FILES = "kept matrices are unchanged"
 _FILES_LAW = "A matrix beside the warehouse is the one that was kept."
 
 
+Kind = Literal["key", "runs", "rows", "kept", "law"]
+"""What a check is about: rows of a table told apart, their runs, rows of a job counted, a view's kept rows, a law."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One law, and how to find what breaks it.
@@ -31,11 +36,15 @@ class Check:
         name: short name, in words.
         law: what must hold, in a sentence.
         query: SQL whose rows break the law; its column `place` says where.
+        kind: what it is about.
+        subject: the table, job or view that it is about, or the name of the law's file.
     """
 
     name: str
     law: str
     query: str
+    kind: Kind
+    subject: str
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,7 @@ class Finding:
         law: what should hold.
         n_rows: how many rows break it.
         example: where the first of them is.
+        subject: what the check is about, see `Check`.
         advice: what to do about it, where there is a command that does it.
     """
 
@@ -54,6 +64,7 @@ class Finding:
     law: str
     n_rows: int
     example: str
+    subject: str = ""
     advice: str = ""
 
 
@@ -74,7 +85,8 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
     changed = _changed([one for one in kept if one in there], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
-        findings.append(Finding(FILES, _FILES_LAW, len(changed), example, _anew(changed, warehouse.maps)))
+        advice = _anew(changed, warehouse.maps)
+        findings.append(Finding(FILES, _FILES_LAW, len(changed), example, advice=advice))
     return findings
 
 
@@ -121,15 +133,30 @@ def checks() -> tuple[Check, ...]:
     return (*map(_key_check, BY_NAME.values()), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
 
 
+def of_kind(kind: Kind) -> list[Check]:
+    """The checks of one kind."""
+    return [one for one in checks() if one.kind == kind]
+
+
+def of_subject(kind: Kind, *subjects: str) -> list[Check]:
+    """The checks of one kind about these tables, jobs or files of laws.
+
+    Raises:
+        KeyError: there is none about one of them.
+    """
+    known = {one.subject: one for one in of_kind(kind)}
+    return [known[subject] for subject in subjects]
+
+
 def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | None:
     try:
         row = first_row(connection, f"select count(*), min(place) from ({each.query})")
     except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
         # A table or column is gone, or what is kept of a view is no longer SQL.
-        return Finding(each.name, each.law, 1, readable(str(error).split("\n", 1)[0]))
+        return Finding(each.name, each.law, 1, readable(str(error).split("\n", 1)[0]), each.subject)
     assert row is not None
     n_rows, example = row
-    return Finding(each.name, each.law, int(n_rows), str(example)) if n_rows else None
+    return Finding(each.name, each.law, int(n_rows), str(example), each.subject) if n_rows else None
 
 
 def _key_check(table: Table) -> Check:
@@ -142,6 +169,8 @@ def _key_check(table: Table) -> Check:
         name=f"key of {table.name}",
         law=f"A row of {table.name} is known by its {columns}.",
         query=f"select concat({place}) as place from store.{table.name} group by {columns} having count(*) > 1",
+        kind="key",
+        subject=table.name,
     )
 
 
@@ -156,6 +185,8 @@ def _owner_check(table: Table) -> Check:
             left join store.runs as runs on runs.run_id = rows.run_id and {same}
             where runs.run_id is null
         """,
+        kind="runs",
+        subject=table.name,
     )
 
 
@@ -172,6 +203,8 @@ def _count_checks() -> Iterator[Check]:
                     on found.run_id = runs.run_id
                 where runs.job = '{job}' and coalesce(found.n_rows, 0) <> runs.n_rows
             """,
+            kind="rows",
+            subject=job,
         )
 
 
@@ -180,10 +213,12 @@ def _kept_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
         kept = list(stale(connection))
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         law = "There is a list of the views whose rows are kept."
-        yield Check("kept views", law, f"select {_quoted(readable(str(error)))} as place")
+        yield Check("kept views", law, f"select {_quoted(readable(str(error)))} as place", "kept", "")
         return
     for name, query in kept:
-        yield Check(f"kept {name}", f"The kept rows of the view {name} are those that it computes.", query)
+        yield Check(
+            f"kept {name}", f"The kept rows of the view {name} are those that it computes.", query, "kept", name
+        )
 
 
 def _quoted(text: str) -> str:
@@ -194,4 +229,4 @@ def _law_checks() -> Iterator[Check]:
     for path in sorted(_LAWS.glob("*.sql")):
         text = path.read_text("utf-8")
         law, query = text.split("\n", 1)
-        yield Check(path.stem.replace("_", " "), law.removeprefix("--").strip(), query)
+        yield Check(path.stem.replace("_", " "), law.removeprefix("--").strip(), query, "law", path.stem)

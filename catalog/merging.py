@@ -8,7 +8,8 @@ import duckdb
 import polars as pl
 
 from catalog.advice import command_line
-from catalog.checks import broken, checks
+from catalog.annotation_tables import ANNOTATIONS
+from catalog.checks import broken, of_kind, of_subject
 from catalog.errors import NeurothekError
 from catalog.exports import ROW_GROUP
 from catalog.kept_maps import KeptMap, kept_maps, take
@@ -129,8 +130,9 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
     if version_of(theirs) < LATEST:
         raise OtherOutdated(other)
-    wanted = ("runs of ", "rows of ", "dimensions exist", "annotations are of vectors", "key of annotations")
-    for finding in broken(theirs, among=[one for one in checks() if one.name.startswith(wanted)], progress=Silent()):
+    laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors")
+    wanted = [*of_subject("key", ANNOTATIONS.name), *of_kind("runs"), *of_kind("rows"), *laws]
+    for finding in broken(theirs, among=wanted, progress=Silent()):
         raise OtherUnsound(other, f"{finding.example} breaks the rule: {finding.law}")
 
 
@@ -271,9 +273,8 @@ def _copy(
 
 def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, model: str) -> None:
     """Jobs may fill each other's tables: what came twice is noticed before anything is kept."""
-    keys = [one for one in checks() if one.name.startswith("key of ")]
-    for finding in broken(ours, among=keys, progress=Silent()):
-        raise RunsDiffer(model, finding.name.removeprefix("key of "), other)
+    for finding in broken(ours, among=of_kind("key"), progress=Silent()):
+        raise RunsDiffer(model, finding.subject, other)
 
 
 def _among(column: str, numbers: frozenset[int]) -> str:

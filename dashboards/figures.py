@@ -15,6 +15,7 @@ import polars as pl
 import streamlit as st
 
 from catalog.advice import command_line
+from catalog.outputs import write_rows
 from catalog.visible import visible
 from dashboards.kept import kept
 from dashboards.page import Theme, theme
@@ -200,13 +201,10 @@ def _download_rows(name: str, frame: pl.DataFrame) -> None:
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:
-    """The rows as CSV; lists become JSON text, as CSV has no cells within cells."""
-    flat = frame.with_columns(
-        pl.format("[{}]", pl.col(name).list.eval(_json_text(pl.element())).list.join(", ")).alias(name)
-        for name, dtype in frame.schema.items()
-        if isinstance(dtype, pl.List)
-    )
-    return flat.write_csv().encode()
+    """The rows as CSV, as the commands write them."""
+    buffer = io.BytesIO()
+    write_rows([frame], "csv", buffer)
+    return buffer.getvalue()
 
 
 def parquet_of(frame: pl.DataFrame) -> bytes:
@@ -227,10 +225,6 @@ def _download(name: str, label: str, mime: str, content: Callable[[], bytes]) ->
         key=f"{kind}-{name}",
         on_click="ignore",
     )
-
-
-def _json_text(element: pl.Expr) -> pl.Expr:
-    return element.cast(pl.String)
 
 
 def _literal(value: object) -> str:

@@ -16,7 +16,7 @@ _PATIENCE_SECONDS = 120
 
 
 def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) -> str | None:
-    """Publish annotations with `neurothek annotate --stdin`.
+    """Publish annotations as `neurothek annotate --stdin` does.
 
     Args:
         warehouse: the DuckDB file.
@@ -25,12 +25,12 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
     Returns:
         None when all is saved; else why nothing is, in a sentence.
     """
-    options = ["annotate", "--stdin", "--wait", str(_WAIT_SECONDS), "--warehouse", str(warehouse)]
+    request = {"warehouse": str(warehouse), "wait_seconds": _WAIT_SECONDS, "annotations": list(annotations)}
     path = os.pathsep.join(entry for entry in sys.path if entry)
     try:
-        child = subprocess.run(  # noqa: S603 - what a person wrote goes in as data, after the command has begun
-            [sys.executable, "-P", "-c", "import neurothek; neurothek.main()", *options],
-            input="\n".join(map(json.dumps, annotations)).encode(),
+        child = subprocess.run(
+            [sys.executable, "-P", "-m", "queries.annotate_child"],
+            input=json.dumps(request).encode(),
             capture_output=True,
             env={**os.environ, "PYTHONPATH": path},
             timeout=_PATIENCE_SECONDS,
@@ -38,9 +38,7 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
         )
     except subprocess.TimeoutExpired:
         return f"nothing was heard of the process that saves for {_PATIENCE_SECONDS} s; save again"
-    if child.returncode == 0:
-        return None
-    said = child.stderr.decode(errors="replace").strip().splitlines()
-    if not said:
+    if child.returncode != 0:
         return "the process that saves ended without a word; save again"
-    return said[-1].removeprefix("Error: ").replace("repeat the command", "save again")
+    problem: str | None = json.loads(child.stdout)["problem"]
+    return None if problem is None else problem.replace("repeat the command", "save again")

@@ -81,10 +81,14 @@ class Comparison:
                 notes.append(f"{row['model']} is not comparable{where}: {row['why_not']}")
             if row["variant"] is not None:
                 notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
-        notes += [str(one) for one in self.unmeasured]
-        if self.common_corpus is not None:
-            notes.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
-        return notes
+        return [*notes, *map(str, self.unmeasured)]
+
+    @property
+    def hints(self) -> list[str]:
+        """How the command line would compare more of them."""
+        if self.common_corpus is None:
+            return []
+        return [f"more of these models were measured on {self.common_corpus}: compare them with --corpus"]
 
     def table(self) -> pl.DataFrame:
         """The headline numbers that people read."""
@@ -138,7 +142,7 @@ class Comparison:
 
     def sections(self) -> list[Section]:
         """The headline numbers, what changes with depth, and the kinds of neurons."""
-        head = Section("models", self.table(), "\n".join(self.notes))
+        head = Section("models", self.table(), "\n".join([*self.notes, *self.hints]))
         # A masked model has no activity, and yet shortcuts to leave it by.
         activity = [] if self.layers.is_empty() else self._of_activity()
         told = [

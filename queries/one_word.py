@@ -13,13 +13,14 @@ from queries.rows import Neuron
 from queries.statement import records, statement
 from queries.words import Term
 
+_FOLLOWED = ("words", "side", "models", "variants", "match_all", "exact", "limit")
+"""Fields of a question that the rows follow, beside those that its terms and models follow from."""
+
 
 def is_one_word(question: Question, terms: Sequence[Term]) -> bool:
     """Whether the question asks for the tokens of one word in all layers, and for nothing else."""
-    more = (question.suppresses, question.without, question.triggered_by, question.concept, question.min_count)
-    ranges = (question.layers, question.depth)
     alone = len({term.word for term in terms}) == 1 and not any(term.is_split for term in terms)
-    return alone and not (any(more) or question.is_filtered or any(one is not None for one in ranges))
+    return alone and not question.given(beside=_FOLLOWED)
 
 
 def one_word_rows(

@@ -1,6 +1,6 @@
 """What a search asks for: checked when it is put together, so that a slip is one sentence and not an empty answer."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
@@ -95,6 +95,12 @@ class Question:
         """Whether another corpus may have other answers."""
         return self.is_filtered or bool(self.triggered_by or self.min_count)
 
+    def given(self, *, beside: Collection[str]) -> list[str]:
+        """Names of the other fields that are not as they are when nothing is asked of them."""
+        nothing = type(self)(words=())
+        others = [one.name for one in fields(self) if one.name not in beside]
+        return [name for name in others if getattr(self, name) != getattr(nothing, name)]
+
     def require_only(self, kind: str, *honoured: str) -> None:
         """Refuse conditions that an answer would pass over in silence.
 
@@ -105,9 +111,7 @@ class Question:
         Raises:
             NotAskedHere: another field is not as it is when nothing is asked of it.
         """
-        nothing = Question(words=())
-        others = [one.name for one in fields(self) if one.name not in honoured]
-        given = [name for name in others if getattr(self, name) != getattr(nothing, name)]
+        given = self.given(beside=honoured)
         if given:
             raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
 

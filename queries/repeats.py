@@ -6,16 +6,25 @@ then it looks for each, as long as they are no more than `catalog.duckdb_setting
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _PART = re.compile(r"/\* for each (\w+) \*/\n(.*?)\n */\* end \*/", re.DOTALL)
 
 _CONDITIONAL = re.compile(r" */\* where ([a-z ]+) \*/\n(.*?) */\* end of \1 \*/\n", re.DOTALL)
 
+_CONDITION = re.compile(r"/\* where ([a-z ]+) \*/")
+
 _FEW = 2
 """From three tokens on a list is faster, on 574 million postings."""
 
 _LIST = re.compile(r"/\* all of (\w+) \*/")
+
+
+class PartUnknown(LookupError):
+    """A part of a statement was named that the statement has not."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(f"the statement has no part {', '.join(map(repr, sorted(names)))}")
 
 
 def repeated(text: str, values: Mapping[str, Sequence[object]]) -> tuple[str, dict[str, object]]:
@@ -56,5 +65,15 @@ def with_parts(text: str, holding: Collection[str]) -> str:
         text: a statement with parts between lines `/* where SOMETHING */` and `/* end of SOMETHING */`; parts may
             hold parts.
         holding: what holds: the parts of everything else are left out.
+
+    Raises:
+        PartUnknown: the statement has no part of one of them.
     """
-    return _CONDITIONAL.sub(lambda found: with_parts(found[2], holding) if found[1] in holding else "", text)
+    unknown = set(holding).difference(_CONDITION.findall(text))
+    if unknown:
+        raise PartUnknown(unknown)
+    return _kept(text, holding)
+
+
+def _kept(text: str, holding: Collection[str]) -> str:
+    return _CONDITIONAL.sub(lambda found: _kept(found[2], holding) if found[1] in holding else "", text)

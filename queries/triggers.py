@@ -41,7 +41,7 @@ DETECTION_COLUMNS: Mapping[str, pl.DataType] = {
     "why": TEXT,
 }
 _NAMES = {1: "tokens", 2: "bigrams", 3: "trigrams"}
-_SHOWN = 5
+MOST_SHOWN = 5
 """Triggers of a length that the page shows, as many as every alive neuron has."""
 
 
@@ -71,21 +71,40 @@ class Triggers:
             f" {100 * row['expected']:.0f}% of equally frequent tokens would be suppressed too)."
         )
 
-    def sections(self, corpus: str, limit: int) -> list[Section]:
-        """The triggers of each length and what they make of the neuron."""
-        if self.detection.is_empty():
-            return []
-        parts = []
-        for n, name in _NAMES.items():
+    def by_length(self) -> dict[int, pl.DataFrame]:
+        """Length of n-grams -> those that trigger the neuron, by rank; without lengths that have none."""
+        found = {}
+        for n in _NAMES:
             rows = self.ngrams.filter(pl.col("n") == n)
             columns = ["rank", "text", "recall", "share", "n_active", "n_occurrences"]
             columns += ["score", "z_score"] if n == 1 else []
             if not rows.is_empty():
-                title = f"{name} that trigger it in {corpus}"
-                parts.append(first_of(title, rows.select(columns), min(limit, _SHOWN), _MEANING[n]))
-        shown = self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
-        reasons = [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
-        return [*parts, Section(f"detector of n-grams in {corpus}", shown, "\n".join([*reasons, rule()]))]
+                found[n] = rows.select(columns)
+        return found
+
+    def verdicts(self) -> pl.DataFrame:
+        """What the triggers of each length make of the neuron, a row a length."""
+        return self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
+
+    def reasons(self) -> list[str]:
+        """Why it is no detector of n-grams of a length, a phrase a length of which there is something to say."""
+        return [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
+
+    def sections(self, corpus: str, limit: int) -> list[Section]:
+        """The triggers of each length and what they make of the neuron."""
+        if self.detection.is_empty():
+            return []
+        parts = [
+            first_of(f"{called(n)} that trigger it in {corpus}", rows, min(limit, MOST_SHOWN), _MEANING[n])
+            for n, rows in self.by_length().items()
+        ]
+        remark = "\n".join([*self.reasons(), *rule()])
+        return [*parts, Section(f"detector of n-grams in {corpus}", self.verdicts(), remark)]
+
+
+def called(n: int) -> str:
+    """What n-grams of a length are called."""
+    return _NAMES[n]
 
 
 _MEANING = {
@@ -95,14 +114,15 @@ _MEANING = {
 }
 
 
-def rule() -> str:
-    """When a neuron is called a detector, with the thresholds of the views."""
+def rule() -> tuple[str, str]:
+    """When a neuron is called a detector, with the thresholds of the views: a sentence of two lines."""
     of = thresholds("detected_ngrams")
     least = thresholds("corpus_ngrams")["min_occurrences"]
     return (
         f"detector: {of['min_activations']:.0f} activations or more, 95% of them on at most {of['most_tokens']:.0f}"
-        f" tokens ({of['most_ngrams']:.0f} n-grams),\nand the n-grams that come {least:.0f} times or more and activate"
-        f" it {100 * of['least_recall']:g}% of the time hold {100 * of['least_share']:g}%"
+        f" tokens ({of['most_ngrams']:.0f} n-grams),",
+        f"and the n-grams that come {least:.0f} times or more and activate"
+        f" it {100 * of['least_recall']:g}% of the time hold {100 * of['least_share']:g}%",
     )
 
 

@@ -71,7 +71,7 @@ def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> t
 
 def _headlines(comparison: Comparison) -> None:
     tables.show_table(tables.shown(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines")
-    notes = [note for note in comparison.notes if "--corpus" not in note]
+    notes = list(comparison.notes)
     if comparison.common_corpus is not None:
         notes.append(f"more of these models were measured on {comparison.common_corpus}: choose it as the corpus")
     if notes:

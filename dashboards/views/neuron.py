@@ -21,6 +21,7 @@ from queries.corpora import choose_corpora
 from queries.models import KnownModel, choose_models, models_alike
 from queries.neuron import NeuronPage, neuron_page
 from queries.statement import statement as asked_statement
+from queries.triggers import MOST_SHOWN, called, rule
 
 MOST_BARS = 20
 MOST_TRIGGERS = 5
@@ -173,17 +174,17 @@ def _profile(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: Ne
 
 
 def _triggers(page: NeuronPage) -> None:
-    sections = page.triggers.sections(page.corpus or "", MOST_TRIGGERS)
-    if not sections:
+    triggers = page.triggers
+    if triggers.detection.is_empty():
         return
     st.subheader("What triggers it", anchor=False)
-    *ngrams, detector = sections
-    named = {section.title.partition(" that trigger")[0]: section.frame for section in ngrams}
-    shown = {name: frame.drop("rank", "score", strict=False) for name, frame in named.items()}
-    st.html(tables_html({**shown, "detector": detector.frame}))
-    *reasons, first, second = detector.remark.split("\n")
-    listed = f"listed: the first {MOST_TRIGGERS} of each length"
-    st.caption(plain("; ".join([*reasons, f"{first} {second}", listed]) + "."))
+    most = min(MOST_TRIGGERS, MOST_SHOWN)
+    shown = {
+        called(n): frame.head(most).drop("rank", "score", strict=False) for n, frame in triggers.by_length().items()
+    }
+    st.html(tables_html({**shown, "detector": triggers.verdicts()}))
+    listed = f"listed: the first {most} of each length"
+    st.caption(plain("; ".join([*triggers.reasons(), " ".join(rule()), listed]) + "."))
 
 
 def _places(page: NeuronPage) -> None:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
+from catalog import checks
 from catalog.checks import check
 from catalog.exports import store_tables
 from catalog.maintenance import pin, remove, rename
@@ -225,3 +226,18 @@ def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
     annotate(theirs, [{"address": "gpt/L1N2", **NOTHING}], annotator="ben")
     more = CliRunner().invoke(neurothek.main, arguments)
     assert (more.exit_code, "0 runs of 0 rows and 1 annotations" in more.stderr) == (0, True)
+
+
+def test_a_law_that_a_merge_keeps_is_missed_when_it_has_another_name(
+    ours: Warehouse, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laws = tmp_path / "laws"
+    shutil.copytree(checks._LAWS, laws)
+    (laws / "dimensions_exist.sql").rename(laws / "dimensions_are_there.sql")
+    monkeypatch.setattr(checks, "_LAWS", laws)
+    checks.checks.cache_clear()
+    try:
+        with pytest.raises(KeyError, match="dimensions_exist"):
+            merge(ours, folder / "b.duckdb")
+    finally:
+        checks.checks.cache_clear()

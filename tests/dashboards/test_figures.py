@@ -1,5 +1,8 @@
 """Every chart of every page, found by registry: it has a caption, the SQL behind it, its picture and its data."""
 
+import csv
+import io
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Caption, Element, Node
 
 from dashboards.addresses import PAGES
-from dashboards.figures import height_of
+from dashboards.figures import csv_of, height_of
 from tests.dashboards.conftest import Opener
 from tests.support.warehouse import MODELS
 
@@ -105,3 +108,10 @@ def test_every_chart_has_caption_source_sql_and_downloads(page: Opener, whole_pa
         assert any(source in caption for caption in chart.captions for source in SOURCES), chart
         assert chart.has_sql, chart
         assert chart.downloads == list(DOWNLOADS), chart
+
+
+def test_lists_in_csv_are_json_as_the_commands_write_it() -> None:
+    lists: list[list[str | None] | None] = [["school", 'a"b', None, "x, y"], [], None]
+    rows = list(csv.DictReader(io.StringIO(csv_of(pl.DataFrame({"tokens": lists, "n": [1, 2, 3]})).decode())))
+    assert [json.loads(row["tokens"]) if row["tokens"] else None for row in rows] == lists
+    assert [row["n"] for row in rows] == ["1", "2", "3"]

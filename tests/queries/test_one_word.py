@@ -1,11 +1,16 @@
 """A search of one word takes a way of its own, and says what the general one says."""
 
+from dataclasses import dataclass
+
 import duckdb
 import pytest
 
 from queries import search as searches
+from queries.models import choose_models
+from queries.one_word import is_one_word
 from queries.question import SIDES, Question, Side
 from queries.search import search
+from queries.words import find_terms
 
 WORDS = ("school", "coffee,tea", "the", "un", "[bold]", "café", "UNIVERSITY", "</s>")
 
@@ -64,3 +69,18 @@ def test_conditions_take_the_general_way(
     assert search(full, question).neurons.equals(expected.neurons)
     with pytest.raises(AssertionError):
         search(full, Question(words=("school",)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Louder(Question):
+    """A question that asks for something new."""
+
+    loudest: bool = False
+
+
+def test_what_a_question_asks_beside_one_word_is_not_passed_over(full: duckdb.DuckDBPyConnection) -> None:
+    (model,) = choose_models(full, ["tiny-1m"])
+    terms = find_terms(full, ["school"], [model.tokenizer_id], exact=False)
+    assert is_one_word(Question(words=("school",)), terms)
+    assert is_one_word(Louder(words=("school",)), terms)
+    assert not is_one_word(Louder(words=("school",), loudest=True), terms)

@@ -1,6 +1,8 @@
 """Parts of statements that are written once a value."""
 
-from queries.repeats import repeated, with_parts
+import pytest
+
+from queries.repeats import PartUnknown, repeated, with_parts
 
 TEXT = """with found as (
     /* for each token_id */
@@ -38,8 +40,8 @@ def test_a_list_names_all_values() -> None:
 def test_parts_stand_where_their_condition_holds() -> None:
     text = "select\n    /* where it rains */\n    1,\n    /* end of it rains */\n    2\n"
     assert with_parts(text, ("it rains",)) == "select\n    1,\n    2\n"
-    assert with_parts(text, ("it snows",)) == "select\n    2\n"
-    assert with_parts("select 1", ("it rains",)) == "select 1"
+    assert with_parts(text, ()) == "select\n    2\n"
+    assert with_parts("select 1", ()) == "select 1"
 
 
 def test_parts_stand_within_parts() -> None:
@@ -47,3 +49,9 @@ def test_parts_stand_within_parts() -> None:
     assert with_parts(text, ("it rains", "it snows")) == "1,\n2,\n3"
     assert with_parts(text, ("it rains",)) == "1,\n3"
     assert with_parts(text, ("it snows",)) == "3"
+
+
+def test_a_condition_that_a_statement_does_not_have_is_refused() -> None:
+    text = "/* where it rains */\n1,\n/* where it snows */\n2,\n/* end of it snows */\n/* end of it rains */\n3"
+    with pytest.raises(PartUnknown, match="no part 'it hails'"):
+        with_parts(text, ("it rains", "it hails"))
