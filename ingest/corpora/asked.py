@@ -2,8 +2,9 @@
 
 from catalog.warehouse import Warehouse
 from ingest.corpora.sources.builtin import BUILTIN
-from ingest.corpora.sources.source import NAME, Source, parse_sources
+from ingest.corpora.sources.source import Source, parse_sources
 from ingest.errors import CorpusNameInvalid, CorpusUnknown
+from ingest.models.finding import NAME
 from ingest.request import TextRequest
 
 

@@ -168,11 +168,7 @@ class Corpus:
         index = {domain: number for number, domain in enumerate(domains)}
         lengths = ordered["tokens"].list.len().to_numpy()
         return Corpus(
-            name=row["name"],
-            sha256=row["sha256"],
-            text_sha256=row["text_sha256"],
-            tokenizer_sha256=row["tokenizer_sha256"],
-            sequence_length=row["sequence_length"],
+            **{name: row[name] for name in ("name", "sha256", "text_sha256", "tokenizer_sha256", "sequence_length")},
             has_bos=has_bos,
             domains=domains,
             tokens=ordered["tokens"].explode().to_numpy().astype(np.int32),

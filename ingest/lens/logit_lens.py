@@ -60,6 +60,11 @@ def tops(logits: Float[Tensor, "streams vocab"]) -> tuple[Float[Tensor, " stream
     return largest, rows
 
 
+def top_rows(logits: Float[Tensor, "streams vocab"], k: int) -> Int[Tensor, "streams k"]:
+    """[streams k] the rows of the `k` largest logits of each stream, or of all there are, ties to the first."""
+    return logits.sort(dim=1, descending=True, stable=True).indices[:, :k]
+
+
 def ranks(logits: Float[Tensor, "streams vocab"], rows: Int[Tensor, "streams asked"]) -> Int[Tensor, "streams asked"]:
     """[streams asked] 1 + how many rows have a strictly larger logit than each row asked about."""
     scratch = torch.empty_like(logits)

@@ -216,15 +216,14 @@ def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -
     if asked.name is not None or revision is not None or Path(source).expanduser().exists() or minis.folder(source):
         return None
     known = measured_models(warehouse).get(source)
-    if known is None or (known.source != source and _is_gone(known) and hub.is_cached(source)):
+    if known is None or (known.source != source and _is_gone(known) and hub.cached(source)):
         return None
     return known
 
 
 def _is_gone(known: Measured) -> bool:
     try:
-        return folder_of(known.source, revision=known.revision) is None and not hub.is_cached(
-            known.source, revision=known.revision
-        )
+        place = folder_of(known.source, revision=known.revision) or hub.cached(known.source, revision=known.revision)
     except (ModelMissing, ModelIsFile, RevisionOfFolder):
         return True
+    return place is None

@@ -84,13 +84,8 @@ def snapshot(
     raise ModelUnreachable(repo_id, reason, minis.names())
 
 
-def is_cached(repo_id: str, *, revision: str | None = None) -> bool:
-    """Whether a model's files are complete in the hub's cache, so that the hub is not asked for them."""
-    return cached(repo_id, revision=revision) is not None
-
-
 def cached(repo_id: str, *, revision: str | None = None) -> Path | None:
-    """The folder of a model whose files are complete in the hub's cache."""
+    """The folder of a model whose files are complete in the hub's cache, so that the hub is not asked for them."""
     found = _cached(repo_id, revision) if is_id(repo_id) else None
     return found if found is not None and _has_weights(found, allow_pickle=True) else None
 
@@ -101,7 +96,7 @@ def require_there(repo_id: str, *, revision: str | None = None) -> None:
     Raises:
         ModelMissing, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: as `snapshot`.
     """
-    if is_cached(repo_id, revision=revision):
+    if cached(repo_id, revision=revision) is not None:
         return
     reason = why_unreachable()
     if reason is not None:

@@ -1,20 +1,18 @@
 """The fingerprint of weight files, remembered between runs so that 100 GB are read once and not each time."""
 
-import contextlib
 import hashlib
-import json
 import os
 import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
-from catalog.files import written
 from catalog.progress import Progress
+from ingest.user_cache import read_notes, write_notes
 
 CHUNK_BYTES = 1 << 24
+
+_NOTES = "weights.json"
 
 # File systems stamp times in steps of up to 2 seconds: a younger file may change without a new time or size.
 SETTLED_NANOSECONDS = 2_000_000_000
@@ -85,14 +83,10 @@ def _blob_name(file: Path) -> str | None:
 
 
 class KnownHashes:
-    """Hashes of files by path and `stamp`, kept in the user's cache folder.
-
-    A cache that cannot be read or written is no cache: hashing again is slower and never wrong.
-    """
+    """Hashes of files by path and `stamp`, kept in the user's cache: hashing again is slower and never wrong."""
 
     def __init__(self) -> None:
-        self._path = user_cache_path("neurothek", appauthor=False) / "weights.json"
-        self._remembered = _read(self._path)
+        self._remembered = read_notes(_NOTES)
         self._fresh: dict[str, list[object]] = {}
 
     def sha256(self, file: Path) -> str | None:
@@ -110,16 +104,5 @@ class KnownHashes:
 
     def save(self) -> None:
         """Write what was noted beside what other processes wrote meanwhile, and forget files that are gone."""
-        merged = {path: entry for path, entry in (_read(self._path) | self._fresh).items() if Path(path).is_file()}
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with written(self._path) as temporary:
-                temporary.write_text(json.dumps(merged))
-
-
-def _read(path: Path) -> dict[str, object]:
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        known = read_notes(_NOTES) | self._fresh
+        write_notes(_NOTES, {path: entry for path, entry in known.items() if Path(path).is_file()})

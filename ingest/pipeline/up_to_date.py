@@ -5,7 +5,6 @@ stamp, this release's code and its libraries, and what the warehouse holds. Whet
 run keys are made, and nowhere else: here it is only known that nothing has changed since.
 """
 
-import contextlib
 import hashlib
 import json
 import time
@@ -14,10 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
 from catalog.errors import NeurothekError
-from catalog.files import written
 from catalog.kept_maps import kept_maps, missing_maps
 from catalog.warehouse import Warehouse
 from ingest.corpora.asked import stored_name
@@ -29,7 +25,9 @@ from ingest.models.weights_hash import SETTLED_NANOSECONDS, stamp
 from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import versions
+from ingest.user_cache import read_notes, write_notes
 
+_NOTES = "finished.json"
 _MOST = 1_000
 """Entries that are kept, the newest."""
 
@@ -133,14 +131,10 @@ def remember(warehouse: Warehouse, known: str | None, report: ModelReport | Pair
     if not keys.issuperset(report.finished.values()):
         # Somebody removed a run meanwhile: of what the warehouse holds now nobody found that it is all.
         return
-    kept = {name: value for name, value in _read().items() if name != _place(warehouse, known)}
+    kept = {name: value for name, value in read_notes(_NOTES).items() if name != _place(warehouse, known)}
     kept[_place(warehouse, known)] = {**entry, "state": state}
-    path = _path()
     # What cannot be remembered is found out again.
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written(path) as temporary:
-            temporary.write_text(json.dumps(dict(list(kept.items())[-_MOST:])))
+    write_notes(_NOTES, dict(list(kept.items())[-_MOST:]))
 
 
 class _Untold(Exception):
@@ -209,7 +203,7 @@ def _models_of(entry: Mapping[str, Any]) -> list[str]:
 def _entry(warehouse: Warehouse, known: str | None) -> dict[str, Any] | None:
     if known is None or not warehouse.exists():
         return None
-    entry = _read().get(_place(warehouse, known))
+    entry = read_notes(_NOTES).get(_place(warehouse, known))
     if not isinstance(entry, dict) or entry.get("state") != _state(warehouse, _models_of(entry))[0]:
         return None
     return entry
@@ -234,15 +228,3 @@ def _state(warehouse: Warehouse, models: Sequence[str]) -> tuple[str, set[str]]:
 
 def _hash(content: object) -> str:
     return hashlib.sha256(json.dumps(content, default=str, sort_keys=True).encode()).hexdigest()
-
-
-def _path() -> Path:
-    return user_cache_path("neurothek", appauthor=False) / "finished.json"
-
-
-def _read() -> dict[str, Any]:
-    try:
-        found = json.loads(_path().read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from catalog.traces import TRACE_STATES
 from ingest.jobs.shortcuts.fits import applied
-from ingest.lens.logit_lens import Lens, probabilities_, ranks
+from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 
 State = Float[Tensor, "one d_model"]
 
@@ -56,8 +56,7 @@ def _said(
     lens: Lens, state: State, *, final: Int[Tensor, " one"], asked: Int[Tensor, " one"] | None, top: int
 ) -> dict[str, object]:
     logits = lens.logits(state)
-    # A stable sort, so that ties go to the lowest id.
-    best = logits.sort(dim=1, descending=True, stable=True).indices[:, :top]
+    best = top_rows(logits, top)
     found = {
         "final_rank": int(ranks(logits, final[:, None])[0, 0]),
         "token_rank": None if asked is None else int(ranks(logits, asked[:, None])[0, 0]),

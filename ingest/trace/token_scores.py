@@ -10,6 +10,7 @@ from torch import Tensor
 
 from catalog.progress import Progress, Silent
 from catalog.scores import TOKEN_SCORES
+from ingest.lens.logit_lens import ranks
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
@@ -67,14 +68,12 @@ def _scored(
 ]:
     """Score, z-score, rank and rank from the bottom of the tokens in `rows`."""
     scores = values.float() @ vocabulary.rows.T
-    own = scores[:, rows]
+    asked = rows.expand(len(scores), -1)
+    own = scores.gather(1, asked)
     # float64: the mean of 50,000 float32 scores of either sign would lose digits.
     sd, mean = torch.std_mean(scores.double(), dim=1, correction=0, keepdim=True)
     z = torch.where(sd > 0, (own - mean) / sd, torch.zeros_like(sd))
-    # One token at a time: all at once would be the block's scores over again for each.
-    above = [(scores > own[:, token : token + 1]).sum(dim=1) for token in range(own.shape[1])]
-    below = [(scores < own[:, token : token + 1]).sum(dim=1) for token in range(own.shape[1])]
-    return own, z, 1 + torch.stack(above, dim=1), 1 + torch.stack(below, dim=1)
+    return own, z, ranks(scores, asked), ranks(scores.neg_(), asked)
 
 
 def _frame(layer: int, ids: np.ndarray, found: Sequence[np.ndarray]) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from ingest.jobs.events.layers import Layer, watch
 from ingest.jobs.events.readings import Events, Readings, events, read
 from ingest.jobs.events.scores import score, token_scores
 from ingest.jobs.events.sub_updates import N_DOMINANT
-from ingest.lens.logit_lens import Lens, probabilities_, ranks
+from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.trace.states_frame import states_frame
@@ -162,8 +162,7 @@ def _tokens_frame(lens: Lens, layers: Sequence[Layer], *, top: int) -> pl.DataFr
     for number, layer in enumerate(layers):
         for moment, stream in zip(MOMENTS, (layer.pre, layer.post), strict=True):
             logits = lens.logits(stream)
-            # A stable sort, so that ties go to the lowest id.
-            best = logits.sort(dim=1, descending=True, stable=True).indices[:, :top]
+            best = top_rows(logits, top)
             shares = probabilities_(logits, best, largest=logits.amax(1))
             for rank, (row, share) in enumerate(zip(best[0].tolist(), shares[0].tolist(), strict=True), start=1):
                 token_id = int(lens.vocabulary.ids[row])

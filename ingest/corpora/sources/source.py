@@ -1,6 +1,5 @@
 """Where text comes from: built-in domains, files, folders, columns of tables, datasets of the hub."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +12,11 @@ from ingest.corpora.sources.document import Document
 from ingest.corpora.sources.hub_datasets import HubDataset
 from ingest.corpora.sources.local_files import LocalFiles
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
+from ingest.models.errors import LONGEST_NAME
+from ingest.models.finding import NAME
 
 POOLED = "all"
 """No domain's name: rows of the warehouse that pool the domains have it."""
-LONGEST_NAME = 200
-NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
 
 
 @runtime_checkable

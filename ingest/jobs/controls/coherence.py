@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from ingest.corpora.corpus import Corpus
 from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.vocabulary import Vocabulary
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.numerics.unit_vectors import SHORTEST, unit_rows
@@ -54,9 +55,8 @@ class Coherence:
     def __init__(self, transformer: Transformer, tokenizer: Tokenizer, corpus: Corpus) -> None:
         unembedding = transformer.unembedding()
         ids = torch.from_numpy(_eligible(tokenizer, corpus)).to(unembedding.device)
-        every = torch.from_numpy(tokenizer.ids.astype(np.int64)).to(unembedding.device)
-        chosen = unembedding[ids]
-        self._units = unit_rows(chosen - unembedding[every].mean(0, dtype=torch.float64).float())
+        chosen, centre = unembedding[ids], Vocabulary.of(unembedding, tokenizer.ids).rows.mean(0, dtype=torch.float64)
+        self._units = unit_rows(chosen - centre.float())
         self._n_tokens = min(N_TOKENS, len(ids))
         self._scorer = Scorer(chosen, keep=Keep(largest=self._n_tokens)) if len(ids) > 1 else None
 
