@@ -26,6 +26,29 @@ ROOM = (3, 12)
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 
+ROLES = frozenset({"errors", "footprint", "frames", "job", "observer"})
+"""Modules, and functions named after them, that one room has as well as another."""
+
+SHARED = frozenset(
+    {
+        "Keep",
+        "Outcome",
+        "Readings",
+        "Stream",
+        "batches",
+        "exit_layers",
+        "listed",
+        "mapped",
+        "outcomes",
+        "readings",
+        "scores",
+        "sizes",
+        "token_scores",
+        "weights",
+    }
+)
+"""Names that still stand for several things."""
+
 SPANNING = frozenset(
     {
         "ingest/jobs/ngrams/test_planted_bigrams.py",
@@ -122,6 +145,7 @@ def complaints(root: Path = ROOT) -> Iterator[str]:
             yield from _about_room(place, root, is_root=place == root / package)
         for path in sorted((root / package).rglob("*.py")):
             yield from _about_file(path, root)
+        yield from _about_names(root / package, root)
         yield from _about_tests(package, root)
 
 
@@ -158,6 +182,33 @@ def _about_file(path: Path, root: Path) -> Iterator[str]:
             yield (
                 f"{name}:{node.lineno}: {node.name} has {length} lines, and {LONGEST_FUNCTION} are allowed: divide it"
             )
+
+
+def _about_names(package: Path, root: Path) -> Iterator[str]:
+    places: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        # A module and what it holds by its name are one thing.
+        names = {path.stem, *_public_names(path)} - {"__init__"} - ROLES - SHARED
+        for name in names:
+            places.setdefault(name, []).append(str(path.relative_to(root)))
+    for name, files in sorted(places.items()):
+        if len(files) > 1:
+            yield f"{name} is a name of several things, in {', '.join(files)}: give each a name of its own"
+
+
+def _public_names(path: Path) -> Iterator[str]:
+    """Classes, functions and types at the top of a file; of commands the functions are named by the command line."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not path.stem.endswith("commands")):
+            name = node.name
+        elif (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and not node.targets[0].id.isupper()
+        ):
+            name = node.targets[0].id
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name
 
 
 def _about_tests(package: str, root: Path) -> Iterator[str]:

@@ -34,8 +34,8 @@ __all__ = [
     "Transform",
     "Transformer",
     "check",
-    "device_of",
     "open_transformer",
+    "require_device",
 ]
 
 
@@ -71,10 +71,12 @@ def open_transformer(
     """
     torch.set_float32_matmul_precision("highest")
     built = skeleton(checkpoint)
-    return Transformer(built, Parameters(checkpoint, built), device=device_of(device), dtype=dtype, resident=resident)
+    return Transformer(
+        built, Parameters(checkpoint, built), device=require_device(device), dtype=dtype, resident=resident
+    )
 
 
-def device_of(named: str | torch.device) -> torch.device:
+def require_device(named: str | torch.device) -> torch.device:
     """A device by its name, if it is there.
 
     Raises:

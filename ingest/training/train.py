@@ -16,7 +16,7 @@ from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Recipe
 from ingest.corpora.sources.source import Source
 from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import device_of
+from ingest.models.transformer import require_device
 from ingest.training.card import TrainingOutcome, finish_model
 from ingest.training.errors import OutputExists
 from ingest.training.fresh_model import build
@@ -66,7 +66,7 @@ def train(
     """
     watcher = progress if progress is not None else Silent()
     check_settings(settings)
-    device = device_of(settings.device)
+    device = require_device(settings.device)
     recipe = corpora.recipe(sources, sequence_length=settings.context, tokens_per_domain=None, split="train")
     _claim(output, settings, recipe)
     if not (output / WEIGHTS).exists():

@@ -35,7 +35,7 @@ modules = ["ingest", "queries"]
 name = "The jobs"
 type = "independence"
 modules = ["ingest.jobs.*"]
-ignore_imports = ["ingest.jobs.** -> ingest.jobs.job", "ingest.jobs.two.step_0 -> ingest.jobs.one.step_1"]
+ignore_imports = ["ingest.jobs.** -> ingest.jobs.job", "ingest.jobs.two.two_0 -> ingest.jobs.one.one_1"]
 """
 
 
@@ -47,7 +47,7 @@ def write(place: Path, *lines: str) -> None:
 def room(folder: Path, n_modules: int = 3, said: str = "A room.") -> None:
     write(folder / "__init__.py", f'"""{said}"""')
     for number in range(n_modules):
-        write(folder / f"step_{number}.py", f'"""Step {number}."""')
+        write(folder / f"{folder.name}_{number}.py", f'"""Step {number}."""')
 
 
 @pytest.fixture
@@ -64,12 +64,15 @@ def tree(tmp_path: Path) -> Path:
     for name in ("one", "two", "three"):
         room(tmp_path / "ingest" / "jobs" / name, 3, f"Job {name}.")
     room(tmp_path / "ingest" / "minis", 0, "Trained models.")
-    write(tmp_path / "tests" / "ingest" / "models" / "test_step_11.py", '"""Step 11."""')
+    write(tmp_path / "tests" / "ingest" / "models" / "test_models_11.py", '"""Step 11."""')
     write(tmp_path / "tests" / "ingest" / "test_models.py", '"""A room."""')
     write(tmp_path / "tests" / "ingest" / "pipeline" / "test_events.py", '"""Several."""')
     room(tmp_path / "ingest" / "pipeline")
-    write(tmp_path / "ingest" / "models" / "step_0.py", '"""Long."""', *["", "def f() -> int:", *["    1"] * 59])
-    write(tmp_path / "ingest" / "models" / "step_1.py", '"""Longest."""', *["X = 1"] * 349)
+    write(tmp_path / "ingest" / "models" / "models_0.py", '"""Long."""', *["", "def f() -> int:", *["    1"] * 59])
+    write(tmp_path / "ingest" / "models" / "models_2.py", '"""A block."""', "class Block:", "    pass")
+    write(tmp_path / "ingest" / "jobs" / "one" / "job.py", '"""A job."""')
+    write(tmp_path / "ingest" / "jobs" / "one" / "one_0.py", '"""One."""', "def one_0() -> None: ...", "_Block = int")
+    write(tmp_path / "ingest" / "models" / "models_1.py", '"""Longest."""', *["X = 1"] * 349)
     return tmp_path
 
 
@@ -83,28 +86,42 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda i: write(i / "models" / "one_more.py", '"""Another."""'),
         "ingest/models/ has 13 modules, and a room has 3 to 12",
     ),
-    "empty": (lambda i: (i / "trace" / "step_2.py").unlink(), "ingest/trace/ has 2 modules, and a room has 3 to 12"),
+    "empty": (lambda i: (i / "trace" / "trace_2.py").unlink(), "ingest/trace/ has 2 modules, and a room has 3 to 12"),
     "inner room": (
-        lambda i: (i / "jobs" / "two" / "step_0.py").unlink(),
+        lambda i: (i / "jobs" / "two" / "two_0.py").unlink(),
         "ingest/jobs/two/ has 2 modules, and a room has 3 to 12",
     ),
     "no opening": (lambda i: (i / "trace" / "__init__.py").unlink(), "ingest/trace/ has no __init__.py"),
     "silent": (lambda i: write(i / "trace" / "__init__.py", "X = 1"), "ingest/trace/__init__.py has no docstring"),
     "long file": (
-        lambda i: write(i / "models" / "step_1.py", '"""Longest."""', *["X = 1"] * 350),
-        "ingest/models/step_1.py has 351 lines, and 350 are allowed",
+        lambda i: write(i / "models" / "models_1.py", '"""Longest."""', *["X = 1"] * 350),
+        "ingest/models/models_1.py has 351 lines, and 350 are allowed",
     ),
     "long function": (
-        lambda i: write(i / "models" / "step_0.py", '"""Long."""', "", "class A:", "    def f():", *["        1"] * 60),
-        "ingest/models/step_0.py:4: f has 61 lines, and 60 are allowed",
+        lambda i: write(
+            i / "models" / "models_0.py", '"""Long."""', "", "class A:", "    def f():", *["        1"] * 60
+        ),
+        "ingest/models/models_0.py:4: f has 61 lines, and 60 are allowed",
+    ),
+    "one name": (
+        lambda i: write(i / "trace" / "trace_2.py", '"""Step."""', "class Block:", "    pass"),
+        "Block is a name of several things, in ingest/models/models_2.py, ingest/trace/trace_2.py",
+    ),
+    "a module's name": (
+        lambda i: write(i / "jobs" / "two" / "two_2.py", '"""Step."""', "def trace_0() -> None: ..."),
+        "trace_0 is a name of several things, in ingest/jobs/two/two_2.py, ingest/trace/trace_0.py",
+    ),
+    "a type": (
+        lambda i: write(i / "trace" / "trace_2.py", '"""Step."""', "Block = int"),
+        "Block is a name of several things, in ingest/models/models_2.py, ingest/trace/trace_2.py",
     ),
     "tests of no room": (
-        lambda i: write(i.parent / "tests" / "ingest" / "model" / "test_step_1.py", ""),
-        "tests/ingest/model/test_step_1.py lies in no room",
+        lambda i: write(i.parent / "tests" / "ingest" / "model" / "test_models_1.py", ""),
+        "tests/ingest/model/test_models_1.py lies in no room",
     ),
     "tests of no module": (
-        lambda i: write(i.parent / "tests" / "ingest" / "models" / "test_step_12.py", ""),
-        "tests/ingest/models/test_step_12.py is named after no module of ingest/models",
+        lambda i: write(i.parent / "tests" / "ingest" / "models" / "test_models_12.py", ""),
+        "tests/ingest/models/test_models_12.py is named after no module of ingest/models",
     ),
 }
 
