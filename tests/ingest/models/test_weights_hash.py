@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from catalog.progress import Silent
-from ingest.models import weights_hash
+from ingest import user_cache
 from ingest.models.weights_hash import weights_fingerprint
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(weights_hash, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(user_cache, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     return tmp_path / "cache" / "weights.json"
 
 
