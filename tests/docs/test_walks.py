@@ -204,7 +204,7 @@ def lint(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
     copy = walked(tmp_path, JOB)
     assert (kept := lint(copy.tree, "--contract", "jobs")).returncode == 0, kept.stdout
-    norms = copy.tree / "ingest" / "jobs" / "value_norms" / "norms.py"
+    norms = copy.tree / "ingest" / "jobs" / "value_norms" / "value_lengths.py"
     norms.write_text(f"{norms.read_text('utf-8')}\nfrom ingest.jobs.projections.frames import *  # noqa\n", "utf-8")
     broken = lint(copy.tree, "--contract", "jobs")
     assert broken.returncode == 1

@@ -107,7 +107,7 @@ from catalog.tables import Table
 from catalog.value_norms_tables import VALUE_NORMS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.value_norms import footprint
-from ingest.jobs.value_norms.norms import norms_frame
+from ingest.jobs.value_norms.value_lengths import norms_frame
 from ingest.request import IngestRequest
 
 
@@ -143,7 +143,7 @@ class ValueNormsJob(WeightsJob):
 
         yield measure
 ''',
-        f"{_JOB}/norms.py": '''\
+        f"{_JOB}/value_lengths.py": '''\
 """Norms of a layer's value vectors, as rows."""
 
 import numpy as np
