@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 
 from benchmarks.timing import best_seconds, machine, publish_block, table
 from ingest.jobs.shortcuts.fits import Shortcuts
-from ingest.numerics.array_files import keep, mapped
+from ingest.numerics.array_files import keep, mapped_array
 
 N_LAYERS, D_MODEL = 24, 1024
 N_FIT, N_VALIDATION = 9_000, 3_000
@@ -37,7 +37,7 @@ class RandomStates:
 
     def state(self, number: int) -> torch.Tensor:
         """[sentences d_model], mapped."""
-        return mapped(self._folder / f"{number}.npy")
+        return mapped_array(self._folder / f"{number}.npy")
 
 
 def main() -> None:

@@ -29,26 +29,6 @@ LONGEST_FUNCTION = 60
 ROLES = frozenset({"errors", "footprint", "frames", "job", "observer"})
 """Modules, and functions named after them, that one room has as well as another."""
 
-SHARED = frozenset(
-    {
-        "Keep",
-        "Outcome",
-        "Readings",
-        "Stream",
-        "batches",
-        "exit_layers",
-        "listed",
-        "mapped",
-        "outcomes",
-        "readings",
-        "scores",
-        "sizes",
-        "token_scores",
-        "weights",
-    }
-)
-"""Names that still stand for several things."""
-
 SPANNING = frozenset(
     {
         "ingest/jobs/ngrams/test_planted_bigrams.py",
@@ -188,7 +168,7 @@ def _about_names(package: Path, root: Path) -> Iterator[str]:
     places: dict[str, list[str]] = {}
     for path in sorted(package.rglob("*.py")):
         # A module and what it holds by its name are one thing.
-        names = {path.stem, *_public_names(path)} - {"__init__"} - ROLES - SHARED
+        names = {path.stem, *_public_names(path)} - {"__init__"} - ROLES
         for name in names:
             places.setdefault(name, []).append(str(path.relative_to(root)))
     for name, files in sorted(places.items()):

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ingest.corpora.prompts import Prompt
 from ingest.forward.batches import RightPadded, padded
-from ingest.forward.stream_store import MemoryStreams, Stream, Streams
-from ingest.models.families.sub_modules import Part, Passed
+from ingest.forward.stream_store import MemoryStreams, Streams
+from ingest.models.families.sub_modules import Part, Passed, Stream
 from ingest.models.transformer import BlockOutput, Transformer
 
 

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ingest.forward.batches import RightPadded
+from ingest.models.families.sub_modules import Stream
 from ingest.models.transformer import Transformer
 from ingest.numerics.array_files import refusals_told
-
-Stream = Float[Tensor, "batch time d_model"]
 
 
 class MemoryStreams:

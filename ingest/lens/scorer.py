@@ -41,7 +41,7 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Keep:
+class Kept:
     """What to keep of a column of scores: how many of the largest and smallest, and whether its moments."""
 
     largest: int = 0
@@ -93,7 +93,7 @@ def _threads(rows: int, tiling: _Tiling) -> int:
 class Scorer:
     """Scores vectors against one unembedding, and keeps its buffers for the next vectors."""
 
-    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], *, keep: Keep) -> None:
+    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], *, keep: Kept) -> None:
         """Prepare to score against E `[vocab d_model]`, float32, contiguous, and to keep at most `vocab` a side."""
         self._unembedding, self._keep = unembedding, keep
         self._tiling = _Tiling.of(unembedding.device, unembedding.shape[0])
@@ -131,7 +131,7 @@ class Scorer:
 class _Bench:
     """One thread's buffers, used for one block of vectors after the other."""
 
-    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], tiling: _Tiling, keep: Keep) -> None:
+    def __init__(self, unembedding: Float[Tensor, "vocab d_model"], tiling: _Tiling, keep: Kept) -> None:
         self._unembedding, self._tiling, self._keep = unembedding, tiling, keep
         rows, device = unembedding.shape[0], unembedding.device
         self._scores = _buffer(rows * tiling.columns, device)

@@ -47,7 +47,7 @@ def keep(path: Path, array: np.ndarray) -> None:
         np.save(file, array)
 
 
-def mapped(path: Path) -> Float[Tensor, "rows columns"]:
+def mapped_array(path: Path) -> Float[Tensor, "rows columns"]:
     """[rows columns] what `keep` wrote; nothing is read before it is used."""
     # Copied where it is written to, which never happens: torch takes no array that cannot be.
     return torch.from_numpy(np.load(path, mmap_mode="c"))

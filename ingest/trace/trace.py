@@ -19,7 +19,7 @@ from ingest.errors import (
 from ingest.forward.prompt_pass import prompt_batches
 from ingest.jobs.events.layers import Layer, watch
 from ingest.jobs.events.readings import Events, Readings, events, read
-from ingest.jobs.events.scores import score, token_scores
+from ingest.jobs.events.scores import picked_scores, score
 from ingest.jobs.events.sub_updates import N_DOMINANT
 from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from ingest.models.tokenizer import Tokenizer
@@ -196,7 +196,7 @@ def _neurons_frame(
             "score_token": [None] * len(size),
         }
         if asked is not None:
-            wanted = token_scores(lens, layer, transformer.value_vectors(number), asked)
+            wanted = picked_scores(lens, layer, transformer.value_vectors(number), asked)
             columns["score_token"] = wanted.raw[0, :N_DOMINANT].cpu().numpy()[there]
         frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)))
     return pl.concat(frames)

@@ -89,7 +89,7 @@ def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) ->
     """Refuse names and places that no run can have, as far as they tell without the libraries that train.
 
     Raises:
-        SizeUnknown, StepsInvalid, VocabularyTooSmall: see `check`.
+        SizeUnknown, StepsInvalid, VocabularyTooSmall: see `check_settings`.
         DeviceMissing: there is no kind of device of that name.
         OutputExists: see `require_new`.
         TokenizerMissing, TokenizerUnfit: where a tokenizer is to be reused there is none, or none of ours.

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from catalog.tables import NEIGHBOURS
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.models.transformer import Transformer
 from ingest.numerics.unit_vectors import directions_of, without_self
 
@@ -27,7 +27,7 @@ def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> p
     for other in range(shape.n_layers):
         theirs = mine if other == layer else directions_of(transformer.value_vectors(other))
         # One more than asked for among its own layer, where a neuron is usually its own nearest.
-        nearest = Scorer(theirs, keep=Keep(largest=min(kept + (other == layer), shape.d_ffn))).score(mine).largest
+        nearest = Scorer(theirs, keep=Kept(largest=min(kept + (other == layer), shape.d_ffn))).score(mine).largest
         assert nearest is not None
         rows, values = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
         if other == layer:

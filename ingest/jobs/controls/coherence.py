@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ingest.corpora.corpus import Corpus
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
@@ -58,7 +58,7 @@ class Coherence:
         chosen, centre = unembedding[ids], Vocabulary.of(unembedding, tokenizer.ids).rows.mean(0, dtype=torch.float64)
         self._units = unit_rows(chosen - centre.float())
         self._n_tokens = min(N_TOKENS, len(ids))
-        self._scorer = Scorer(chosen, keep=Keep(largest=self._n_tokens)) if len(ids) > 1 else None
+        self._scorer = Scorer(chosen, keep=Kept(largest=self._n_tokens)) if len(ids) > 1 else None
 
     def of(self, vectors: Float[Tensor, "n d_model"]) -> np.ndarray:
         """[n d_model] -> [n] float64 coherence; nan for a vector without direction, or without two tokens."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from catalog.tables import CONTROL_COHERENCES, CONTROLS
 from ingest.jobs.controls.coherence import Judged
 from ingest.jobs.projections.frames import projections_frame
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 
 K = 50
@@ -32,7 +32,7 @@ def controls_frame(
         first_id: number of the first of them within its layer and kind.
     """
     kept = min(K, len(vocabulary.ids) // 2)
-    scored = Scorer(vocabulary.rows, keep=Keep(largest=kept, smallest=kept, moments=True)).score(vectors)
+    scored = Scorer(vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True)).score(vectors)
     norms = torch.linalg.vector_norm(vectors.double(), dim=1)
     rows = projections_frame(scored, vocabulary, layer=layer, norms=norms, bounds=None)
     named = rows.with_columns(pl.lit(kind).alias("kind"), (pl.col("neuron") + first_id).alias("control_id"))

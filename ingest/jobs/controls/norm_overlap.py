@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.tables import NORM_OVERLAPS
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.transformer import Norm
 
@@ -23,7 +23,7 @@ class NormOverlap:
 
     def __init__(self, vocabulary: Vocabulary, norm: Norm | None) -> None:
         self._norm = norm
-        self._scorer = Scorer(vocabulary.rows, keep=Keep(largest=min(N_TOKENS, len(vocabulary.ids) // 2)))
+        self._scorer = Scorer(vocabulary.rows, keep=Kept(largest=min(N_TOKENS, len(vocabulary.ids) // 2)))
 
     def row(self, vectors: Float[Tensor, "n d_model"], *, layer: int, kind: VectorKind) -> pl.DataFrame:
         """A layer's row of `norm_overlaps`: means over the vectors, null where the model has no final norm."""

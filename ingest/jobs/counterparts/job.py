@@ -19,7 +19,7 @@ from ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 from ingest.jobs.counterparts.sides import PARTS, Side, compare, part, rows_frame
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, ShardJob
 from ingest.lens.random_vectors import random_vectors
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.request import IngestRequest
 
@@ -123,7 +123,7 @@ class CounterpartsJob(ShardJob[PairContext]):
         """[layers n_random 2 k] what random vectors like each layer's value vectors promote and suppress."""
         opened = self.context.opened[model.name]
         vocabulary = Vocabulary.of(opened.transformer.unembedding(), opened.tokenizer.ids)
-        scorer = Scorer(vocabulary.rows, keep=Keep(largest=k, smallest=k))
+        scorer = Scorer(vocabulary.rows, keep=Kept(largest=k, smallest=k))
         found = np.empty((len(layers), self.n_random, 2, k), dtype=np.int32)
         for number, layer in enumerate(layers):
             values = opened.transformer.value_vectors(layer)

@@ -18,7 +18,7 @@ _UNIT = 2.0**46
 same from either side, and equal ones are equal. That changes an overlap by less than 1e-13."""
 
 
-def weights(k: int) -> Int[np.ndarray, " k"]:
+def rank_weights(k: int) -> Int[np.ndarray, " k"]:
     """[k] what a token weighs at each rank, 1 / log2(1 + rank) [ours], in units of 2^-46."""
     return np.rint(_UNIT / np.log2(1 + np.arange(1, k + 1))).astype(np.int64)
 
@@ -64,7 +64,7 @@ class Best:
 
     def overlaps(self, k: int, other_k: int) -> Float[np.ndarray, "n best"]:
         """[n best] the weight that both give over the weight that either gives, for lists of `k` and `other_k`."""
-        whole = 2 * (int(weights(k).sum()) + int(weights(other_k).sum()))
+        whole = 2 * (int(rank_weights(k).sum()) + int(rank_weights(other_k).sum()))
         overlaps: np.ndarray = self.shared / (whole - self.shared)
         return overlaps
 
@@ -133,7 +133,7 @@ class _Listed:
         entries = order[np.arange(ends[-1], dtype=np.int32) - np.repeat(ends[:-1] - np.repeat(starts, width), in_row)]
         ranks = np.repeat(np.tile(np.arange(width, dtype=np.int32), len(keys)), in_row)
         # Of two weights that of the later rank is smaller.
-        smaller = weights(max(k, width))[np.maximum(entries % k, ranks)]
+        smaller = rank_weights(max(k, width))[np.maximum(entries % k, ranks)]
         matrix = scipy.sparse.csr_array((smaller, entries // (2 * k), ends), shape=(len(keys) * width, n))
         return cls(keys, matrix, width)
 

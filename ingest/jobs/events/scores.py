@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ingest.jobs.events.layers import Layer
 from ingest.jobs.events.readings import Readings, slices
-from ingest.jobs.events.sub_updates import Scores, scores
+from ingest.jobs.events.sub_updates import Scores, neuron_scores
 from ingest.lens.logit_lens import Lens
 from ingest.models.transformer import Transformer
 
@@ -37,20 +37,22 @@ def score(lens: Lens, layers: Sequence[Layer], readings: Readings, transformer: 
         values = transformer.value_vectors(number)
         found.append(
             LayerScores(
-                candidate=token_scores(lens, layer, values, readings.tops[:, number, 0]),
-                final=token_scores(lens, layer, values, readings.final),
+                candidate=picked_scores(lens, layer, values, readings.tops[:, number, 0]),
+                final=picked_scores(lens, layer, values, readings.final),
             )
         )
     return found
 
 
-def token_scores(
+def picked_scores(
     lens: Lens, layer: Layer, values: Float[Tensor, "d_ffn d_model"], rows: Int[Tensor, " examples"]
 ) -> Scores:
     """The scores of one layer's picked neurons for one token an example, a row of the vocabulary."""
     divisors = lens.divisors(layer.pre)
     parts = [
-        scores(layer.coefficients[some], values[layer.neurons[some]], rows[some], lens=lens, divisors=divisors[some])
+        neuron_scores(
+            layer.coefficients[some], values[layer.neurons[some]], rows[some], lens=lens, divisors=divisors[some]
+        )
         for some in slices(len(rows), EXAMPLES_AT_ONCE)
     ]
     return Scores(torch.cat([part.raw for part in parts]), torch.cat([part.logit for part in parts]))

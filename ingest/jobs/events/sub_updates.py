@@ -128,7 +128,7 @@ def random_others(
     return _first(near, others.gather(1, near), k), _first(order, (others & (coefficients != 0)).gather(1, order), k)
 
 
-def scores(
+def neuron_scores(
     coefficients: Float[Tensor, "positions k"],
     values: Float[Tensor, "positions k d_model"],
     rows: Int[Tensor, " positions"],

@@ -69,7 +69,7 @@ def leaves(
     return found
 
 
-def exit_layers(by_layer: Bool[np.ndarray, "lower_layers test"]) -> Int[np.ndarray, " test"]:
+def classifier_exit_layers(by_layer: Bool[np.ndarray, "lower_layers test"]) -> Int[np.ndarray, " test"]:
     """[test] the first layer whose classifier says so; the last layer, which has none, where no other does."""
     last = np.ones_like(by_layer[:1]) if len(by_layer) else np.ones((1, by_layer.shape[1]), dtype=bool)
     found: np.ndarray = np.concatenate([by_layer, last]).argmax(axis=0)

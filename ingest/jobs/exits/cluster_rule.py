@@ -21,7 +21,7 @@ Tried = Int[np.ndarray, "tried places"]
 Learned = Int[np.ndarray, "learned places"]
 
 
-def exit_layers(
+def cluster_exit_layers(
     lists: Int[np.ndarray, "n_layers examples places"],
     saturation: Int[np.ndarray, " examples"],
     split: Split,

@@ -70,7 +70,7 @@ class ClusterLists:
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class ShortcutReadings:
     """What one kind of shortcut says of the validation sentences, from every state.
 
     Attributes:
@@ -135,7 +135,7 @@ class ExitInputs:
         parameters = self.runs.rows(_PARAMETERS, "shortcuts").item()
         return int(json.loads(parameters)["seed"])
 
-    def readings(self, method: str, *, n_layers: int) -> Readings | None:
+    def readings(self, method: str, *, n_layers: int) -> ShortcutReadings | None:
         """What a kind of shortcut says; None where it was not tried.
 
         Raises:
@@ -148,7 +148,7 @@ class ExitInputs:
         states = pl.DataFrame({"state": range(n_layers + 1)})
         _require("shortcuts", rows.select("state", "sentence_id").rows() == states.join(sentences, how="cross").rows())
         shape = (n_layers + 1, -1)
-        return Readings(
+        return ShortcutReadings(
             margins=rows["margin"].to_numpy().reshape(shape).T,
             is_correct=rows["is_correct"].to_numpy().reshape(shape).T,
         )

@@ -19,8 +19,8 @@ from ingest.jobs.events.job import EventsJob
 from ingest.jobs.exits import classifier_rule, cluster_rule
 from ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity
 from ingest.jobs.exits.confidence_rule import FINE_LAMBDAS, LAMBDAS, exit_states
+from ingest.jobs.exits.evaluation import ExitOutcome, outcome
 from ingest.jobs.exits.inputs import ExitInputs, WatchedExamples
-from ingest.jobs.exits.outcomes import Outcome, outcome
 from ingest.jobs.exits.splits import LEAST_EXAMPLES, SEEDS, Split
 from ingest.jobs.exits.vectors import EXAMPLES_AT_ONCE, ExampleVectors, Kind
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
@@ -48,7 +48,7 @@ SHORTCUTS: Mapping[str, Sequence[float]] = {"mat": LAMBDAS, "id": FINE_LAMBDAS}
 _SHORT_KEY = 12
 
 Place = dict[str, str | float | int]
-Rows = Iterator[tuple[Place, Outcome]]
+Rows = Iterator[tuple[Place, ExitOutcome]]
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class ExitsJob(PassJob):
         lists = self._inputs.lists(n_layers=self.context.shape.n_layers, n_examples=len(examples.rows))
         for seed in self.seeds:
             split = Split.of(len(examples.rows), seed=seed)
-            layers = cluster_rule.exit_layers(lists.ids, examples.saturation, split, similarity=RULES[method])
+            layers = cluster_rule.cluster_exit_layers(lists.ids, examples.saturation, split, similarity=RULES[method])
             place: Place = {"method": method, "parameter": float(lists.n_clusters_asked), "seed": seed}
             yield place, _after_layers(layers, examples, split)
 
@@ -178,7 +178,7 @@ class ExitsJob(PassJob):
                 said[number, layer] = classifier_rule.leaves(features, examples.saturation == layer, split)
         for seed, split, by_layer in zip(self.seeds, splits, said, strict=True):
             place: Place = {"method": method, "parameter": 0.0, "seed": seed}
-            yield place, _after_layers(classifier_rule.exit_layers(by_layer), examples, split)
+            yield place, _after_layers(classifier_rule.classifier_exit_layers(by_layer), examples, split)
 
     def _by_confidence(self, method: str) -> Rows:
         """Rows of a shortcut that is taken where it is sure, and of the same taken at one state."""
@@ -203,7 +203,7 @@ class ExitsJob(PassJob):
         return examples
 
 
-def _after_layers(layers: Int[np.ndarray, " test"], examples: WatchedExamples, split: Split) -> Outcome:
+def _after_layers(layers: Int[np.ndarray, " test"], examples: WatchedExamples, split: Split) -> ExitOutcome:
     """What leaving the tried examples after these layers costs and saves."""
     n_layers = len(examples.is_correct)
     return outcome(layers + 1, examples.is_correct[layers, split.test], n_layers=n_layers)

@@ -12,7 +12,7 @@ from ingest.corpora.prompts import Prompt
 from ingest.forward import prompt_pass
 from ingest.forward.prompt_pass import Look
 from ingest.models.transformer import Transformer
-from ingest.numerics.array_files import keep, mapped
+from ingest.numerics.array_files import keep, mapped_array
 
 Kind = Literal["stream", "ffn"]
 """The stream before the FFN; what the FFN puts out, its bias included."""
@@ -46,7 +46,7 @@ class ExampleVectors:
         paths = [self._path(layer, kind, part) for part in range(len(self._parts))]
         if not all(path.exists() for path in paths):
             self._fill()
-        return torch.cat([mapped(path) for path in paths]).to(self._transformer.device)
+        return torch.cat([mapped_array(path) for path in paths]).to(self._transformer.device)
 
     @torch.inference_mode()
     def _fill(self) -> None:

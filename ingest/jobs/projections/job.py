@@ -16,7 +16,7 @@ from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJ
 from ingest.jobs.projections import footprint
 from ingest.jobs.projections.frames import postings_frame, projections_frame
 from ingest.jobs.projections.token_neighbours import neighbours_frame
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.transformer import Transformer
 from ingest.request import IngestRequest
@@ -85,7 +85,7 @@ class _Layers:
     @cached_property
     def scorer(self) -> Scorer:
         kept = min(self.k, len(self.vocabulary.ids) // 2)
-        return Scorer(self.vocabulary.rows, keep=Keep(largest=kept, smallest=kept, moments=True))
+        return Scorer(self.vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True))
 
     def measure(self, layer: int) -> Frames:
         transformer = self.context.transformer

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from catalog.tables import TOKEN_NEIGHBOURS
-from ingest.lens.scorer import Keep, Scorer
+from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.numerics.unit_vectors import unit_rows, without_self
 
@@ -20,7 +20,7 @@ def neighbours_frame(vocabulary: Vocabulary, *, k: int) -> pl.DataFrame:
         return TOKEN_NEIGHBOURS.empty()
     directions = unit_rows(vocabulary.rows)
     # One more than asked for, since a token is usually its own nearest.
-    nearest = Scorer(directions, keep=Keep(largest=kept + 1)).score(directions).largest
+    nearest = Scorer(directions, keep=Kept(largest=kept + 1)).score(directions).largest
     assert nearest is not None
     rows, cosines = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
     chosen = without_self(rows)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ingest.numerics.array_files import keep, mapped
+from ingest.numerics.array_files import keep, mapped_array
 from ingest.numerics.least_squares import Basis, r2, spread
 
 Sink = Callable[[int, Float[Tensor, "d_model d_model"]], None]
@@ -95,7 +95,7 @@ class Shortcuts:
         path = self._substitutes_path(source)
         if not path.exists():
             self.fit(source)
-        return mapped(path)
+        return mapped_array(path)
 
     def of_validation(self, number: int) -> Float[Tensor, "validation d_model"]:
         """[validation d_model] one state, mapped from its file."""

@@ -21,8 +21,8 @@ from ingest.corpora.prompts import SentenceSample
 from ingest.jobs.job import Frames, JobContext
 from ingest.jobs.shortcuts import frames
 from ingest.jobs.shortcuts.fits import Shortcuts
+from ingest.jobs.shortcuts.judge import Judge, first_tokens
 from ingest.jobs.shortcuts.methods import ID, MAT, OF_PARTS
-from ingest.jobs.shortcuts.readings import Judge, listed
 from ingest.jobs.shortcuts.states import SentenceStates
 from ingest.jobs.shortcuts.sub_module_maps import SubModuleMaps
 from ingest.lens.logit_lens import Lens
@@ -130,7 +130,7 @@ class Fitting:
             reading = judge.own if state == last else judge.read(states)
             readings.append(frames.readings_frame(sentences, reading, ids, method=method, state=state))
             if n_listed and method in (ID, MAT):
-                top = listed(self._lens, states[:n_listed])
+                top = first_tokens(self._lens, states[:n_listed])
                 tops.append(frames.tops_frame(sentences[:n_listed], top, ids, method=method, state=state))
         return {SHORTCUT_READINGS.name: pl.concat(readings), SHORTCUT_TOPS.name: pl.concat(tops)}
 

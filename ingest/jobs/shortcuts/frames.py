@@ -8,7 +8,7 @@ import polars as pl
 
 from catalog.tables import SHORTCUT_PREDICTIONS, SHORTCUT_READINGS, SHORTCUT_SENTENCES, SHORTCUT_TOPS
 from ingest.corpora.prompts import Prompt, SentenceSample
-from ingest.jobs.shortcuts.readings import Listed, Reading
+from ingest.jobs.shortcuts.judge import Listed, Reading
 from ingest.models.tokenizer import Tokenizer
 from ingest.numerics.intervals import NORMAL_975, wilson
 

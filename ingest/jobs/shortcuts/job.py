@@ -25,8 +25,7 @@ from ingest.corpora.sentences import splitter
 from ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit
 from ingest.errors import MethodUnknown
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from ingest.jobs.shortcuts import fitting, frames
-from ingest.jobs.shortcuts import sizes as shortcut_sizes
+from ingest.jobs.shortcuts import fitting, footprint, frames
 from ingest.jobs.shortcuts.fitting import FROM, LAYER, MAPS, READ, Fitting
 from ingest.jobs.shortcuts.methods import ID, MAT, METHODS
 from ingest.numerics.least_squares import LEAST_SINGULAR
@@ -145,7 +144,7 @@ class ShortcutsJob(PassJob):
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
         n_fit, n_validation = self.split.sizes(self._most, self._most)
-        return shortcut_sizes.memory_bytes(
+        return footprint.memory_bytes(
             self.context.transformer,
             n_fit=n_fit,
             n_validation=n_validation,
@@ -157,7 +156,7 @@ class ShortcutsJob(PassJob):
     def files(self) -> Files | None:
         """What states and matrices take, and the matrices that stay."""
         stay = self._kept_bytes
-        return Files(shortcut_sizes.disk_bytes(self.context.transformer, self.sample) + stay, stay)
+        return Files(footprint.disk_bytes(self.context.transformer, self.sample) + stay, stay)
 
     def matrices(self, folder: Path) -> Path | None:
         """Folder of the matrices that stay."""
@@ -209,7 +208,7 @@ class ShortcutsJob(PassJob):
     @property
     def _kept_bytes(self) -> int:
         """What the matrices take that stay."""
-        return shortcut_sizes.kept_bytes(self._n_kept, self.context.shape.d_model)
+        return footprint.kept_bytes(self._n_kept, self.context.shape.d_model)
 
     @property
     def _n_kept(self) -> int:

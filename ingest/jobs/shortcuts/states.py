@@ -13,7 +13,7 @@ from ingest.corpora.prompts import Prompt
 from ingest.forward.prompt_pass import Look, Seen, prompt_batches, run_layer
 from ingest.forward.stream_store import StreamFile
 from ingest.models.transformer import Transformer
-from ingest.numerics.array_files import keep, mapped, staged
+from ingest.numerics.array_files import keep, mapped_array, staged
 
 
 class SentenceStates:
@@ -34,7 +34,7 @@ class SentenceStates:
         path = self._state_path(number)
         if not path.exists():
             self.run(max(0, number - 1))
-        return mapped(path)
+        return mapped_array(path)
 
     def run(self, layer: int, look: Look | None = None) -> Mapping[str, Tensor]:
         """Run one block over all sentences and keep the state that leaves it.

@@ -10,11 +10,10 @@ from torch import Tensor
 
 from ingest.corpora.prompts import Prompt
 from ingest.forward.prompt_pass import PromptBatch, Seen, prompt_batches
-from ingest.forward.stream_store import Stream
 from ingest.jobs.shortcuts.states import SentenceStates
-from ingest.models.families.sub_modules import PARTS, Part
+from ingest.models.families.sub_modules import PARTS, Part, Stream
 from ingest.models.transformer import Block, Transformer
-from ingest.numerics.array_files import keep, mapped
+from ingest.numerics.array_files import keep, mapped_array
 from ingest.numerics.least_squares import Basis, r2, spread
 
 METHOD_PARTS: Mapping[str, tuple[Part, ...]] = {
@@ -114,7 +113,7 @@ class SubModuleMaps:
         path = self._path(layer, part)
         if not path.exists():
             self.fit(layer)
-        return mapped(path).to(self.transformer.device)
+        return mapped_array(path).to(self.transformer.device)
 
     def _path(self, layer: int, part: Part) -> Path:
         return self.folder / f"map-{part}-{layer:04d}.npy"

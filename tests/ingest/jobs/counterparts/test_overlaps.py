@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ingest.jobs.counterparts import overlaps
-from ingest.jobs.counterparts.overlaps import Best, best_of_each_other, weights
+from ingest.jobs.counterparts.overlaps import Best, best_of_each_other, rank_weights
 from tests.support import overlaps as plain
 
 SIZES = [(30, 21, 5, 5), (21, 30, 5, 3), (1, 1, 4, 4), (17, 3, 1, 6), (40, 40, 12, 12)]
@@ -93,10 +93,10 @@ def test_ties_go_to_the_earlier_place_across_blocks(monkeypatch: pytest.MonkeyPa
 
 def test_weights_are_those_of_the_definition() -> None:
     exact = [1 / math.log2(1 + rank) for rank in range(1, 51)]
-    assert weights(50) / 2**46 == pytest.approx(exact, abs=2**-47)
+    assert rank_weights(50) / 2**46 == pytest.approx(exact, abs=2**-47)
     # A sum of both lists' weights, and a place within a block, fit into 63 bits together.
-    assert 2 * int(weights(50).sum()) * overlaps.BLOCK < 2**63
-    assert all(a > b for a, b in itertools.pairwise(weights(50).tolist()))
+    assert 2 * int(rank_weights(50).sum()) * overlaps.BLOCK < 2**63
+    assert all(a > b for a, b in itertools.pairwise(rank_weights(50).tolist()))
 
 
 def test_parts_of_one_size_lie_one_after_the_other() -> None:

@@ -5,7 +5,14 @@ import pytest
 import torch
 from sklearn.metrics import f1_score
 
-from ingest.jobs.exits.classifier_rule import GRID, _standardized, bytes_needed, exit_layers, leaves, threshold
+from ingest.jobs.exits.classifier_rule import (
+    GRID,
+    _standardized,
+    bytes_needed,
+    classifier_exit_layers,
+    leaves,
+    threshold,
+)
 from ingest.jobs.exits.splits import Split
 from tests.support import exits as plain
 
@@ -25,7 +32,9 @@ def planted(seed: int) -> tuple[torch.Tensor, np.ndarray]:
 
 
 def tried(features: torch.Tensor, saturation: np.ndarray) -> np.ndarray:
-    return exit_layers(np.stack([leaves(features[layer], saturation == layer, SPLIT) for layer in range(N_LAYERS - 1)]))
+    return classifier_exit_layers(
+        np.stack([leaves(features[layer], saturation == layer, SPLIT) for layer in range(N_LAYERS - 1)])
+    )
 
 
 def test_planted_layers_are_found() -> None:
@@ -82,8 +91,8 @@ def test_threshold_has_the_largest_f1(seed: int) -> None:
 
 def test_exit_is_the_first_layer_that_says_so() -> None:
     said = np.array([[False, True, False], [True, True, False]])
-    assert exit_layers(said).tolist() == [1, 0, 2]
-    assert exit_layers(np.zeros((0, 3), dtype=bool)).tolist() == [0, 0, 0]
+    assert classifier_exit_layers(said).tolist() == [1, 0, 2]
+    assert classifier_exit_layers(np.zeros((0, 3), dtype=bool)).tolist() == [0, 0, 0]
 
 
 def test_the_grid_is_that_of_the_definition() -> None:

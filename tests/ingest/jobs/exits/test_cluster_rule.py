@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity, exit_layers
+from ingest.jobs.exits.cluster_rule import SIMILARITIES, Similarity, cluster_exit_layers
 from ingest.jobs.exits.splits import SEEDS, Split
 from tests.support import exits as plain
 
@@ -34,7 +34,7 @@ def test_rule_is_that_of_the_definition(
 ) -> None:
     lists, saturation = drawn(seed, n=n, n_layers=n_layers, n_ids=n_ids, places=places)
     split = Split.of(n, seed=38)
-    found = exit_layers(lists, saturation, split, similarity=similarity)
+    found = cluster_exit_layers(lists, saturation, split, similarity=similarity)
     train = split.train.tolist()
     expected = [
         plain.exit_layer(example, lists.tolist(), saturation.tolist(), train, sets=similarity == "sets")
@@ -56,7 +56,7 @@ def planted(n: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_planted_examples_are_left_at_their_layer(similarity: Similarity) -> None:
     lists, saturation = planted(400, seed=1)
     split = Split.of(400, seed=SEEDS[0])
-    found = exit_layers(lists, saturation, split, similarity=similarity)
+    found = cluster_exit_layers(lists, saturation, split, similarity=similarity)
     np.testing.assert_array_equal(found, saturation[split.test])
 
 
@@ -66,8 +66,8 @@ def test_order_matters_to_ranks_alone() -> None:
     split = Split.of(400, seed=SEEDS[0])
     for example in split.test:
         lists[saturation[example], example, :6] = [1, 2, 3, 4, 5, 0]
-    by_sets = exit_layers(lists, saturation, split, similarity="sets")
-    by_ranks = exit_layers(lists, saturation, split, similarity="ranks")
+    by_sets = cluster_exit_layers(lists, saturation, split, similarity="sets")
+    by_ranks = cluster_exit_layers(lists, saturation, split, similarity="ranks")
     np.testing.assert_array_equal(by_sets, saturation[split.test])
     assert set(by_ranks.tolist()) == {N_LAYERS - 1}
 
@@ -81,7 +81,7 @@ def test_shuffled_labels_leave_no_better_than_chance() -> None:
     for seed in SEEDS:
         shuffled = draw.permutation(saturation)
         split = Split.of(600, seed=seed)
-        found = exit_layers(lists, shuffled, split)
+        found = cluster_exit_layers(lists, shuffled, split)
         n_right += int((found == saturation[split.test]).sum())
         # Right by chance: the two distributions of layers, drawn apart.
         shares = Counter(saturation.tolist())
@@ -96,13 +96,13 @@ def test_nobody_saturates_there_so_nobody_leaves() -> None:
     lists, _ = planted(100, seed=4)
     split = Split.of(100, seed=38)
     late = np.full(100, N_LAYERS - 1)
-    assert set(exit_layers(lists, late, split).tolist()) == {N_LAYERS - 1}
+    assert set(cluster_exit_layers(lists, late, split).tolist()) == {N_LAYERS - 1}
 
 
 def test_where_all_saturate_at_once_there_is_nothing_to_beat() -> None:
     lists, _ = planted(100, seed=5)
     split = Split.of(100, seed=38)
-    assert set(exit_layers(lists, np.ones(100, dtype=int), split).tolist()) == {1}
+    assert set(cluster_exit_layers(lists, np.ones(100, dtype=int), split).tolist()) == {1}
 
 
 def test_equal_similarity_is_not_enough() -> None:
@@ -110,12 +110,12 @@ def test_equal_similarity_is_not_enough() -> None:
     lists = np.tile(np.arange(PLACES, dtype=np.int32), (N_LAYERS, 100, 1))
     saturation = np.arange(100) % N_LAYERS
     split = Split.of(100, seed=38)
-    assert set(exit_layers(lists, saturation, split).tolist()) == {N_LAYERS - 1}
+    assert set(cluster_exit_layers(lists, saturation, split).tolist()) == {N_LAYERS - 1}
 
 
 def test_a_model_of_one_layer_is_never_left() -> None:
     lists, saturation = drawn(0, n=40, n_layers=1, n_ids=5, places=4)
-    assert exit_layers(lists, saturation, Split.of(40, seed=38)).tolist() == [0] * 4
+    assert cluster_exit_layers(lists, saturation, Split.of(40, seed=38)).tolist() == [0] * 4
 
 
 @given(n=st.integers(20, 3_000), seed=st.sampled_from(SEEDS))

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExitOutcome:
     """How one way of leaving did on some examples.
 
     Attributes:
@@ -33,10 +33,10 @@ class Outcome:
 
 def outcome(
     layers_run: Int[np.ndarray, " examples"], is_correct: Bool[np.ndarray, " examples"], *, n_layers: int
-) -> Outcome:
+) -> ExitOutcome:
     """Sum up; there is at least one example."""
     saved, n = n_layers - layers_run, len(layers_run)
-    return Outcome(
+    return ExitOutcome(
         n=n,
         n_correct=int(is_correct.sum()),
         n_exited=int((saved > 0).sum()),

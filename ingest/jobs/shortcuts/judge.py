@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ingest.lens.logit_lens import Lens, ranks, tops
+from ingest.lens.logit_lens import Lens, ranks, top_rows, tops
 
 N_LISTED = 5
 """Tokens that are listed of a substitute."""
@@ -71,11 +71,10 @@ class Judge:
         )
 
 
-def listed(lens: Lens, states: Float[Tensor, "sentences d_model"]) -> Listed:
+def first_tokens(lens: Lens, states: Float[Tensor, "sentences d_model"]) -> Listed:
     """The first tokens of one state a sentence."""
     logits = lens.logits(states)
-    # A stable sort, so that ties go to the lowest id.
-    best = logits.sort(dim=1, descending=True, stable=True).indices[:, :N_LISTED]
+    best = top_rows(logits, N_LISTED)
     log_sums = logits.logsumexp(1).double()
     return Listed(best, (logits.gather(1, best).double() - log_sums[:, None]).exp())
 
