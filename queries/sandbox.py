@@ -55,11 +55,14 @@ def stream_query(
     Raises:
         NotOneQuery, NotAQuery, UnknownRelation, UnknownColumn, QueryFailed: as `run_query`, also between frames.
     """
+    import pyarrow  # noqa: PLC0415 - a quarter of a second, where rows are read
+
     try:
         rows = _asked(connection, query, parameters)
         wide = _wide(rows)
         reader = (rows if most_rows is None else rows.limit(most_rows)).to_arrow_reader(_BATCH_ROWS)
-        yield _narrowed(_framed(reader.schema.empty_table()), wide)
+        # Not `empty_table`, which makes arrays of lists, for which pyarrow imports pandas.
+        yield _narrowed(_framed(pyarrow.Table.from_batches([], schema=reader.schema)), wide)
         for batch in reader:
             yield _narrowed(_framed(batch), wide)
     # What comes up between two batches passes through Arrow, which knows DuckDB's errors by their text alone.

@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 
 import duckdb
 import polars as pl
-import pyarrow
 
 from catalog.damage import damage_told
 from catalog.errors import NeurothekError
@@ -73,9 +72,12 @@ def main(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _warm_up() -> None:
-    """Send some rows to nowhere: the threads and the memory that polars takes once are not the query's."""
-    batch = pyarrow.record_batch({"text": ["rows"], "number": [1], "list": [[1]]})
-    _send(pl.DataFrame(pl.from_arrow(batch)), io.BytesIO())
+    """Send some rows to nowhere: what libraries take once, to run a query and to hand over its rows, is not its own."""
+    with duckdb.connect() as connection:
+        for frame in stream_query(
+            connection, "select i, i::varchar as t, [i] as l from range(20000) as r(i) order by t"
+        ):
+            _send(frame, io.BytesIO())
 
 
 def _warehouse(request: dict[str, Any]) -> Warehouse:

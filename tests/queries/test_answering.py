@@ -82,3 +82,13 @@ def test_it_ends_with_the_process_that_started_it() -> None:
     # Nobody tidied up: it hears of it by the end of its pipe.
     with suppress(psutil.NoSuchProcess):
         psutil.Process(int(done.stdout)).wait(timeout=60)
+
+
+def test_it_loads_nothing_that_an_answer_does_without() -> None:
+    code = (
+        "import io, sys; from queries.sandbox_child import main; main(io.BytesIO(), io.BytesIO()); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert {"duckdb", "polars", "pyarrow"} <= loaded
+    assert not loaded & {"pandas", "torch", "transformers", "streamlit", "sqlglot"}
