@@ -124,7 +124,7 @@ def _of_layers() -> dict[str, Any]:
         "position_kind": _text("kind"),
         "position_strength": _text("strength"),
         "mutual_information_corrected": _number("nats", format="%.3f", help="Less the bias of chance."),
-        "domain_agreement": _number("least of a domain", format="%.3f", help="In nats."),
+        "domain_agreement": _number("lowest of any domain", format="%.3f", help="In nats."),
         "covered_share": _share("covered", "Of the positions."),
         "n_ranges": _number("ranges", format="localized"),
         "n_positions": _number("positions", format="localized"),

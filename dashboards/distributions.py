@@ -63,8 +63,10 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
     """
     neurons = data.frame
     left, right = st.columns(2)
-    x = _number(left.selectbox("Across", known, format_func=charts.spoken, key="across"))
-    y = _number(right.selectbox("Up", known, index=min(1, len(known) - 1), format_func=charts.spoken, key="up"))
+    x = _number(left.selectbox("Horizontal axis", known, format_func=charts.spoken, key="across"))
+    y = _number(
+        right.selectbox("Vertical axis", known, index=min(1, len(known) - 1), format_func=charts.spoken, key="up")
+    )
     usable = neurons.filter(_drawable(x), _drawable(y))
     drawn = charts.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
     part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn by lot."

@@ -38,7 +38,7 @@ def compared(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look
     if curves.frame.is_empty() and rules.frame.is_empty():
         missing(
             reader.shown,
-            "Nobody tried to leave these models early yet.",
+            "Early exits were not measured for these models.",
             names,
             jobs=("exits",),
             corpus=reader.corpus,
@@ -63,7 +63,7 @@ def of_model(reader: Reading, model: str) -> None:
     if curves.frame.is_empty():
         missing(
             reader.shown,
-            f"Nobody tried to leave {model} early yet.",
+            f"Early exits were not measured for {model}.",
             [model],
             jobs=("exits",),
             corpus=reader.corpus,

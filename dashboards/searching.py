@@ -125,7 +125,7 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
     with st.expander("Conditions", expanded=is_open):
         left, middle, right = st.columns(3)
         with left:
-            found["suppresses"] = _text("They suppress, too", "suppresses", placeholder="university")
+            found["suppresses"] = _text("Also suppresses", "suppresses", placeholder="university")
             found["triggered_by"] = _text("They fire on", "triggered_by", placeholder='"of the"')
             found["without"] = _text("They do not list", "without")
             found["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")

@@ -24,7 +24,7 @@ def filtered_records(
     parameters: Mapping[str, object],
     *,
     each: Mapping[str, Sequence[object]] | None = None,
-    is_filtered: bool = True,
+    is_filtered: bool = False,
     holding: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Rows of `statements/NAME.sql`, for the neurons that the condition `where` keeps.
@@ -35,7 +35,7 @@ def filtered_records(
         where: a person's condition, or None.
         parameters: its values, of which it takes those that it names.
         each: values for its repeated parts, see `repeated`.
-        is_filtered: whether anything is asked of the neurons; else the part that chooses them is left out.
+        is_filtered: whether to keep the part that chooses neurons, of a statement that has one.
         holding: what else holds, see `with_parts`.
 
     Raises:

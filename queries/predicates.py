@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from queries.errors import BadPredicate, QueryFailed, UnknownColumn
+from queries.repeats import PartUnknown
 
 FUNCTIONS = frozenset(
     {
@@ -46,10 +47,13 @@ def insert_predicate(text: str, predicate: str | None, columns: Sequence[str]) -
     Raises:
         BadPredicate: it is not one expression, or calls what may take any amount of memory.
         UnknownColumn: it names a column that `neurons` does not have.
+        PartUnknown: the statement has no place for it.
     """
     if predicate is None:
         return text
     check_predicate(predicate, columns)
+    if PLACE not in text:
+        raise PartUnknown([PLACE])
     # The line break ends a comment that the condition may close with.
     return text.replace(PLACE, f"{predicate}\n")
 

@@ -468,7 +468,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "an unknown column in --where": (ask("search", "one", "--where", "frequenzy > 0"), "frequency"),
     "an unknown model": (ask("search", "one", "--model", "tinny"), "nearest: tiny"),
     "an unknown corpus": (ask("compare", "--corpus", "wrds"), "words"),
-    "a word that is no token": (ask("search", "schol"), "'schol' is no token"),
+    "a word that is no token": (ask("search", "schol"), "'schol' is not one token"),
     "a token that is none": (ask("search", "--exact", "  one"), "no token is exactly '  one'"),
     "no address": (ask("neuron", "tiny-L0N0"), "is no address of a neuron"),
     "an address beyond the layers": (ask("neuron", "tiny/L2N0"), "the model has layers 0 to 1"),

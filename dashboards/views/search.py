@@ -119,7 +119,7 @@ def _result(result: Result, *, key: str, columns: tuple[str, ...]) -> None:
     _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
     found = result.neurons
     if found.is_empty():
-        st.info("No neuron is like that under these conditions.")
+        st.info("No neuron meets these conditions.")
         return
     told = [name for name in columns if name in found.columns and _tells(found, name)]
     tables.link_to_neurons(found, told, key=key, height=640)

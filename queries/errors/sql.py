@@ -133,5 +133,5 @@ class QueryFailed(NeurothekError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(
-            f"the query failed: {problem}; mend it and ask again (`{command_line('schema', 'NAME')}` lists columns)"
+            f"the query failed: {problem}; correct it and ask again (`{command_line('schema', 'NAME')}` lists columns)"
         )

@@ -45,7 +45,7 @@ class SplitNotFound(NeurothekError):
     def __init__(self, word: str, parts: Sequence[str], near: Sequence[str]) -> None:
         pieces = " ".join(map(visible, parts))
         super().__init__(
-            f"{word!r} is no token but splits into {pieces}, which no neuron asked about lists together,"
+            f"{word!r} is not one token: it splits into {pieces}, and no neuron asked about lists all of these,"
             f" and {_near(near)}"
         )
 

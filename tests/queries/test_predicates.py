@@ -5,6 +5,7 @@ import pytest
 
 from queries.errors import BadPredicate, UnknownColumn
 from queries.predicates import FUNCTIONS, MOST_CHARACTERS, PLACE, check_predicate, insert_predicate
+from queries.repeats import PartUnknown
 from queries.statement import statement
 from queries.views import view
 
@@ -105,3 +106,8 @@ def test_functions_that_are_allowed_exist() -> None:
         known = {name for (name,) in connection.execute("select function_name from duckdb_functions()").fetchall()}
     # Parsed as what they stand for.
     assert FUNCTIONS - known <= {"ifnull", "nullif", "position", "isnull"}
+
+
+def test_a_statement_without_a_place_for_it_is_refused() -> None:
+    with pytest.raises(PartUnknown, match="the condition of --where"):
+        insert_predicate("from neurons", "layer = 1", COLUMNS)

@@ -285,7 +285,7 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
         (
             {"words": ("the dog cat tea bus",), "models": ("tiny-1m",)},
             errors.SplitNotFound,
-            "splits into ·the ·dog ·cat ·tea ·bus, which no",
+            "splits into ·the ·dog ·cat ·tea ·bus, and no neuron",
         ),
         ({"words": (" School",), "exact": True}, errors.NoSuchToken, "there are ' school', 'School', 'SCHOOL'"),
         ({"words": ("qq",), "exact": True}, errors.NoSuchToken, "leave out --exact"),
