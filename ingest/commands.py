@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -18,12 +20,41 @@ from catalog.commands import (
     say_in_the_answer,
     show_tables,
 )
-
-if TYPE_CHECKING:
-    from ingest.request import IngestRequest
+from ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
 
 DEMO_TOKENS = 40_000
 DEMO_EXAMPLES = 2_000
+
+_OPTIONS = {one.name: one for one in fields(IngestRequest) if one.metadata}
+"""The fields of a request that say how they are asked for."""
+
+
+def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add an option for each field of a request that says how it is asked for, in their order."""
+    kinds = get_type_hints(IngestRequest)
+    for name, asked in reversed(_OPTIONS.items()):
+        command = _option(asked, kinds[name])(command)
+    return command
+
+
+def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401 - a type as it is annotated
+    """The option of a field of this type."""
+    default = None if asked.default is MISSING else asked.default
+    said = {"default": default, "show_default": bool(default), **asked.metadata["shown"]}
+    is_many, is_flag = get_origin(kind) is tuple, kind is bool
+    if is_many or get_origin(kind) is UnionType:
+        kind = get_args(kind)[0]
+    least, is_size = said.pop("least", None), said.pop("is_size", False)
+    if is_size:
+        kind = Size()
+    elif least is not None:
+        kind = click.IntRange(least)
+    elif get_origin(kind) is Literal:
+        kind = click.Choice(get_args(kind))
+    elif kind is Path:
+        kind = click.Path(path_type=Path, file_okay=False)
+    names = asked.metadata["names"]
+    return click.option(*names, asked.name, type=kind, multiple=is_many, is_flag=is_flag, **said)
 
 
 @click.command()
@@ -31,73 +62,12 @@ DEMO_EXAMPLES = 2_000
 @click.option("--job", "jobs", multiple=True, metavar="NAME", help="Measure this job only (repeatable); or all.")
 @click.option("--corpus", "corpora", multiple=True, metavar="C", help="builtin, NAME=SOURCE, or one of the warehouse.")
 @click.option("--corpus-name", help="Name of the corpus.  [default: its domains joined by +]")
-@click.option("--tokens", type=click.IntRange(1), default=200_000, show_default=True, help="Tokens of each domain.")
+@click.option(
+    "--tokens", type=click.IntRange(1), default=DEFAULT_TOKENS, show_default=True, help="Tokens of each domain."
+)
 @click.option("--sequence-length", type=click.IntRange(2), help="Ids per sequence.  [default: the model's context]")
 @click.option("--no-packing", is_flag=True, help="Keep short documents apart instead of joining them.")
-@click.option("--family", metavar="NAME", help="Family of every MODEL.  [default: its name without its size]")
-@click.option(
-    "--variant",
-    metavar="V",
-    help='What sets every MODEL apart: "step 1000", "seed 2", no-position, or plain for a plain size.'
-    "  [default: by its revision and positions]",
-)
-@click.option("--revision", help="Revision of every hub repository; REPO@REVISION says that of one.")
-@click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
-@click.option(
-    "--examples", type=click.IntRange(1), default=10_000, show_default=True, help="Examples of the job events."
-)
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    metavar="NAME",
-    help="Shortcut that the job shortcuts tries (repeatable).  [default: all]",
-)
-@click.option(
-    "--keep",
-    type=click.Choice(["last", "all"]),
-    default="last",
-    show_default=True,
-    help="Matrices that the job shortcuts keeps: those to the last state, or all.",
-)
-@click.option(
-    "--domain",
-    "domains",
-    multiple=True,
-    metavar="NAME",
-    help="Domain whose sentences the job shortcuts takes (repeatable).  [default: prose, else all]",
-)
-@click.option(
-    "--fit",
-    type=int,
-    metavar="N",
-    help="Sentences that the job shortcuts fits on.  [default: 9000, or three of four of fewer]",
-)
-@click.option(
-    "--validate",
-    type=int,
-    metavar="N",
-    help="Sentences that the job shortcuts judges by.  [default: 3000, or the fourth]",
-)
-@click.option(
-    "--baselines/--no-baselines",
-    default=True,
-    show_default=True,
-    help="Fit classifiers of every layer in the job exits, too.",
-)
-@click.option(
-    "--clusters",
-    type=click.IntRange(1),
-    multiple=True,
-    metavar="N",
-    help="Clusters the job clusters makes (repeatable).  [default: two sizes, by the number of neurons]",
-)
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
-@click.option("--dtype", type=click.Choice(["float32", "bfloat16", "float16"]), default="float32", show_default=True)
-@click.option("--active-above", type=float, help="Count a coefficient as active above this value.")
-@click.option("--memory", type=Size(), help="What measuring may add to memory, e.g. 4GB.  [default: half the machine]")
-@click.option("--batch-tokens", type=click.IntRange(1), default=16_384, show_default=True, help="Tokens of a batch.")
-@click.option("--staging", type=click.Path(path_type=Path, file_okay=False), help="Folder for unpublished rows.")
+@request_options
 @click.option("--plan", is_flag=True, help="Only say what measuring would take; writes nothing into the warehouse.")
 @click.option("--force", is_flag=True, help="Replace what was measured with other settings.")
 @common_options
@@ -135,7 +105,6 @@ def demo(ctx: click.Context, tokens: int) -> None:
     `neurothek ingest mini-opt-2m --job shortcuts --job exits --tokens 40000` adds them for one model.
     """
     from ingest import minis
-    from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
     jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
     request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=tokens), examples=DEMO_EXAMPLES)
@@ -176,7 +145,6 @@ def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int
 
 def _request(options: dict[str, Any]) -> IngestRequest:
     from ingest.jobs import registry
-    from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
 
     jobs = tuple(name for asked in options["jobs"] for name in (registry.NAMES if asked == "all" else [asked]))
     text = TextRequest(
@@ -186,31 +154,10 @@ def _request(options: dict[str, Any]) -> IngestRequest:
         sequence_length=options["sequence_length"],
         packing=not options["no_packing"],
     )
-    memory = {} if options["memory"] is None else {"memory_bytes": options["memory"]}
-    same = (
-        "family",
-        "variant",
-        "revision",
-        "allow_pickle",
-        "device",
-        "dtype",
-        "active_above",
-        "batch_tokens",
-        "staging",
-        "examples",
-        "methods",
-        "keep",
-        "domains",
-        "fit",
-        "validate",
-        "baselines",
-        "clusters",
-        "force",
-    )
     return IngestRequest(
         jobs=jobs or DEFAULT_JOBS,
         named=tuple(asked for asked in options["jobs"] if asked != "all"),
         text=text,
-        **memory,
-        **{name: options[name] for name in same},
+        force=options["force"],
+        **{name: options[name] for name in _OPTIONS if options[name] is not None},
     )

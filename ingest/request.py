@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from catalog.errors import NeurothekError
 
@@ -14,13 +14,27 @@ DEFAULT_EXAMPLES = 10_000
 LONGEST_SEQUENCE = 2_048
 
 Device = Literal["auto", "cpu", "cuda"]
-Dtype = Literal["float32", "float16", "bfloat16"]
+Dtype = Literal["float32", "bfloat16", "float16"]
 Keep = Literal["last", "all"]
+
+Value = TypeVar("Value")
 
 
 def default_memory() -> int:
     """Half of the machine's memory, bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def _asked(default: Value, *names: str, **shown: Any) -> Value:
+    """A field that is an option of the command `ingest`, too: nothing else has to say so.
+
+    Args:
+        default: its default.
+        names: how the option is written.
+        shown: what `--help` shows of it, as click calls it; `least` is the smallest number that may be given, and
+            `is_size` says that it is given as a size, such as 4GB.
+    """
+    return field(default=default, metadata={"names": names, "shown": shown})
 
 
 class ModelEmpty(NeurothekError):
@@ -78,7 +92,7 @@ class TextRequest:
 
 @dataclass(frozen=True)
 class IngestRequest:
-    """Everything that one `ingest` does, whatever started it.
+    """Everything that one `ingest` does, whatever started it; fields that are `_asked` are the command's options.
 
     Attributes:
         jobs: names of the jobs.
@@ -90,13 +104,6 @@ class IngestRequest:
             None: what its files, its revision or its positions say.
         revision: revision of hub repositories.
         allow_pickle: whether pickled weights may be read.
-        device: where to compute.
-        dtype: number format to compute in; float32 unless asked.
-        active_above: a coefficient counts as active above this; None: the architecture's own rule.
-        memory_bytes: what the process may add to its memory; half of the machine's unless asked. What the library
-            datasets takes to read a row of a dataset of the hub comes on top.
-        batch_tokens: padded ids a batch holds at most.
-        staging: folder for unpublished measurements; None: beside the warehouse.
         examples: examples that the job events cuts from the text, if it has so many sentences.
         methods: shortcuts that the job shortcuts tries; none: all that there are for the model.
         keep: matrices that it keeps: those to the last state, or all.
@@ -105,28 +112,81 @@ class IngestRequest:
         validate: sentences that it judges by; None: 3,000, or the fourth.
         baselines: whether the job exits fits its baselines too, classifiers of every layer.
         clusters: numbers of clusters to ask for; none: the two that `ingest.jobs.clusters.job.default_sizes` says.
+        device: where to compute.
+        dtype: number format to compute in; float32 unless asked.
+        active_above: a coefficient counts as active above this; None: the architecture's own rule.
+        memory_bytes: what the process may add to its memory; half of the machine's unless asked. What the library
+            datasets takes to read a row of a dataset of the hub comes on top.
+        batch_tokens: padded ids a batch holds at most.
+        staging: folder for unpublished measurements; None: beside the warehouse.
         force: whether to replace what was measured with other parameters.
     """
 
     jobs: tuple[str, ...] = DEFAULT_JOBS
     named: tuple[str, ...] = ()
     text: TextRequest = field(default_factory=TextRequest)
-    family: str | None = None
-    variant: str | None = None
-    revision: str | None = None
-    allow_pickle: bool = False
-    device: Device = "auto"
-    dtype: Dtype = "float32"
-    active_above: float | None = None
-    memory_bytes: int = field(default_factory=default_memory)
-    batch_tokens: int = DEFAULT_BATCH_TOKENS
-    staging: Path | None = None
-    examples: int = DEFAULT_EXAMPLES
-    methods: tuple[str, ...] = ()
-    keep: Keep = "last"
-    domains: tuple[str, ...] = ()
-    fit: int | None = None
-    validate: int | None = None
-    baselines: bool = True
-    clusters: tuple[int, ...] = ()
+    family: str | None = _asked(
+        None, "--family", metavar="NAME", help="Family of every MODEL.  [default: its name without its size]"
+    )
+    variant: str | None = _asked(
+        None,
+        "--variant",
+        metavar="V",
+        help='What sets every MODEL apart: "step 1000", "seed 2", no-position, or plain for a plain size.'
+        "  [default: by its revision and positions]",
+    )
+    revision: str | None = _asked(
+        None, "--revision", help="Revision of every hub repository; REPO@REVISION says that of one."
+    )
+    allow_pickle: bool = _asked(False, "--allow-pickle", help="Read pickled weights: tensors only, never code.")
+    examples: int = _asked(DEFAULT_EXAMPLES, "--examples", least=1, help="Examples of the job events.")
+    methods: tuple[str, ...] = _asked(
+        (), "--method", metavar="NAME", help="Shortcut that the job shortcuts tries (repeatable).  [default: all]"
+    )
+    keep: Keep = _asked(
+        "last", "--keep", help="Matrices that the job shortcuts keeps: those to the last state, or all."
+    )
+    domains: tuple[str, ...] = _asked(
+        (),
+        "--domain",
+        metavar="NAME",
+        help="Domain whose sentences the job shortcuts takes (repeatable).  [default: prose, else all]",
+    )
+    fit: int | None = _asked(
+        None,
+        "--fit",
+        metavar="N",
+        help="Sentences that the job shortcuts fits on.  [default: 9000, or three of four of fewer]",
+    )
+    validate: int | None = _asked(
+        None,
+        "--validate",
+        metavar="N",
+        help="Sentences that the job shortcuts judges by.  [default: 3000, or the fourth]",
+    )
+    baselines: bool = _asked(
+        True, "--baselines/--no-baselines", help="Fit classifiers of every layer in the job exits, too."
+    )
+    clusters: tuple[int, ...] = _asked(
+        (),
+        "--clusters",
+        least=1,
+        metavar="N",
+        help="Clusters the job clusters makes (repeatable).  [default: two sizes, by the number of neurons]",
+    )
+    device: Device = _asked("auto", "--device")
+    dtype: Dtype = _asked("float32", "--dtype")
+    active_above: float | None = _asked(None, "--active-above", help="Count a coefficient as active above this value.")
+    memory_bytes: int = field(
+        default_factory=default_memory,
+        metadata={
+            "names": ("--memory",),
+            "shown": {
+                "is_size": True,
+                "help": "What measuring may add to memory, e.g. 4GB.  [default: half the machine]",
+            },
+        },
+    )
+    batch_tokens: int = _asked(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens of a batch.")
+    staging: Path | None = _asked(None, "--staging", help="Folder for unpublished rows.")
     force: bool = False

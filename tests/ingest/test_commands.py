@@ -80,7 +80,13 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         "--corpus-name": "mine",
         "--tokens": "1000",
         "--sequence-length": "32",
+        "--family": "opt",
+        "--variant": "seed 2",
         "--revision": "main",
+        "--examples": "77",
+        "--fit": "400",
+        "--validate": "200",
+        "--clusters": "12",
         "--device": "cpu",
         "--dtype": "bfloat16",
         "--active-above": "0.25",
@@ -92,7 +98,7 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         "--staging": str(tmp_path),
         "--warehouse": "w.duckdb",
     }
-    flags = ["--no-packing", "--allow-pickle", "--force"]
+    flags = ["--no-packing", "--allow-pickle", "--no-baselines", "--force"]
     pairs = [part for pair in options.items() for part in pair]
     assert run("ingest", "a", "b=c", "--corpus", "builtin:code", *pairs, *flags).exit_code == 0
     ((path, request, models),) = asked
@@ -100,8 +106,15 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
     text = TextRequest(("builtin:code", "a=x.txt"), "mine", tokens_per_domain=1000, sequence_length=32, packing=False)
     assert request == IngestRequest(
         text=text,
+        family="opt",
+        variant="seed 2",
         revision="main",
         allow_pickle=True,
+        examples=77,
+        fit=400,
+        validate=200,
+        baselines=False,
+        clusters=(12,),
         device="cpu",
         dtype="bfloat16",
         active_above=0.25,
@@ -113,6 +126,9 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         staging=tmp_path,
         force=True,
     )
+    usual = IngestRequest()
+    # Whatever is an option was given here, and as something else than is usual.
+    assert [name for name, given in vars(request).items() if given == vars(usual)[name]] == ["jobs", "named"]
 
 
 @pytest.mark.parametrize(
