@@ -81,14 +81,15 @@ class Comparison:
                 notes.append(f"{row['model']} is not comparable{where}: {row['why_not']}")
             if row["variant"] is not None:
                 notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
-        return [*notes, *map(str, self.unmeasured)]
+        return notes
 
     @property
     def hints(self) -> list[str]:
-        """How the command line would compare more of them."""
-        if self.common_corpus is None:
-            return []
-        return [f"more of these models were measured on {self.common_corpus}: compare them with --corpus"]
+        """What to type: for what was not measured on the corpus, and to compare more of them."""
+        found = [str(one) for one in self.unmeasured]
+        if self.common_corpus is not None:
+            found.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
+        return found
 
     def table(self) -> pl.DataFrame:
         """The headline numbers that people read."""

@@ -209,7 +209,7 @@ def test_shortcut_figures_draw_the_texts_own_fits(both: neurothek.Neurothek, dra
 
 def test_what_was_not_measured_there_is_said_with_the_command(both: neurothek.Neurothek) -> None:
     comparison = both.compare(two.OTHER, MODEL, corpus=SHOWN)
-    missing = [note for note in comparison.notes if note.startswith("not measured")]
+    missing = [note for note in comparison.hints if note.startswith("not measured")]
     assert missing == [
         f"not measured on {SHOWN}: ngrams, events, shortcuts, exits of {two.OTHER}; measure with"
         f" `neurothek ingest {two.OTHER} --job ngrams --job events --job shortcuts --job exits"
