@@ -89,7 +89,7 @@ def which_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) 
     readers: dict[str, list[str]] = {}
     for row in rows:
         if row.is_shown:
-            readers.setdefault(row.corpus, []).append(row.model)
+            readers.setdefault(_unmistakable(row, rows), []).append(row.model)
     if len(readers) == 1:
         said = f"on the shown corpus {visible(next(iter(readers)))}"
     else:
@@ -103,6 +103,10 @@ def _how_another(rows: Sequence[MeasuredCorpus]) -> str:
     other = next((row for row in rows if not row.is_shown), None)
     if other is None:
         return ""
-    is_alone = sum((row.model, row.corpus) == (other.model, other.corpus) for row in rows) == 1
-    corpus = other.corpus if is_alone else f"{other.corpus}@{other.n_tokens}"
-    return f"; `{command_line('pin', other.model, '--corpus', corpus)}` shows another"
+    return f"; `{command_line('pin', other.model, '--corpus', _unmistakable(other, rows))}` shows another"
+
+
+def _unmistakable(one: MeasuredCorpus, rows: Sequence[MeasuredCorpus]) -> str:
+    """A corpus's name, with its tokens where the model was measured on another of that name."""
+    is_alone = sum((row.model, row.corpus) == (one.model, one.corpus) for row in rows) == 1
+    return one.corpus if is_alone else f"{one.corpus}@{one.n_tokens}"

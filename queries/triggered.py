@@ -168,9 +168,12 @@ def read_for_triggers(connection: duckdb.DuckDBPyConnection, models: Sequence[Kn
 
 def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> dict[str, MeasuredCorpus]:
     """Model -> its shown corpus, where n-grams were counted there."""
-    counted = {(row["model"], row["corpus"]) for row in ask_records(connection, "runs_of_jobs", {"jobs": ["ngrams"]})}
-    chosen = choose_corpora(connection, [model.name for model in models])
-    return {model: one for model, one in chosen.items() if (model, one.corpus) in counted}
+    names = [model.name for model in models]
+    runs = ask_records(connection, "jobs_on_corpora", {"models": names})
+    # Not by the corpus's name, which two corpora may have.
+    counted = {(run["model"], run["corpus_id"]) for run in runs if run["job"] == "ngrams"}
+    chosen = choose_corpora(connection, names)
+    return {model: one for model, one in chosen.items() if (model, one.corpus_id) in counted}
 
 
 def _rows(

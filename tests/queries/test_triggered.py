@@ -15,6 +15,7 @@ from ingest.jobs.ngrams import triggers as ngram_triggers
 from queries import errors
 from queries import views as installer
 from queries.alike import alike
+from queries.corpora import which_corpora
 from queries.question import Question
 from queries.search import search
 from queries.triggered import COLUMNS, KEPT, triggered
@@ -168,6 +169,28 @@ def test_what_was_not_counted_is_said(full: duckdb.DuckDBPyConnection, empty: du
         errors.PhraseTooLong, match=r"is 4 tokens .* n-grams of at most 3 were counted; ask for a shorter"
     ):
         triggered(full, Question(words=(), triggered_by=("the dog cat tea",), models=("tiny-1m",)))
+
+
+def test_a_corpus_of_the_same_name_is_another(tmp_path: Path) -> None:
+    """Its n-grams were counted on a short corpus; the longer one of the same name is shown."""
+    warehouse = Warehouse(tmp_path / "two.duckdb", views=installer)
+    short, long = made.corpus(sha256="short"), made.corpus(sha256="long", n_sequences=6)
+    other = made.model("other", weights="other")
+    for record, counted in ((made.model(), short), (other, long)):
+        made.publish_job(warehouse, "projections", made.weights_frames(), record=record)
+        made.publish_job(warehouse, "ngrams", made.ngrams_frames(), record=record, text=counted)
+        made.publish_job(warehouse, "activity", made.activity_frames(), record=record, text=long)
+    with warehouse.reader() as connection:
+        with pytest.raises(errors.NotMeasured, match="ngrams"):
+            triggered(connection, Question(words=(), triggered_by=(text_of(connection, 1),), models=("tiny",)))
+        both = Question(words=(), triggered_by=(text_of(connection, 1),), models=("tiny", "other"), exact=True)
+        result = triggered(connection, both)
+        shown = which_corpora(connection, ["tiny", "other"])
+    assert set(result.neurons["model"]) == {"other"}
+    assert "no n-grams counted on the shown corpus, so left out: tiny" in result.remarks()
+    assert [sentence.partition(";")[0] for sentence in shown] == [
+        "on the shown corpora text (other), text@24 (tiny)",
+    ]
 
 
 def test_a_token_copied_from_a_table_is_the_token(connection: duckdb.DuckDBPyConnection) -> None:
