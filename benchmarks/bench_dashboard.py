@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from catalog.publish import rebuild_facts
-from catalog.warehouse import Warehouse
+from catalog.publishing.facts import rebuild_facts
+from catalog.store.warehouse import Warehouse
 from dashboards.addresses import PAGES
 from queries import views
 from tests.support.browser import chromium, served

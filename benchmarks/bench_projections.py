@@ -12,8 +12,8 @@ import torch
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from catalog.staging import RunManifest, now, staged_run
-from catalog.tables import BY_NAME
+from catalog.publishing.staging import RunManifest, now, staged_run
+from catalog.tables.registry import BY_NAME
 from ingest.jobs.job import JobContext, MeasureShard
 from ingest.jobs.projections.job import ProjectionsJob
 from ingest.lens.scorer import Kept, Scorer

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from catalog.publish import FinishedRun, ModelRecord, Publication, publish
-from catalog.staging import RunManifest, StagedRun, now, staged_run
-from catalog.tables import MODELS, POSTINGS, PROJECTIONS, RUNS, TOKENIZERS, TOKENS, Table
-from catalog.warehouse import Warehouse
+from catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
+from catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import MODELS, POSTINGS, PROJECTIONS, RUNS, TOKENIZERS, TOKENS, Table
 
 N_LAYERS, D_FFN, K, VOCAB = 12, 3_072, 50, 50_265
 ROUNDS = 3

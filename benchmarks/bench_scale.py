@@ -21,10 +21,10 @@ import duckdb
 
 import neurothek
 from benchmarks.timing import machine, publish_block, table
-from catalog.duckdb_settings import BLOCK_BYTES
-from catalog.publish import rebuild_facts
-from catalog.tables import JOB_TABLES, POSTINGS
-from catalog.warehouse import Warehouse
+from catalog.publishing.facts import rebuild_facts
+from catalog.store.duckdb_settings import BLOCK_BYTES
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import JOB_TABLES, POSTINGS
 from ingest.request import DEFAULT_JOBS
 from queries import views
 from queries.alike import alike
@@ -253,7 +253,7 @@ def _each(run: Callable[[T], object], things: Sequence[T]) -> list[float]:
 def _opening_seconds(path: Path) -> float:
     """From asking for the file to the first row, in a process that has imported all it needs."""
     program = (
-        "import sys, time, neurothek, queries.models, catalog.warehouse, queries.views\n"
+        "import sys, time, neurothek, queries.models, catalog.store.warehouse, queries.views\n"
         "started = time.perf_counter()\n"
         "with neurothek.open(sys.argv[1]).reader() as connection:\n"
         "    queries.models.choose_models(connection)\n"

@@ -11,7 +11,7 @@ from transformers import OPTModel
 
 from benchmarks import shapes
 from benchmarks.timing import best_seconds, machine, publish_block, table
-from catalog.staging import write_rows
+from catalog.publishing.staging import write_parquet
 from ingest.corpora.corpus import Corpus
 from ingest.forward.batches import batches
 from ingest.forward.sweep import sweep
@@ -101,13 +101,13 @@ def _measured(transformer: Transformer, text: Corpus) -> None:
 
         def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
             for number, result in enumerate(results):
-                write_rows(result, path(number, layer, chunk), is_passing=True)
+                write_parquet(result, path(number, layer, chunk), is_passing=True)
 
         def finish(layer: int) -> None:
             for number, job in enumerate(jobs):
                 parts = [pl.scan_parquet(path(number, layer, chunk)) for chunk in range(len(text.chunks()))]
                 for name, frame in job.fold(layer, Partials(tuple(parts))).items():
-                    write_rows(frame, Path(folder) / f"{name}.{layer}.parquet")
+                    write_parquet(frame, Path(folder) / f"{name}.{layer}.parquet")
 
         sweep(
             transformer,

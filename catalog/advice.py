@@ -20,11 +20,11 @@ def about(text: str, path: Path) -> str:
     """A sentence whose commands, in backticks, name the warehouse; one that names another keeps it."""
 
     def complete(found: re.Match[str]) -> str:
-        return f"`{named(found[1], path)}`"
+        return f"`{with_warehouse(found[1], path)}`"
 
     return _ADVICE.sub(complete, text)
 
 
-def named(command: str, path: Path) -> str:
+def with_warehouse(command: str, path: Path) -> str:
     """The command with the warehouse that it is about, unless it names one."""
     return command if "--warehouse" in command else f"{command} --warehouse {quote(str(path))}"

@@ -1,5 +1,6 @@
 """Files that are whole or not there."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,3 +27,15 @@ def written(path: Path) -> Iterator[Path]:
     with temporary(path) as hidden:
         yield hidden
         hidden.replace(path)
+
+
+_BLOCK_BYTES = 1 << 22
+
+
+def sha256_of(path: Path) -> str:
+    """Fingerprint of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()

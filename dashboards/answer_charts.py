@@ -7,8 +7,8 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from catalog.cells import TOKEN_COLUMNS
-from catalog.visible import visible
+from catalog.spelling import visible
+from catalog.terminal.cells import TOKEN_COLUMNS
 from dashboards.charts import HEIGHT, MOST_POINTS, spoken
 from dashboards.colours import DOMAINS
 

@@ -11,7 +11,7 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from catalog.visible import visible
+from catalog.spelling import visible
 from dashboards.looks import Look, Place
 
 HEIGHT = 300

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from catalog.commands import common_options, note
+from catalog.terminal.console import note
+from catalog.terminal.options import common_options
 from dashboards.colours import ACCENT
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
@@ -39,7 +40,7 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
         with ctx.obj.reader():
             pass
     else:
-        from catalog.warehouse_errors import WarehouseMissing
+        from catalog.store.errors import WarehouseMissing
 
         note(str(WarehouseMissing(ctx.obj.path)))
     if is_wide(hosts):

@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from catalog.annotation_tables import CONCEPT_CLASSES
+from catalog.tables.annotations import CONCEPT_CLASSES
 from dashboards.charts import HEIGHT
 from dashboards.looks import Look
 

@@ -6,7 +6,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from catalog.annotation_tables import CONDITIONS
+from catalog.tables.annotations import CONDITIONS
 from dashboards import concept_charts, tables
 from dashboards.colours import model_colours
 from dashboards.concept_charts import CONDITION_NAMES

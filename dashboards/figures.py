@@ -15,8 +15,8 @@ import polars as pl
 import streamlit as st
 
 from catalog.advice import command_line
-from catalog.outputs import write_rows
-from catalog.visible import visible
+from catalog.spelling import visible
+from catalog.terminal.outputs import encode_rows
 from dashboards.kept import kept
 from dashboards.page import Theme, theme
 from dashboards.pictures import Drawing, drawn
@@ -203,7 +203,7 @@ def _download_rows(name: str, frame: pl.DataFrame) -> None:
 def csv_of(frame: pl.DataFrame) -> bytes:
     """The rows as CSV, as the commands write them."""
     buffer = io.BytesIO()
-    write_rows([frame], "csv", buffer)
+    encode_rows([frame], "csv", buffer)
     return buffer.getvalue()
 
 

@@ -12,7 +12,7 @@ import neurothek
 from catalog import advice
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
-from catalog.warehouse_errors import WarehouseMissing
+from catalog.store.errors import WarehouseMissing
 from dashboards.text import plain
 from queries.corpora import measured_corpora
 from queries.errors import NoModels
@@ -142,7 +142,7 @@ def missing(
 
 def show_command(command: str) -> None:
     """A command to copy, about the warehouse that the pages show."""
-    st.code(advice.named(command, path) if (path := elsewhere()) else command, language="sh", wrap_lines=True)
+    st.code(advice.with_warehouse(command, path) if (path := elsewhere()) else command, language="sh", wrap_lines=True)
 
 
 def told(text: str) -> str:

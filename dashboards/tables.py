@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from catalog.cells import MISSING, TOKEN_COLUMNS
-from catalog.visible import visible, visible_list
+from catalog.spelling import visible, visible_list
+from catalog.terminal.cells import MISSING, TOKEN_COLUMNS
 from dashboards.columns import columns, in_percent, shares
 
 _MOST_ROWS_WHOLE = 15

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from catalog.cells import TOKEN_COLUMNS, Column, columns_of
-from catalog.visible import readable, visible, visible_list
+from catalog.spelling import readable, visible, visible_list
+from catalog.terminal.cells import TOKEN_COLUMNS, Column, columns_of
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 

@@ -8,7 +8,7 @@ import click
 import duckdb
 
 import neurothek
-from catalog.migrations import migrate
+from catalog.tables.migrations import migrate
 from docs.findings import with_losses
 from docs.house import drawing
 from docs.voita import voita

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("ingest",)
+PACKAGES = ("ingest", "catalog")
 """Those that are divided into rooms."""
 
 DATA_ONLY = frozenset({"minis"})
@@ -26,11 +26,13 @@ ROOM = (3, 12)
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 
-ROLES = frozenset({"errors", "footprint", "frames", "job", "observer"})
+ROLES = frozenset({"commands", "errors", "footprint", "frames", "job", "observer"})
 """Modules, and functions named after them, that one room has as well as another."""
 
 SPANNING = frozenset(
     {
+        "catalog/publishing/test_pairs.py",
+        "catalog/store/test_concurrency.py",
         "ingest/jobs/ngrams/test_planted_bigrams.py",
         "ingest/jobs/ngrams/test_planted_triggers.py",
         "ingest/jobs/positions/test_planted.py",

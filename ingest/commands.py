@@ -10,16 +10,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from catalog.commands import (
-    Size,
-    common_options,
-    complain,
-    console_progress,
-    detail,
-    note,
-    say_in_the_answer,
-    show_tables,
-)
+from catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
+from catalog.terminal.options import Size, common_options
+from catalog.terminal.printing import show_tables
 from ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
 
 DEMO_TOKENS = 40_000

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from catalog.advice import command_line
-from catalog.commands import console_progress, note
+from catalog.terminal.console import console_progress, note
 
 
 @click.command()

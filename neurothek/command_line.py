@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from catalog.check_commands import check, verify
-from catalog.commands import label, pin, remove, rename
-from catalog.exchange_commands import export, import_, merge
-from catalog.root_commands import Root, escape_what_cannot_be_shown, open_what_is_closed
+from catalog.exchange.commands import export, import_, merge
+from catalog.terminal.root import Root, escape_what_cannot_be_shown, open_what_is_closed
+from catalog.upkeep.commands import check, label, pin, remove, rename, verify
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
 from ingest.train_commands import train

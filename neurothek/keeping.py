@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from neurothek.opened import Opened
 
 if TYPE_CHECKING:
-    from catalog.export_manifest import Manifest
-    from catalog.maintenance import Label
-    from catalog.merging import Merged
+    from catalog.exchange.manifest import Manifest
+    from catalog.exchange.merging import Merged
     from catalog.progress import Progress
+    from catalog.upkeep.changes import Label
     from queries.annotations import Saved
 
 
@@ -35,7 +35,7 @@ class Keeping(Opened):
         Raises:
             NeurothekError: the folder holds something, or there is no such dialect or warehouse.
         """
-        from catalog.exports import export as write
+        from catalog.exchange.exports import export as write
         from queries.dialects import exported_views, require_dialect
 
         texts = exported_views([require_dialect(name) for name in dialects])
@@ -47,7 +47,7 @@ class Keeping(Opened):
         Raises:
             NeurothekError: the folder is no export or is damaged, or the warehouse has other rows or takes no writing.
         """
-        from catalog.imports import import_folder
+        from catalog.exchange.imports import import_folder
 
         return import_folder(self.warehouse, Path(folder), progress=progress)
 
@@ -62,7 +62,7 @@ class Keeping(Opened):
         Raises:
             NeurothekError: there is no such model, or it cannot be labelled so.
         """
-        from catalog.maintenance import label as write
+        from catalog.upkeep.changes import label as write
 
         return write(self.warehouse, model, family=family, variant=variant)
 
@@ -72,6 +72,6 @@ class Keeping(Opened):
         Raises:
             NeurothekError: the two contradict each other, or one of the files cannot be used; nothing is written.
         """
-        from catalog.merging import merge as join
+        from catalog.exchange.merging import merge as join
 
         return join(self.warehouse, Path(other), progress=progress)

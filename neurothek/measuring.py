@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from neurothek.opened import Opened
 
 if TYPE_CHECKING:
-    from catalog.verification import Agreement
+    from catalog.upkeep.verification import Agreement
     from ingest.pipeline.verify import Skipped
 
 
@@ -20,7 +20,7 @@ class Measuring(Opened):
         Returns:
             One `ingest.pipeline.ingest_all.Outcome` a model.
         """
-        from catalog.commands import progress_bars
+        from catalog.terminal.console import progress_bars
         from ingest.pipeline.ingest_all import ingest_all
         from ingest.request import IngestRequest
 
@@ -41,8 +41,8 @@ class Measuring(Opened):
         Raises:
             NeurothekError: there is no such model, or its weights are not there or are others.
         """
-        from catalog.commands import progress_bars
-        from catalog.verification import agreement, combined
+        from catalog.terminal.console import progress_bars
+        from catalog.upkeep.verification import agreement, combined
         from ingest.planning.first_look import measured_as, require_weights
 
         require_weights(measured_as(self.warehouse, model), weights=weights)

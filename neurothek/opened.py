@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-    from catalog.warehouse import Warehouse
+    from catalog.store.warehouse import Warehouse
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Opened:
     @property
     def warehouse(self) -> Warehouse:
         """The door to the file, with this release's views."""
-        from catalog.warehouse import Warehouse
+        from catalog.store.warehouse import Warehouse
         from queries import views as installer
 
         return Warehouse(self.path, views=installer)

@@ -223,7 +223,7 @@ class Questions(Opened):
             NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
                 does not fit.
         """
-        from catalog.map_files import matrix_of
+        from catalog.store.matrix_files import matrix_of
         from ingest.planning.first_look import require_weights
         from queries.corpora import choose_corpora
         from queries.on_corpus import on_corpus
@@ -256,7 +256,7 @@ class Questions(Opened):
         Raises:
             NeurothekError: there is no such model or state, its shortcuts were not measured, or the file is not there.
         """
-        from catalog.map_files import matrix_of
+        from catalog.store.matrix_files import matrix_of
         from queries.kept_shortcut import kept_shortcut
 
         with self.reader() as connection:

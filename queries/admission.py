@@ -13,7 +13,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from catalog.visible import is_text
+from catalog.spelling import is_text
 from queries.definitions import Definitions
 from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownRelation
 from queries.judgement import Ground, judge, judge_relations

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
+from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from queries.addresses import find_neuron
 from queries.corpora import which_corpora
 from queries.errors import OtherTokenizer

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from catalog.advice import about
 from catalog.errors import NeurothekError
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.annotation_lines import read_lines
 from queries.annotations import annotate
 

@@ -6,7 +6,9 @@ import sys
 
 import click
 
-from catalog.commands import Format, common_options, format_option, note, show_frame
+from catalog.terminal.console import note
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_frame
 
 
 @click.command()

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from catalog.advice import command_line
-from catalog.annotation_tables import LEAST_MARKED
 from catalog.errors import NeurothekError
-from catalog.visible import readable
+from catalog.spelling import readable
+from catalog.tables.annotations import LEAST_MARKED
 from queries.suggestions import hint
 
 _MOST_LETTERS = 60

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.annotation_tables import CONCEPT_CLASSES, CONDITIONS, ConceptClass, Condition
+from catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, ConceptClass, Condition
 from queries.annotation_errors import (
     FieldInvalid,
     FieldMissing,

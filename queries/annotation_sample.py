@@ -10,9 +10,9 @@ from itertools import count, groupby
 import duckdb
 import polars as pl
 
-from catalog.annotation_tables import CONCEPT_CLASSES, N_SHOWN, Condition
-from catalog.table import IDS, TEXT
-from catalog.visible import visible
+from catalog.spelling import visible
+from catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
+from catalog.tables.table import IDS, TEXT
 from queries.annotation_errors import ControlsMissing
 from queries.models import KnownModel, choose_models
 from queries.statement import ask_records

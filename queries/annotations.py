@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.annotating import write_annotations
-from catalog.annotation_tables import ANNOTATIONS, LEAST_MARKED
 from catalog.errors import NeurothekError
-from catalog.warehouse import Warehouse
+from catalog.publishing.annotation_rows import write_annotations
+from catalog.store.warehouse import Warehouse
+from catalog.tables.annotations import ANNOTATIONS, LEAST_MARKED
 from queries.addresses import find_neuron
 from queries.annotation_errors import (
     AnnotationInvalid,

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 
-from catalog.interrupts import close, interrupted_by_keyboard, undisturbed
+from catalog.store.interrupts import close, interrupted_by_keyboard, undisturbed
 
 T = TypeVar("T")
 

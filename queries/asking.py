@@ -7,7 +7,7 @@ import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from catalog.interrupts import undisturbed
+from catalog.store.interrupts import undisturbed
 from queries.answering import answering_process
 from queries.definitions import definitions_of
 from queries.errors import QueryFailed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Mapping
 
-    from catalog.warehouse import Warehouse
+    from catalog.store.warehouse import Warehouse
     from queries.answer_stream import AnswerStream
 
 

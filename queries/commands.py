@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from catalog.commands import (
-    Format,
-    common_options,
-    console_progress,
-    format_option,
-    note,
-    show_frame,
-    show_tables,
-    warn,
-)
+from catalog.terminal.console import console_progress, note, warn
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_frame, show_tables
 
 if TYPE_CHECKING:
     from queries.question import Question
@@ -260,7 +253,7 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 @click.pass_context
 def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> None:
     """List what was measured when: published runs, and those that are running, failed or were interrupted."""
-    from catalog.staging import staged_manifests
+    from catalog.publishing.staging import staged_manifests
     from queries import listing
 
     beside = ctx.obj.warehouse.staging

@@ -7,7 +7,7 @@ from typing import Literal
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, SMALL, TEXT
+from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
 from queries.comparability import Way, why_not_comparable
 from queries.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
 from queries.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.visible import readable
+from catalog.spelling import readable
 from queries.models import KnownModel
 from queries.statement import ask_records
 from queries.words import Term, Token, words_of

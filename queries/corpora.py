@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import duckdb
 
 from catalog.advice import command_line
-from catalog.visible import visible
+from catalog.spelling import visible
 from queries.errors import UnknownCorpus
 from queries.statement import ask_records
 

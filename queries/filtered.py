@@ -5,7 +5,7 @@ from typing import Any
 
 import duckdb
 
-from catalog.interrupts import time_limit
+from catalog.store.interrupts import time_limit
 from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed
 from queries.predicates import insert_predicate
 from queries.repeats import repeated, with_parts

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from catalog.errors import NeurothekError
-from catalog.visible import is_text
+from catalog.spelling import is_text
 from queries.errors import UnknownColumn, UnknownRelation
 from queries.judgement import Ground, judge
 from queries.parse_tree import (

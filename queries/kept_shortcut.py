@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import duckdb
 
-from catalog.kept_maps import KeptMap, kept_maps
+from catalog.store.matrices import KeptMap, kept_maps
 from queries.corpora import choose_corpora
 from queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
 from queries.models import choose_models

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, INTEGER, TEXT, TIME
+from catalog.tables.table import BIG, INTEGER, TEXT, TIME
 from queries.errors import UnknownRelation
 from queries.models import SIZE
 from queries.statement import ask, conform, run
@@ -60,7 +60,7 @@ def runs(connection: duckdb.DuckDBPyConnection | None, staged: Iterable[Mapping[
 
     Args:
         connection: the warehouse, or None where there is none yet.
-        staged: what the staging manifests say, see `catalog.staging`.
+        staged: what the staging manifests say, see `catalog.publishing.staging`.
     """
     waiting = pl.DataFrame([_staged_row(manifest) for manifest in staged], schema=dict(RUN_COLUMNS))
     if connection is None:

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
+from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.addresses import NeuronAddress, find_neuron
 from queries.neuron_rows import NeuronRows, neuron_rows
 from queries.neuron_tokens import Row, spelled, with_texts

@@ -3,8 +3,8 @@
 import html
 from collections.abc import Iterable, Sequence
 
-from catalog.cells import Column, columns_of
-from catalog.layout import fit
+from catalog.terminal.cells import Column, columns_of
+from catalog.terminal.layout import fit
 from queries.sections import Section
 
 _WIDTH = 110

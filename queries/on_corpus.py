@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import duckdb
 
-from catalog.interrupts import close, keyboard_interrupts, undisturbed
-from catalog.publish import facts_elsewhere
+from catalog.publishing.facts import facts_elsewhere
+from catalog.store.interrupts import close, keyboard_interrupts, undisturbed
 from queries.corpora import choose_corpora
 from queries.errors import FactsOfShownCorpora
 from queries.models import choose_models

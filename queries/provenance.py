@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.lineage import lineage
 from sqlglot.optimizer.qualify import qualify
 
-from catalog.tables import JOB_TABLES
+from catalog.tables.registry import JOB_TABLES
 from queries.errors import QueryFailed
 from queries.parse_tree import EXPLAIN, MARK
 from queries.sections import Section

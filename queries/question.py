@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from catalog.visible import is_text, readable, typed, visible
+from catalog.spelling import is_text, readable, typed, visible
 from queries.errors import BadDepth, BadLayers, BadOption, NoConcept, NotAskedHere
 
 Side = Literal["promoted", "suppressed", "both"]

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, FLAG, SMALL, TEXT
+from catalog.tables.table import BIG, DOUBLE, FLAG, SMALL, TEXT
 from queries.sections import Section, first_of
 from queries.statement import ask_records, framed
 

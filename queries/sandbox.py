@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.interrupts import time_limit
-from catalog.visible import is_text
+from catalog.spelling import is_text
+from catalog.store.interrupts import time_limit
 from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed
 from queries.translation import translated
 

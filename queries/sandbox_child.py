@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 import duckdb
 import polars as pl
 
-from catalog.damage import damage_told
 from catalog.errors import NeurothekError
-from catalog.warehouse import Warehouse
+from catalog.store.damage import damage_told
+from catalog.store.warehouse import Warehouse
 from queries.errors import QueryFailed
 from queries.on_corpus import on_corpus, refuse_facts
 from queries.sandbox import count_rows, stream_query

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, SMALL, TEXT
+from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
 from queries.sections import Section
 from queries.statement import ask, conform
 

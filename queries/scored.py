@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
+from catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from queries.corpora import which_corpora
 from queries.errors import NothingAsked, OneWordOnly
 from queries.filtered import filtered_records
@@ -129,7 +129,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
 def scored(
     connection: duckdb.DuckDBPyConnection, question: Question, found: Sequence[tuple[Wanted, pl.DataFrame]]
 ) -> ScoredResult:
-    """Join the scores (rows of `catalog.scores.TOKEN_SCORES`) with the neurons, and keep the best.
+    """Join the scores (rows of `catalog.tables.scores.TOKEN_SCORES`) with the neurons, and keep the best.
 
     Raises:
         BadPredicate, UnknownColumn: the question's condition cannot be evaluated.

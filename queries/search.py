@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from catalog.visible import visible_list
+from catalog.spelling import visible_list
+from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from queries.beside import told
 from queries.concepts import Neighbour, neighbours_of, remarks
 from queries.corpora import which_corpora

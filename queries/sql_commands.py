@@ -10,21 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from catalog.commands import (
-    ROWS_IN_A_TABLE,
-    Format,
-    Size,
-    common_options,
-    complain,
-    format_option,
-    note,
-    require_no_terminal,
-    say_in_the_answer,
-    show_rows,
-    show_tables,
-    warn,
-    write_rows,
-)
+from catalog.terminal.console import complain, note, say_in_the_answer, warn
+from catalog.terminal.options import Format, Size, common_options, format_option
+from catalog.terminal.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from catalog.warehouse import Warehouse
+    from catalog.store.warehouse import Warehouse
     from queries.limits import Answer, Limits
 
 
@@ -161,7 +149,7 @@ def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus
     with stream_people(door.warehouse, query, limits=limits, corpus=corpus) as answer:
         whole = _HeldBack(answer)
         try:
-            write_rows(whole, output_format)
+            print_rows(whole, output_format)
         except NeurothekError as error:
             raise (StoppedHalfway(error, whole.n_written) if whole.n_written else error) from error
     if not answer.is_truncated:

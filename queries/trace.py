@@ -7,10 +7,10 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.kept_maps import KeptMap
-from catalog.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
-from catalog.traces import Traced
-from catalog.visible import readable, visible
+from catalog.spelling import readable, visible
+from catalog.store.matrices import KeptMap
+from catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
+from catalog.tables.traces import Traced
 from queries.errors import NoSuchToken
 from queries.kept_shortcut import kept_lens
 from queries.models import choose_models

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog.commands import Format, common_options, format_option, show_tables
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_tables
 
 if TYPE_CHECKING:
     from queries.trace import Lens

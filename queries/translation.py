@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from catalog.damage import is_damage
+from catalog.store.damage import is_damage
 from queries.errors import QueryFailed, UnknownColumn, UnknownRelation
 from queries.statement import ask_records
 

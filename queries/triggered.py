@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from catalog.visible import visible_list
+from catalog.spelling import visible_list
+from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from queries.errors import NotMeasured, PhraseTooLong
 from queries.filtered import filtered_records

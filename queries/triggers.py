@@ -7,7 +7,7 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.addresses import NeuronAddress
 from queries.neuron_rows import NeuronRows
 from queries.neuron_tokens import Row

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from catalog.advice import command_line
-from catalog.visible import named
+from catalog.spelling import named
 from queries.corpora import choose_corpora, shown_corpora
 from queries.statement import ask_records
 

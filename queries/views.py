@@ -10,7 +10,7 @@ from importlib import resources
 
 import duckdb
 
-from catalog import kept
+from catalog.publishing import summaries
 from queries.errors import UnknownView
 from queries.narrowing import narrowed
 
@@ -136,7 +136,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("begin")
     for name in sorted(_installed(connection).keys() - views.keys()):
         connection.execute(f"drop view if exists main.{name}")
-    kept.clear(connection)
+    summaries.clear(connection)
     of_models = _tables_of_models(connection)
     for one in views.values():
         _install_one(connection, one, of_models)
@@ -158,7 +158,7 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View, of_models: se
     text = one.text
     if one.kept is not None:
         view = _kept(one, one.kept, of_models)
-        kept.keep(connection, view)
+        summaries.keep(connection, view)
         text = f"select {', '.join(one.columns)} from store.{view.table}"
     connection.execute(f"create or replace view main.{one.name} as\n{text}")
     connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
@@ -166,7 +166,7 @@ def _install_one(connection: duckdb.DuckDBPyConnection, one: View, of_models: se
         connection.execute(f"comment on column main.{one.name}.{column} is {_literal(description)}")
 
 
-def _kept(one: View, source: str, of_models: set[str]) -> kept.KeptView:
+def _kept(one: View, source: str, of_models: set[str]) -> summaries.KeptView:
     views = all_views()
     of_one_model = narrowed(
         one.name,
@@ -174,7 +174,7 @@ def _kept(one: View, source: str, of_models: set[str]) -> kept.KeptView:
         kept={name for name, view in views.items() if view.kept},
         of_models=of_models,
     )
-    return kept.KeptView(one.name, one.key, source, one.query, of_one_model)
+    return summaries.KeptView(one.name, one.key, source, one.query, of_one_model)
 
 
 def outdated(connection: duckdb.DuckDBPyConnection) -> bool:

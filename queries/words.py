@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from catalog.visible import typed
+from catalog.spelling import typed
 from queries.errors import BlankWord, NoSuchToken, NoSuchWord
 from queries.statement import ask_records
 

@@ -80,7 +80,7 @@ def _created_once() -> Iterator[None]:
     A writer brings the copy up to date like any older file, so that a test may change what is to be installed.
     """
     # Here, because the variables above have to be set before anything of ours is read.
-    from catalog.warehouse import Warehouse  # noqa: PLC0415
+    from catalog.store.warehouse import Warehouse  # noqa: PLC0415
     from tests.support.templates import copy_of  # noqa: PLC0415
 
     create = Warehouse._create

@@ -223,7 +223,7 @@ ELSEWHERE = {
 }
 
 MENTIONED = {
-    "catalog/export_manifest.py": "the name of the format",
+    "catalog/exchange/manifest.py": "the name of the format",
     "ingest/training/card.py": "says what made the model",
     "queries/comparability.py": "is compared with the words of a view in SQL, which names the command alone",
 }

@@ -21,7 +21,7 @@ import torch
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.models.families.table import FAMILIES
 from tests.support import damage, ingests
 from tests.support.models import build, edit_config, edit_tensors, to_pickle

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.checks import check
-from catalog.tables import JOB_TABLES
+from catalog.tables.registry import JOB_TABLES
+from catalog.upkeep.checks import check
 from ingest.forward.sweep import Order
 from tests.support import crash, ingests
 from tests.support.crash import Arena, Moment, Task

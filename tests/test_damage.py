@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.duckdb_settings import BLOCK_BYTES
+from catalog.store.duckdb_settings import BLOCK_BYTES
 from queries import dialects
 from tests.support import damage, ingests
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from catalog.errors import NeurothekError
-from catalog.warehouse_errors import WarehouseMissing
+from catalog.store.errors import WarehouseMissing
 from ingest.errors import ModelNamedTwice
 from ingest.request import TextRequest
 from neurothek import Neurothek

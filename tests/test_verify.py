@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.maintenance import ModelUnknown
-from catalog.tables import FACTS, JOB_TABLES
-from catalog.verification import Agreement, NothingToVerify
+from catalog.tables.registry import FACTS, JOB_TABLES
+from catalog.upkeep.changes import ModelUnknown
+from catalog.upkeep.verification import Agreement, NothingToVerify
 from ingest.errors import OtherWeights, WeightsNotAtHand
 from ingest.jobs.registry import NAMES, PAIR_NAMES
 from ingest.pipeline.verify import Skipped

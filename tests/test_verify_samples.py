@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.tables import BY_NAME
-from catalog.verification import Agreement
+from catalog.tables.registry import BY_NAME
+from catalog.upkeep.verification import Agreement
 from ingest.jobs.events.job import EventsJob
 from ingest.jobs.job import JobContext
 from ingest.jobs.registry import NAMES

@@ -3,8 +3,8 @@
 import duckdb
 import streamlit as st
 
-from catalog.annotation_tables import CONCEPT_CLASSES
-from catalog.visible import visible
+from catalog.spelling import visible
+from catalog.tables.annotations import CONCEPT_CLASSES
 from dashboards import judging
 from dashboards.concept_figures import results
 from dashboards.drafts import Concept

@@ -4,7 +4,7 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from catalog.cells import MISSING
+from catalog.terminal.cells import MISSING
 from dashboards import charts, tables
 from dashboards.colours import ACCENT
 from dashboards.columns import columns

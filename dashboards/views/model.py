@@ -3,7 +3,7 @@
 import duckdb
 import streamlit as st
 
-from catalog.cells import MISSING
+from catalog.terminal.cells import MISSING
 from dashboards import tables
 from dashboards.columns import columns
 from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter

@@ -7,8 +7,8 @@ import streamlit as st
 
 import neurothek
 from catalog.advice import command_line
-from catalog.cells import MISSING
-from catalog.warehouse_errors import WarehouseMissing
+from catalog.store.errors import WarehouseMissing
+from catalog.terminal.cells import MISSING
 from dashboards import tables
 from dashboards.answer_charts import Fit, answer_chart, fitting
 from dashboards.charts import spoken

@@ -1,6 +1,6 @@
 """Whether a text that was asked for can be one, known without reading it."""
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.sources.builtin import BUILTIN
 from ingest.corpora.sources.source import Source, parse_sources
 from ingest.errors import CorpusNameInvalid, CorpusUnknown

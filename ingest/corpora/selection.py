@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from catalog.progress import Progress
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora import corpus
 from ingest.corpora.asked import require_name, stored_name
 from ingest.corpora.corpus import Corpus, Recipe

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from catalog.regular_files import why_no_file
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest import minis
 from ingest.models import hub
 from ingest.models.errors import (

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from catalog.files import written
-from catalog.staging import StagingFull
+from catalog.publishing.staging import StagingFull
 
 
 @contextmanager

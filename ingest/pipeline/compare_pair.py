@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from catalog.progress import Progress
-from catalog.staging import discard_runs
-from catalog.warehouse import Warehouse, first_row
+from catalog.publishing.staging import discard_runs
+from catalog.store.warehouse import Warehouse, first_row
 from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.pipeline.measure import measure_shards

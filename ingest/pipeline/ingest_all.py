@@ -10,7 +10,7 @@ from pathlib import Path
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.pipeline import up_to_date
 from ingest.pipeline.outcomes import ModelReport, PairReport

@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable
 
 from catalog.advice import command_line
-from catalog.maintenance import label, label_of
 from catalog.progress import Progress, Silent
-from catalog.staging import discard_runs
+from catalog.publishing.staging import discard_runs
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.changes import label, label_of
 from catalog.variants import PLAIN, described
-from catalog.warehouse import Warehouse
 from ingest.pipeline.measure import measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
 from ingest.planning.agenda import Prepared, left_out, prepare_model

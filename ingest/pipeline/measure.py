@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from catalog.errors import NeurothekError
-from catalog.publish import FinishedRun
-from catalog.staging import RunManifest, StagedRun, StagingFull, now, staged_run
-from catalog.tables import RUNS, NotFinite, Table
+from catalog.publishing.publish import FinishedRun
+from catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now, staged_run
+from catalog.tables.registry import RUNS, NotFinite, Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer, sweep
 from ingest.jobs.job import Partials, ReadBack, ShardJob, SweepJob

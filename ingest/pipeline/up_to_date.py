@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from catalog.errors import NeurothekError
-from catalog.kept_maps import kept_maps, missing_maps
-from catalog.warehouse import Warehouse
+from catalog.store.matrices import kept_maps, missing_maps
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.asked import stored_name
 from ingest.corpora.sources.source import Source, parse_sources
 from ingest.jobs import registry

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 import torch
 
-from catalog.maintenance import ModelUnknown
 from catalog.progress import Progress
-from catalog.tables import BY_NAME, COUNTERPARTS, Table
-from catalog.verification import NothingToVerify, Remeasured
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import BY_NAME, COUNTERPARTS, Table
+from catalog.upkeep.changes import ModelUnknown
+from catalog.upkeep.verification import NothingToVerify, Remeasured
 from ingest.corpora import selection
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from catalog.progress import Progress
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.selection import choose_corpus
 from ingest.corpora.text_memory import TextMemory

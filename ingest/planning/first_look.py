@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.errors import NeurothekError
-from catalog.maintenance import ModelUnknown
-from catalog.tables import JobUnknown
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import JobUnknown
+from catalog.upkeep.changes import ModelUnknown
 from catalog.variants import family_of, variant_of
-from catalog.warehouse import Warehouse
 from ingest.corpora.asked import asked_sources
 from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
 from ingest.corpora.sources.source import corpus_name

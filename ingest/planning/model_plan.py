@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from catalog.progress import Progress, Silent
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.forward.footprint import Extent
 from ingest.planning.agenda import Prepared, left_out, prepare_model
 from ingest.planning.budget import Allotted, allot

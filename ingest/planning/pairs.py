@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.jobs.counterparts.errors import PairIncomplete, PairOfOne, PairUnknown
 from ingest.jobs.counterparts.listed import ListedModel, listed_models
 from ingest.models.finding import model_name

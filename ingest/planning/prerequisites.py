@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
 from ingest.jobs.job import Job, JobContext, PassJob
 from ingest.runs.finished import EarlierRuns

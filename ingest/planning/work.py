@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.progress import Progress
-from catalog.publish import FinishedRun, ModelRecord, Publication, publish
-from catalog.warehouse import Warehouse
+from catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
 
 _FINISHED = """

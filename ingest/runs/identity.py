@@ -8,9 +8,9 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from catalog.kept_maps import kept_maps, missing_maps
-from catalog.publish import ModelRecord, NameTaken, TokenizerChanged
-from catalog.warehouse import Warehouse
+from catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
+from catalog.store.matrices import kept_maps, missing_maps
+from catalog.store.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
 
 OTHER_RUN = "_run"

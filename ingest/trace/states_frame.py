@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.traces import TRACE_STATES
+from catalog.tables.traces import TRACE_STATES
 from ingest.jobs.shortcuts.fits import applied
 from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
-from catalog.visible import visible
+from catalog.spelling import visible
 from queries.suggestions import listed
 
 

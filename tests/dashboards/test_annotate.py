@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ButtonGroup
 
 import neurothek
-from catalog.visible import visible
-from catalog.warehouse import Warehouse
+from catalog.spelling import visible
+from catalog.store.warehouse import Warehouse
 from dashboards import judging
 from dashboards.saving import save_annotations
 from queries.annotation_sample import Sample, draw_sample

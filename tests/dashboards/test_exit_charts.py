@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from dashboards import exit_charts
 from dashboards.exit_figures import saved_in_words
 from dashboards.figures import without_legend

@@ -7,7 +7,7 @@ import altair as alt
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from dashboards.errors import NoProfile
 from dashboards.neuron_figure import neuron_figure, position_profile, subtitle
 from neurothek import main

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from dashboards.looks import Look
 from dashboards.shortcut_paper import ShortcutFigure, ShortcutRows, shortcut_figures
 from neurothek import main

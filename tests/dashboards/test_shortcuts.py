@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from dashboards import heat_map, shortcut_charts
 from dashboards.figures import data_of, without_legend
 from dashboards.looks import Look

@@ -20,7 +20,7 @@ DOCUMENTS = [
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md")) if path.stem != "commands"),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ingest/minis").glob("*/README.md"))),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "queries/views").glob("*.sql"))),
-    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "catalog/schema").glob("*.sql"))),
+    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "catalog/tables/schema").glob("*.sql"))),
 ]
 
 _INLINE = re.compile(r"`(neurothek [^`]+)`")

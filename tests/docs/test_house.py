@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs import generate, house
-from docs.house import ROOT, complaints, drawing
+from docs.house import PACKAGES, ROOT, complaints, drawing
 
 CONTRACTS = """
 [tool.importlinter]
@@ -190,7 +190,10 @@ def test_the_drawing_is_that_of_the_contracts(tree: Path) -> None:
 def test_every_room_is_drawn() -> None:
     found = set(re.findall(r"^(\w+)/ ", drawing(), flags=re.MULTILINE))
     rooms = {
-        path.parent.name for pattern in ("*", "jobs/*") for path in (ROOT / "ingest").glob(f"{pattern}/__init__.py")
+        path.parent.name
+        for package in PACKAGES
+        for pattern in ("*", "jobs/*")
+        for path in (ROOT / package).glob(f"{pattern}/__init__.py")
     }
     assert found == rooms
 

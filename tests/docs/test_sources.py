@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from dashboards.concept_charts import concepts_by_layer
 from queries.views import view
 from tests.support import warehouse as made

@@ -113,7 +113,7 @@ def test_the_guide_names_every_file_that_is_touched(walk: Walk) -> None:
         folder = next((folder for folder in opened if name.startswith(f"{folder}/")), "")
         place = Path(name).relative_to(folder)
         # Migrations are numbered and laws named by what they add; all else is named as it is called.
-        named = re.sub(r"^schema/\d+_.*", "schema/00NN_NAME.sql", re.sub(r"^laws/.*", "laws/", str(place)))
+        named = re.sub(r"/schema/\d+_.*", "/schema/00NN_NAME.sql", re.sub(r"/laws/.*", "/laws/", str(place)))
         assert f"`{named}`" in said or f"`{name}`" in said or f"`{place.name}`" in said, name
     # One folder, and for what is stored the catalog.
     assert len(opened) == (2 if walk is JOB else 1)
@@ -166,9 +166,9 @@ def test_a_job_is_a_folder_and_a_line_of_the_registry(all_three: tuple[Copy, Hel
     assert (changed, len(lines)) == ("ingest/jobs/registry.py", 1)
     assert {name.rpartition("/")[0] for name in JOB.new} == {
         "ingest/jobs/value_norms",
-        "catalog",
-        "catalog/schema",
-        "catalog/laws",
+        "catalog/tables",
+        "catalog/tables/schema",
+        "catalog/upkeep/laws",
     }
     rows = copy.rows("select layer, neuron, norm from store.value_norms order by layer, neuron")
     weights = load_file(copy.outside / "tiny" / "model.safetensors")

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.commands import Size
 from catalog.progress import Progress
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.terminal.options import Size
 from ingest import minis
 from ingest.commands import DEMO_EXAMPLES, DEMO_TOKENS
 from ingest.jobs import registry

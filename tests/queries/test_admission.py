@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from catalog.errors import NeurothekError
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries import errors
 from queries.admission import check_query
 from queries.sandbox import run_query

@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neurothek
-from catalog.checks import broken, checks
 from catalog.errors import NeurothekError
 from catalog.progress import Silent
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.checks import broken, checks
 from queries import views
 from queries.annotation_errors import ControlsMissing
 from queries.annotation_lines import FIELDS, Line, ranks_of, read_lines

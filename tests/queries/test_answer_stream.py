@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 import neurothek
-from catalog import outputs
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.terminal import outputs
 from queries import errors
 from queries.asking import stream_people
 from queries.limits import Limits
@@ -74,8 +74,8 @@ def test_an_answer_in_many_batches_is_written_as_one(path: Path) -> None:
     batches = list(whole.iter_slices(7))
     for kind in ("csv", "json", "parquet"):
         at_once, streamed = io.BytesIO(), io.BytesIO()
-        outputs.write_rows([whole], kind, at_once)
-        outputs.write_rows([whole.clear(), *batches], kind, streamed)
+        outputs.encode_rows([whole], kind, at_once)
+        outputs.encode_rows([whole.clear(), *batches], kind, streamed)
         if kind == "parquet":
             frame = read_parquet(streamed)
             assert frame.equals(read_parquet(at_once))
@@ -164,11 +164,11 @@ def test_whole_numbers_of_two_lengths_are_one_column_or_an_error() -> None:
         pl.DataFrame({"n": pl.Series([value], dtype=dtype)}) for value, dtype in [(1, pl.Int64), (2**80, pl.Int128)]
     )
     out = io.BytesIO()
-    outputs.write_rows([short, long], "csv", out)
+    outputs.encode_rows([short, long], "csv", out)
     assert out.getvalue() == f"n\n1\n{2**80}\n".encode()
     for batches in ([short, long], [long, short]):
         out = io.BytesIO()
-        outputs.write_rows(batches, "parquet", out)
+        outputs.encode_rows(batches, "parquet", out)
         assert set(read_parquet(out)["n"].to_list()) == {1, 2**80}
 
     def later() -> Iterator[pl.DataFrame]:
@@ -176,7 +176,7 @@ def test_whole_numbers_of_two_lengths_are_one_column_or_an_error() -> None:
         yield long
 
     with pytest.raises(outputs.NumbersTooLong, match="cast it to double or varchar and ask again"):
-        outputs.write_rows(later(), "parquet", io.BytesIO())
+        outputs.encode_rows(later(), "parquet", io.BytesIO())
 
 
 MEASURED = """

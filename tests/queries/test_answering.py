@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries import answering, errors
 from queries.asking import ask_people
 

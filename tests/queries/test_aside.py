@@ -10,7 +10,7 @@ from functools import partial
 import duckdb
 import pytest
 
-from catalog.interrupts import keyboard_interrupts
+from catalog.store.interrupts import keyboard_interrupts
 from queries.aside import Aside
 
 ENDLESS = "select count(*) from range(10000000000) a where hash(a) = 1"

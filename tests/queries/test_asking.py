@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from catalog.errors import NeurothekError
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries import answering, asking, errors
 from queries.asking import ask_people
 from queries.limits import Limits

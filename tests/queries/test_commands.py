@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.layout import text_width
-from catalog.staging import RunManifest, now, staged_run
+from catalog.publishing.staging import RunManifest, now, staged_run
+from catalog.terminal.layout import text_width
 from neurothek import main
 
 QUERIES: tuple[tuple[str, ...], ...] = (
@@ -228,7 +228,7 @@ def test_empty_warehouse(empty_path: Path) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; import queries.commands, catalog.commands;"
+        "import sys; import queries.commands, catalog.terminal.options;"
         " print(sorted({'polars', 'duckdb', 'rich', 'sqlglot', 'numpy', 'pyarrow'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

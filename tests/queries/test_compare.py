@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from catalog import kept
+from catalog.publishing import summaries
 from queries import errors, views
 from queries.comparability import Way, why_not_comparable
 from queries.compare import LAYER_COLUMNS, compare
@@ -140,7 +140,7 @@ def test_the_verdict_in_python_is_the_view_s(measured: list[Way], tmp_path_facto
             made.insert(connection, "corpora", [{**corpus, **lengths}])
             run = {**source["runs"][1], "run_id": number, "model_id": number, "corpus_id": number, "dtype": way.dtype}
             made.insert(connection, "runs", [{**run, "parameters": f'{{"activation_rule": "{way.activation_rule}"}}'}])
-            kept.refresh(connection, number)
+            summaries.refresh(connection, number)
         found = dict(connection.execute("select model, why_not from scaling").fetchall())
         connection.execute("rollback")
     assert found == why_not_comparable(measured)

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from neurothek import main
 from queries import cookbook
 from queries.admission import check_query

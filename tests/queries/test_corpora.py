@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from catalog.kept import refresh
+from catalog.publishing.summaries import refresh
 from queries.corpora import choose_corpora, measured_corpora
 
 

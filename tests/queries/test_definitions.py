@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from catalog.errors import NeurothekError
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries import errors
 from queries.asking import ask_people, judge
 from tests.support.warehouse import create

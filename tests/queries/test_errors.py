@@ -5,8 +5,8 @@ import pkgutil
 
 import pytest
 
-from catalog.damage import WarehouseDamaged
 from catalog.errors import NeurothekError
+from catalog.store.damage import WarehouseDamaged
 from queries import errors
 
 

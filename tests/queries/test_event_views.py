@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.neuron import PUSHED_COLUMNS, neuron_page
 from queries.views import all_views
 from tests.support import event_warehouse as made

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.compare import compare
 from queries.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS
 from queries.views import all_views

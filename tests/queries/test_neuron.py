@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog import kept
+from catalog.publishing import summaries
 from queries import errors
 from queries.addresses import find_neuron
 from queries.neuron import (
@@ -103,7 +103,7 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
     with duckdb.connect(str(copy)) as connection:
         named = {page.corpus: page for page in (neuron_page(connection, "tiny-1m/L0N0", corpus=name) for name in TEXTS)}
         connection.execute("update store.corpora set name = 'builtin'")
-        kept.refresh(connection, 0)
+        summaries.refresh(connection, 0)
         query = "select n_tokens from measured_corpora where model = 'tiny-1m' and not is_shown"
         ((n_tokens,),) = connection.execute(query).fetchall()
         other = neuron_page(connection, "tiny-1m/L0N0", corpus=f"builtin@{n_tokens}")

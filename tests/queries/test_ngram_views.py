@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.views import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made

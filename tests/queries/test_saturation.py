@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.compare import compare
 from queries.saturation import SATURATION_COLUMNS, saturation, saturation_sections, saturation_table
 from tests.support import event_warehouse as made

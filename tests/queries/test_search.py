@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries import errors
 from queries.concepts import Neighbour, remarks
 from queries.models import KnownModel, choose_models, variants_hint
@@ -265,7 +265,7 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "weights.duckdb"
     path.write_bytes(weights_path.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        from catalog.publish import rebuild_facts  # noqa: PLC0415  (only this test publishes)
+        from catalog.publishing.facts import rebuild_facts  # noqa: PLC0415  (only this test publishes)
 
         for model_id in range(len(MODELS)):
             rebuild_facts(connection, model_id)

@@ -11,8 +11,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from catalog.exports import export
-from catalog.warehouse import Warehouse
+from catalog.exchange.exports import export
+from catalog.store.warehouse import Warehouse
 from queries.dialects import exported_views
 from queries.views import View, all_views
 from tests.support import detectors, event_warehouse, shortcut_rows

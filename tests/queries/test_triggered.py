@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from catalog.visible import visible
-from catalog.warehouse import Warehouse
+from catalog.spelling import visible
+from catalog.store.warehouse import Warehouse
 from ingest.jobs.ngrams import triggers as ngram_triggers
 from queries import errors
 from queries import views as installer

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.neuron import NeuronPage, neuron_page
 from queries.triggers import DETECTION_COLUMNS, TRIGGER_COLUMNS, rule
 from tests.support import detectors as planted

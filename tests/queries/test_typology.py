@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from queries.compare import Comparison, compare
 from queries.sections import Section
 from queries.typology import KINDS, positional_neurons, typology

@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 import neurothek
 from catalog import advice
-from catalog.exports import export
-from catalog.maintenance import remove
+from catalog.exchange.exports import export
+from catalog.upkeep.changes import remove
 from tests.support import ingests
 from tests.support.models import build
 from tests.support.shortcuts import write_sentences

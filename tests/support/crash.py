@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 PRELOADED = (
     "torch",
     "ingest.pipeline.ingest_model",
-    "catalog.imports",
-    "catalog.merging",
+    "catalog.exchange.imports",
+    "catalog.exchange.merging",
     "queries.annotations",
     "queries.views",
     "pandas",

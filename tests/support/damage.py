@@ -7,9 +7,9 @@ from pathlib import Path
 
 import duckdb
 
-from catalog import kept
-from catalog.duckdb_settings import BLOCK_BYTES
-from catalog.warehouse import Warehouse
+from catalog.publishing import summaries
+from catalog.store.duckdb_settings import BLOCK_BYTES
+from catalog.store.warehouse import Warehouse
 from queries import views
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
@@ -35,7 +35,7 @@ def _create(path: Path) -> None:
         for table, rows in made.hand_made().rows.items():
             made.insert(connection, table, rows)
         for model_id in range(len(made.MODELS)):
-            kept.refresh(connection, model_id)
+            summaries.refresh(connection, model_id)
         connection.execute("drop table store.scratch")
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from catalog.tables import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
 from queries.views import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made

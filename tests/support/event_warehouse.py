@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from catalog.publish import rebuild_facts
+from catalog.publishing.facts import rebuild_facts
 from queries import views
 from tests.support import exit_rows
 from tests.support import warehouse as made

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from catalog.progress import Silent
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.sources import builtin
 from ingest.forward.sweep import Order
 from ingest.jobs import registry

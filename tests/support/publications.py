@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from catalog.publish import CorpusRecord, FinishedRun, ModelRecord, PairedRun, Publication, publish, publish_pair
-from catalog.staging import RunManifest, now, staged_run
-from catalog.tables import (
+from catalog.publishing.publish import (
+    CorpusRecord,
+    FinishedRun,
+    ModelRecord,
+    PairedRun,
+    Publication,
+    publish,
+    publish_pair,
+)
+from catalog.publishing.staging import RunManifest, now, staged_run
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import (
     ACTIVITY,
     CLUSTERINGS,
     CLUSTERS,
@@ -38,7 +47,6 @@ from catalog.tables import (
     TRIGGERS,
     Table,
 )
-from catalog.warehouse import Warehouse
 from tests.support import overlaps
 from tests.support.templates import copy_of
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from catalog.migrations import LATEST
+from catalog.tables.migrations import LATEST
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("ingest", "catalog", "queries", "dashboards", "neurothek", "pyproject.toml")
@@ -103,8 +103,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from catalog.tables import Table
-from catalog.value_norms_tables import VALUE_NORMS
+from catalog.tables.registry import Table
+from catalog.tables.value_norms import VALUE_NORMS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.value_norms import footprint
 from ingest.jobs.value_norms.value_lengths import norms_frame
@@ -152,7 +152,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.value_norms_tables import VALUE_NORMS
+from catalog.tables.value_norms import VALUE_NORMS
 
 
 def norms_frame(values: Float[Tensor, "d_ffn d_model"], *, layer: int) -> pl.DataFrame:
@@ -172,10 +172,10 @@ def footprint(shape: Shape) -> Footprint:
     """A layer's value vectors in double precision, and its rows."""
     return Footprint(folding=shape.d_ffn * shape.d_model * 12, rows=shape.d_ffn * 20)
 ''',
-        "catalog/value_norms_tables.py": '''\
+        "catalog/tables/value_norms.py": '''\
 """The table of how long value vectors are."""
 
-from catalog.table import DOUBLE, INTEGER, SMALL, Table
+from catalog.tables.table import DOUBLE, INTEGER, SMALL, Table
 
 VALUE_NORMS = Table(
     name="value_norms",
@@ -186,7 +186,7 @@ VALUE_NORMS = Table(
 
 JOB_TABLES = {"value_norms": (VALUE_NORMS,)}
 ''',
-        f"catalog/schema/{LATEST + 1:04d}_value_norms.sql": """\
+        f"catalog/tables/schema/{LATEST + 1:04d}_value_norms.sql": """\
 -- How long value vectors are.
 create table store.value_norms (
     model_id integer not null,
@@ -202,7 +202,7 @@ comment on column store.value_norms.neuron is 'Neuron within the layer, from 0.'
 comment on column store.value_norms.norm is 'Euclidean norm of the value vector.';
 comment on column store.value_norms.run_id is 'The run that measured it.';
 """,
-        "catalog/laws/value_norms_are_lengths.sql": """\
+        "catalog/upkeep/laws/value_norms_are_lengths.sql": """\
 -- No value vector has a length below 0.
 select 'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron as place
 from store.value_norms

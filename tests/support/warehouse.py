@@ -28,7 +28,7 @@ Row = dict[str, Any]
 Neuron = tuple[int, int, int]
 """model_id, layer, neuron."""
 
-SCHEMA = Path(__file__).parents[2] / "catalog" / "schema"
+SCHEMA = Path(__file__).parents[2] / "catalog" / "tables" / "schema"
 
 ENGLISH = (
     *("</s>", "\n", " school", "School", "SCHOOL", " university", " bus", "bus", " coffee", " tea", "ing", " cat"),

@@ -19,7 +19,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
-from catalog.visible import is_text
+from catalog.spelling import is_text
 from ingest.corpora.sources.arithmetic import arithmetic_documents
 from ingest.corpora.sources.document import Document
 from ingest.corpora.text_memory import TextMemory

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from catalog.tables import CONTEXTS, Table
+from catalog.tables.registry import CONTEXTS, Table
 from ingest.forward.sweep import Observer
 from ingest.jobs.contexts import footprint
 from ingest.jobs.contexts.observer import KEPT, PARTIAL, ContextsObserver

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from torch import Tensor
 
-from catalog.tables import COHERENCES, CONTROL_COHERENCES, CONTROLS, NORM_OVERLAPS, Table
+from catalog.tables.registry import COHERENCES, CONTROL_COHERENCES, CONTROLS, NORM_OVERLAPS, Table
 from ingest.corpora.prompts import N_EVENT_EXAMPLES, cut_prompts
 from ingest.corpora.sentences import splitter
 from ingest.forward.footprint import numbers_at_work

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from jaxtyping import Int
 
-from catalog.tables import COUNTERPARTS, Table
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import COUNTERPARTS, Table
 from ingest.jobs.counterparts.errors import ListsMissing, PairTokenizers
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.jobs.counterparts.overlaps import Best, best_of_each_other

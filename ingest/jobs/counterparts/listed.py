@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int
 
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.models.finding import Measured
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 import torch
 
-from catalog.tables import (
+from catalog.tables.registry import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
     SHORTCUT_READINGS,

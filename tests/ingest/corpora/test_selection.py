@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from catalog.progress import Silent
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Corpus, Recipe
 from ingest.corpora.errors import SourceMissing

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from catalog.staging import StagingFull
+from catalog.publishing.staging import StagingFull
 from ingest.forward.batches import RightPadded
 from ingest.forward.stream_store import MemoryStreams, StreamFile
 from ingest.models.transformer import Transformer

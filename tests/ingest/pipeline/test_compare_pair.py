@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from catalog.checks import check
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.checks import check
 from ingest.jobs.counterparts import job
 from ingest.jobs.counterparts.job import CounterpartsJob
 from ingest.planning import pair_work

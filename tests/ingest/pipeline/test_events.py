@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from catalog.staging import StagedRun
-from catalog.warehouse import Warehouse
+from catalog.publishing.staging import StagedRun
+from catalog.store.warehouse import Warehouse
 from ingest.corpora.errors import ExamplesInvalid, SentencesMissing
 from ingest.errors import MemoryTooSmall, ParametersDiffer
 from ingest.jobs.events.job import EventsJob

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from catalog.progress import Silent
-from catalog.tables import JobUnknown
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import JobUnknown
 from ingest.errors import ModelNamedTwice, ThresholdInvalid
 from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
 from ingest.pipeline.outcomes import ModelReport

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
 from ingest.corpora import corpus as corpora
 from tests.support import ingests, planted
 from tests.support.anatomy import Floats

@@ -8,7 +8,7 @@ import torch
 from click.testing import CliRunner, Result
 
 import neurothek
-from catalog.checks import check
+from catalog.upkeep.checks import check
 from ingest.lens.logit_lens import Lens
 from ingest.models import tokenizer as tokenization
 from ingest.models.checkpoints import find

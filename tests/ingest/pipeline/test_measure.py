@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.staging import RunBusy, StagedRun, StagingFull, staged_manifests
-from catalog.warehouse import Warehouse
-from catalog.warehouse_errors import WarehouseBusy
+from catalog.publishing.staging import RunBusy, StagedRun, StagingFull, staged_manifests
+from catalog.store.errors import WarehouseBusy
+from catalog.store.warehouse import Warehouse
 from ingest.corpora import corpus
 from ingest.errors import DiskTooSmall, MemoryTooSmall
 from ingest.forward.sweep import Order

@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 
 import neurothek
-from catalog.checks import FILES, check
-from catalog.export_manifest import ExportInvalid
-from catalog.exports import export
-from catalog.imports import import_folder
-from catalog.kept_maps import kept_maps
-from catalog.maintenance import remove, rename
-from catalog.map_files import MapChanged, MapMissing
-from catalog.merging import merge
-from catalog.staging import StagedRun
-from catalog.warehouse import Warehouse
+from catalog.exchange.exports import export
+from catalog.exchange.imports import import_folder
+from catalog.exchange.manifest import ExportInvalid
+from catalog.exchange.merging import merge
+from catalog.publishing.staging import StagedRun
+from catalog.store.matrices import kept_maps
+from catalog.store.matrix_files import MapChanged, MapMissing
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.changes import remove, rename
+from catalog.upkeep.checks import FILES, check
 from ingest.errors import DiskTooSmall, MemoryTooSmall, ParametersDiffer
 from ingest.jobs.job import JobContext
 from ingest.jobs.shortcuts import fitting

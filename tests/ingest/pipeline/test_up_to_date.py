@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from platformdirs import user_cache_path
 
 import neurothek
-from catalog.maintenance import Label, label, label_of, remove
 from catalog.progress import Silent
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.changes import Label, label, label_of, remove
 from ingest.pipeline import ingest_model, up_to_date
 from ingest.pipeline.ingest_all import ingest_all
 from ingest.pipeline.outcomes import ModelReport, PairReport
@@ -242,4 +242,4 @@ def test_a_process_that_finds_nothing_to_do_loads_nothing_that_measures(
 
 def test_the_code_that_measures_is_part_of_what_is_remembered() -> None:
     root = Path(__file__).parents[3]
-    assert {root / "ingest/forward/sweep.py", root / "catalog/publish.py"} <= set(up_to_date._code())
+    assert {root / "ingest/forward/sweep.py", root / "catalog/publishing/publish.py"} <= set(up_to_date._code())

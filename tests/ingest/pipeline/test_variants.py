@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 from huggingface_hub import constants
 
 import neurothek
-from catalog.checks import check
-from catalog.maintenance import label
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.changes import label
+from catalog.upkeep.checks import check
 from catalog.variants import FamilyInvalid, VariantInvalid
-from catalog.warehouse import Warehouse
 from dashboards.paper import paper_figures
 from dashboards.paper_files import material_of
 from ingest.models.checkpoints import find

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from catalog.publish import NameTaken, TokenizerChanged
-from catalog.warehouse import Warehouse
+from catalog.publishing.publish import NameTaken, TokenizerChanged
+from catalog.store.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
 from ingest.jobs.activity.job import ActivityJob
 from ingest.request import IngestRequest

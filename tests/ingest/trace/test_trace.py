@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from catalog.traces import Traced
+from catalog.tables.traces import Traced
 from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
 from ingest.models.checkpoints import find
 from ingest.models.finding import Measured

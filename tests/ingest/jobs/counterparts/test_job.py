@@ -16,11 +16,11 @@ import torch
 from click.testing import CliRunner
 
 import neurothek
-from catalog.checks import check
-from catalog.maintenance import remove
-from catalog.tables import BY_NAME
-from catalog.warehouse import Warehouse
-from catalog.warehouse_errors import WarehouseMissing
+from catalog.store.errors import WarehouseMissing
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import BY_NAME
+from catalog.upkeep.changes import remove
+from catalog.upkeep.checks import check
 from ingest.errors import JobMemoryTooSmall, OtherWeights, ParametersDiffer, WeightsNotAtHand
 from ingest.jobs.counterparts import job
 from ingest.jobs.counterparts.errors import (

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import neurothek
-from catalog.checks import check
-from catalog.verification import Agreement
-from catalog.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse
+from catalog.upkeep.checks import check
+from catalog.upkeep.verification import Agreement
 from ingest.corpora.errors import ExamplesTooFew
 from ingest.errors import ParametersDiffer
 from ingest.jobs.exits import splits

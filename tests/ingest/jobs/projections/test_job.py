@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from catalog.tables import BY_NAME
+from catalog.tables.registry import BY_NAME
 from ingest.jobs.job import JobContext
 from ingest.jobs.projections.job import ProjectionsJob
 from ingest.models.checkpoints import find

@@ -13,8 +13,8 @@ from jaxtyping import Float
 from safetensors.numpy import load_file
 from torch import Tensor
 
-from catalog.kept_maps import file_name
-from catalog.map_files import TENSOR
+from catalog.store.matrices import file_name
+from catalog.store.matrix_files import TENSOR
 from ingest.corpora import corpus as corpora
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import SentencesTooFew

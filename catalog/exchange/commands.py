@@ -1,0 +1,81 @@
+"""The commands that carry a warehouse elsewhere and back: a folder of Parquet files, and somebody else's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from catalog.advice import command_line
+from catalog.terminal.console import console_progress, note
+from catalog.terminal.options import common_options
+
+if TYPE_CHECKING:
+    from catalog.exchange.manifest import Manifest
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--dialect",
+    "dialects",
+    multiple=True,
+    metavar="NAME",
+    help="Write the views in this dialect of SQL too, e.g. trino; Spark's, the one that is tested, is always there.",
+)
+@common_options
+@click.pass_context
+def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
+    """Write the warehouse to a new FOLDER: its tables as Parquet, its views as SQL for Spark and other engines."""
+    with console_progress() as progress:
+        manifest = ctx.obj.export(folder, dialects=dialects, progress=progress)
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {folder}")
+
+
+@click.command("import")
+@click.argument("folder", type=click.Path(path_type=Path))
+@common_options
+@click.pass_context
+def import_(ctx: click.Context, folder: Path) -> None:
+    """Read an exported FOLDER into a new or empty warehouse; one that holds its rows already is left as it is."""
+    with console_progress() as progress:
+        manifest = ctx.obj.import_(folder, progress=progress)
+    note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {ctx.obj.path}")
+
+
+@click.command()
+@click.argument("other", type=click.Path(path_type=Path))
+@common_options
+@click.pass_context
+def merge(ctx: click.Context, other: Path) -> None:
+    """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once.
+
+    A model that both have keeps the family and the variant that it has here.
+    """
+    from collections import Counter
+
+    from catalog.variants import PLAIN, described
+
+    with console_progress() as progress:
+        merged = ctx.obj.merge(other, progress=progress)
+    new = "new model" if len(merged.models) == 1 else "new models"
+    models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new model"
+    more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
+    noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
+    note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
+    for name, label in merged.labels.items():
+        there = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
+        again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)
+        note(f"{there}; `{again}` says so here, too")
+    for again, n_lost in Counter(one.again() for one in merged.missing_maps).items():
+        note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them anew")
+
+
+def _maps(manifest: Manifest) -> str:
+    """How many matrices went with the rows, and how many could not."""
+    if not manifest.maps and not manifest.missing_maps:
+        return ""
+    n_lost = len(manifest.missing_maps)
+    lost = f" ({n_lost:,} more were not beside the warehouse, or not as they were kept)" if n_lost else ""
+    return f" and {len(manifest.maps):,} kept matrices{lost}"

@@ -1,0 +1,189 @@
+"""The store as a folder of Parquet files that other programs read: a file a model, sorted as stored, all or nothing."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+import duckdb
+import pyarrow.parquet as pq
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
+from catalog.files import sha256_of
+from catalog.progress import Progress, Silent
+from catalog.publishing import summaries
+from catalog.store.matrices import KeptMap, kept_maps, take
+from catalog.store.warehouse import Warehouse
+from catalog.tables.migrations import version_of
+from catalog.tables.registry import DIMENSIONS
+
+ROW_GROUP = 122_880
+"""Rows that are in memory at a time; as many as DuckDB keeps together."""
+
+MAPS = "shortcuts"
+"""Folder of kept matrices within an export."""
+
+INTERNAL = frozenset({"schema_versions", "installed_views"})
+"""Tables that say how the file was made, and nothing of models."""
+
+_WHOLE = frozenset(table.name for table in DIMENSIONS) | {"pins", "cluster_pins"}
+
+
+class FolderInUse(NeurothekError):
+    """There is something where the export is to go."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is there already and not empty; name a new folder for the export")
+
+
+class FolderNowhere(NeurothekError):
+    """The export is to go where a link leads that leads nowhere."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is a link that leads to no folder; name a new folder for the export")
+
+
+def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:
+    """The tables of the schema `store` in the order of their making: table -> column -> what it is.
+
+    What is kept of views is left out: it follows from the rest.
+    """
+    query = """
+        select
+            table_name, column_name, if(data_type like 'ENUM%', 'VARCHAR', data_type),
+            coalesce(comment, ''), is_nullable
+        from duckdb_columns()
+        where schema_name = 'store' and database_name = current_database()
+        order by table_oid, column_index
+    """
+    found: dict[str, dict[str, ExportedColumn]] = {}
+    for table, column, kind, description, is_nullable in connection.execute(query).fetchall():
+        if table not in INTERNAL and not table.startswith(summaries.PREFIX):
+            found.setdefault(table, {})[column] = ExportedColumn(kind, description, is_nullable)
+    return found
+
+
+def export(
+    warehouse: Warehouse, folder: Path, *, texts: Mapping[str, str] | None = None, progress: Progress | None = None
+) -> Manifest:
+    """Write every table of the store as Parquet, with a manifest; the folder appears when all of it is there.
+
+    Args:
+        warehouse: what to export.
+        folder: a folder that is new or empty.
+        texts: path below the folder -> text of further files.
+        progress: watches the tables.
+
+    Raises:
+        FolderInUse: the folder holds something.
+        FolderNowhere: it is a link to nothing, or to itself.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
+    """
+    folder = folder.expanduser().absolute()
+    if folder.is_symlink():
+        if not folder.exists():
+            raise FolderNowhere(folder)
+        # Renaming would put the export in the place of the link.
+        folder = folder.resolve()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FolderInUse(folder)
+    with warehouse.current_reader() as connection, _appearing(folder) as unfinished:
+        manifest = _write_store(connection, unfinished, progress or Silent())
+        manifest = _with_maps(manifest, kept_maps(connection), warehouse.maps, unfinished)
+        files = {MANIFEST: manifest.text(), "README.md": _card(manifest), **(texts or {})}
+        for path, text in files.items():
+            (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / path).write_text(text, "utf-8")
+    return manifest
+
+
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    """A folder to fill that takes its name when it is full, and is gone if that fails."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        unfinished.replace(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _write_store(connection: duckdb.DuckDBPyConnection, folder: Path, progress: Progress) -> Manifest:
+    tables = store_tables(connection)
+    query = "select table_name, comment from duckdb_tables() where schema_name = 'store'"
+    comments = dict(connection.execute(query).fetchall())
+    progress.start("exporting", len(tables))
+    written = {}
+    for name, columns in tables.items():
+        files = tuple(_write_table(connection, name, columns, folder))
+        n_rows = sum(file.n_rows for file in files)
+        written[name] = ExportedTable(comments[name] or "", n_rows, columns, files)
+        progress.advance(note=name)
+    progress.finish()
+    return Manifest(version_of(connection), written)
+
+
+def _with_maps(manifest: Manifest, maps: Sequence[KeptMap], folder: Path, unfinished: Path) -> Manifest:
+    """Copy the kept matrices; one that is not there, or not as it was kept, is named as missing."""
+    missing = take(maps, folder, unfinished / MAPS)
+    names = {one: one.path(PurePosixPath(MAPS)).as_posix() for one in maps}
+    return replace(
+        manifest,
+        maps=tuple(name for one, name in names.items() if one not in missing),
+        missing_maps=tuple(names[one] for one in missing),
+    )
+
+
+def _write_table(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, ExportedColumn], folder: Path
+) -> Iterator[ExportedFile]:
+    (folder / "tables" / name).mkdir(parents=True)
+    parts: list[tuple[str, str]] = []
+    if "model_id" in columns and name not in _WHOLE:
+        ids = connection.execute(f"select distinct model_id from store.{name} order by 1").fetchall()
+        parts = [(f"model-{model_id}", f" where model_id = {model_id}") for (model_id,) in ids]
+    for part, condition in parts or [("rows", "")]:
+        path = f"tables/{name}/{part}.parquet"
+        n_rows = _write_rows(connection, f"select {exported(columns)} from store.{name}{condition}", folder / path)
+        yield ExportedFile(path, n_rows, sha256_of(folder / path))
+
+
+def exported(columns: Mapping[str, ExportedColumn]) -> str:
+    """The columns of a table as they are exported, with commas between them."""
+    return ", ".join(f'cast("{name}" as {column.type}) as "{name}"' for name, column in columns.items())
+
+
+def _write_rows(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
+    rows = connection.sql(query).to_arrow_reader(ROW_GROUP)
+    n_rows = 0
+    with pq.ParquetWriter(path, rows.schema, compression="zstd") as file:
+        for batch in rows:
+            file.write_batch(batch, row_group_size=ROW_GROUP)
+            n_rows += batch.num_rows
+    return n_rows
+
+
+def _card(manifest: Manifest) -> str:
+    """A page for people, whose head tells Hugging Face's datasets which files make a table."""
+    head = [f"- config_name: {name}\n  data_files: tables/{name}/*.parquet" for name in manifest.tables]
+    body = [f"| {name} | {table.n_rows:,} | {table.description} |" for name, table in manifest.tables.items()]
+    return "\n".join(
+        [
+            "---\nconfigs:",
+            *head,
+            "---\n# Neurons of language models\n",
+            "An export of a neurothek warehouse. Each table is a folder of Parquet files, one a model where its rows"
+            f" are of models; `{MANIFEST}` describes every column. `{command_line('import', 'FOLDER')}` brings it back,"
+            " `views` holds the views as SQL.\n",
+            "| table | rows | |\n|---|--:|---|",
+            *body,
+            "",
+        ]
+    )

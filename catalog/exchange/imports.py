@@ -1,0 +1,174 @@
+"""A folder written by `export` becomes a warehouse again: judged file by file first, then read in one transaction."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+import duckdb
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.exchange.exports import MAPS, exported, store_tables
+from catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportInvalid, Manifest, read_manifest
+from catalog.files import sha256_of
+from catalog.progress import Progress, Silent
+from catalog.publishing import summaries
+from catalog.publishing.facts import rebuild_facts
+from catalog.store.matrices import kept_maps, take
+from catalog.store.warehouse import Warehouse, first_row
+from catalog.tables.migrations import LATEST, migrate
+
+
+class WarehouseNotEmpty(NeurothekError):
+    """An import would add to what is there."""
+
+    def __init__(self, path: Path, table: str) -> None:
+        super().__init__(
+            f"{path} already has rows in {table}, and an import needs a new or empty warehouse; name another file with"
+            f" --warehouse, and then join the two with `{command_line('merge', 'OTHER')}`"
+        )
+
+
+def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | None = None) -> Manifest:
+    """Read an export into a new or empty warehouse, row for row; one that holds these very rows is left as it is.
+
+    Raises:
+        ExportInvalid: the folder is no export, is damaged, or is of a newer release; nothing is written.
+        WarehouseNotEmpty: the warehouse has other rows already.
+        WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
+    """
+    folder, progress = folder.expanduser().absolute(), progress or Silent()
+    manifest = read_manifest(folder)
+    warehouse.require_writable()
+    with duckdb.connect() as blank:
+        migrate(blank)
+        if warehouse.exists():
+            with warehouse.current_reader() as connection:
+                _require_room(warehouse.path, connection, manifest)
+        _judge_tables(folder, manifest, blank)
+        _judge_files(folder, manifest, blank, progress)
+        if warehouse.exists() and _holds(warehouse, folder, manifest, blank):
+            # Somebody repeats an import that was killed between its commit and its end.
+            warehouse.settle()
+            return manifest
+    with warehouse.transaction() as connection:
+        _require_empty(warehouse.path, connection)
+        _fill(connection, folder, manifest, progress)
+        _take_maps(connection, folder, manifest, warehouse.maps)
+    return manifest
+
+
+def _require_room(path: Path, connection: duckdb.DuckDBPyConnection, manifest: Manifest) -> None:
+    """Refuse a warehouse with rows, unless they are as many as the export's in every table."""
+    counted = {name: table.n_rows for name, table in manifest.tables.items()}
+    for table in store_tables(connection):
+        if first_row(connection, f"select count(*) from store.{table}") != (counted.get(table, 0),):
+            _require_empty(path, connection)
+
+
+def _require_empty(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    for table in store_tables(connection):
+        if first_row(connection, f"select 1 from store.{table} limit 1"):
+            raise WarehouseNotEmpty(path, table)
+
+
+def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a warehouse that is not empty has the rows of the export; those that follow from others may differ.
+
+    Raises:
+        WarehouseNotEmpty: it has other rows.
+    """
+    with warehouse.current_reader() as connection:
+        for name, table in manifest.tables.items():
+            if name == "neuron_facts" or not table.n_rows:
+                continue
+            # Other rows have the same sum of hashes of 64 bits once in 2^64 times; neither side is held in memory.
+            query = (
+                f"select count(*), sum(hash({', '.join(table.columns)})) from (select {exported(table.columns)} from"
+            )
+            files = {"files": [_literally(folder / file.path) for file in table.files]}
+            there = first_row(blank, f"{query} read_parquet($files))", files)
+            if first_row(connection, f"{query} store.{name})") != there:
+                _require_empty(warehouse.path, connection)
+                return False
+    return True
+
+
+def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection) -> None:
+    """Compare the tables with those of this release; an older export may lack what was added since."""
+    if not 1 <= manifest.schema_version <= LATEST:
+        raise ExportInvalid(folder, "a newer neurothek wrote it")
+    known = store_tables(blank)
+    for name, table in manifest.tables.items():
+        types = {column: one.type for column, one in known.get(name, {}).items()}
+        needed = {column for column, one in known.get(name, {}).items() if not one.is_nullable}
+        found = {column: one.type for column, one in table.columns.items()}
+        if not types or not found.items() <= types.items() or not needed <= found.keys():
+            raise ExportInvalid(folder, f"its table {name} is not one of this release's")
+        if table.n_rows != sum(file.n_rows for file in table.files):
+            raise ExportInvalid(folder, f"its {MANIFEST} counts the rows of {name} in two ways")
+    missing = known.keys() - manifest.tables.keys()
+    if missing and manifest.schema_version == LATEST:
+        raise ExportInvalid(folder, f"the table {min(missing)} is missing")
+
+
+def _judge_files(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnection, progress: Progress) -> None:
+    progress.start("reading the export", sum(len(table.files) for table in manifest.tables.values()))
+    for table in manifest.tables.values():
+        for file in table.files:
+            problem = _problem(folder / file.path, file, table.columns, blank)
+            if problem:
+                raise ExportInvalid(folder, f"{file.path} {problem}")
+            progress.advance(note=file.path)
+    progress.finish()
+
+
+def _problem(
+    path: Path, file: ExportedFile, columns: Mapping[str, ExportedColumn], blank: duckdb.DuckDBPyConnection
+) -> str | None:
+    if not path.is_file():
+        return "is missing"
+    if sha256_of(path) != file.sha256:
+        return "was changed or is damaged"
+    try:
+        described = blank.execute("describe select * from read_parquet(?)", [_literally(path)]).fetchall()
+        counted = first_row(blank, "select count(*) from read_parquet(?)", [_literally(path)])
+    except duckdb.Error:
+        return "is no Parquet file"
+    if [(name, kind) for name, kind, *_ in described] != [(name, one.type) for name, one in columns.items()]:
+        return "has other columns than its table"
+    return None if counted == (file.n_rows,) else f"does not have {file.n_rows:,} rows"
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, progress: Progress) -> None:
+    progress.start("importing", len(manifest.tables))
+    for name, table in manifest.tables.items():
+        files = [_literally(folder / file.path) for file in table.files]
+        try:
+            if files:
+                connection.execute(
+                    f"insert into store.{name} by name select * from read_parquet($files)", {"files": files}
+                )
+        except duckdb.ConstraintException as error:
+            raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error
+        except duckdb.ConversionException as error:
+            raise ExportInvalid(folder, f"the table {name} has a value that its column does not take") from error
+        progress.advance(note=name)
+    renew = rebuild_facts if manifest.schema_version < LATEST else summaries.refresh
+    for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
+        renew(connection, model_id)
+    progress.finish()
+
+
+def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, target: Path) -> None:
+    """Copy the kept matrices that the export has; those it was made without are missing here as well."""
+    maps = kept_maps(connection)
+    for one in take(maps, folder / MAPS, target):
+        name = one.path(PurePosixPath(MAPS)).as_posix()
+        if name in manifest.maps:
+            raise ExportInvalid(folder, f"{name} is missing, was changed or is damaged")
+
+
+def _literally(path: Path) -> str:
+    """The path for DuckDB, which reads some characters as patterns."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))

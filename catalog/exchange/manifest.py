@@ -1,0 +1,132 @@
+"""What an export says of itself: its tables, their descriptions and files; read back and judged before an import."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+
+MANIFEST = "manifest.json"
+FORMAT = "neurothek export"
+
+
+class ExportInvalid(NeurothekError):
+    """A folder is no export, or one that was changed."""
+
+    def __init__(self, folder: Path, found: str) -> None:
+        again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")
+        super().__init__(f"{folder} cannot be imported: {found}; export the warehouse again with `{again}`")
+
+
+@dataclass(frozen=True)
+class ExportedColumn:
+    """A column of an exported table.
+
+    Attributes:
+        type: its type, as DuckDB names it; what is one of a few texts is exported as text.
+        description: its comment in the database.
+        is_nullable: whether null is a value.
+    """
+
+    type: str
+    description: str
+    is_nullable: bool
+
+
+@dataclass(frozen=True)
+class ExportedFile:
+    """One Parquet file of a table.
+
+    Attributes:
+        path: where it lies below the export's folder, with slashes.
+        n_rows: its rows.
+        sha256: of its bytes.
+    """
+
+    path: str
+    n_rows: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ExportedTable:
+    """A table of the schema `store`, exported.
+
+    Attributes:
+        description: its comment in the database.
+        n_rows: its rows.
+        columns: column name -> type and description, in order.
+        files: its files, in the order in which their rows lie.
+    """
+
+    description: str
+    n_rows: int
+    columns: Mapping[str, ExportedColumn]
+    files: tuple[ExportedFile, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All of an export.
+
+    Attributes:
+        schema_version: version of the schema that the tables follow.
+        tables: table name -> what was exported of it.
+        maps: where kept matrices lie below the export's folder, with slashes.
+        missing_maps: those that the warehouse knows of and that were not beside it.
+    """
+
+    schema_version: int
+    tables: Mapping[str, ExportedTable]
+    maps: tuple[str, ...] = ()
+    missing_maps: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all tables."""
+        return sum(table.n_rows for table in self.tables.values())
+
+    def text(self) -> str:
+        """The manifest as JSON."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of an export.
+
+    Raises:
+        ExportInvalid: there is none, it is not one of ours, or it names files elsewhere.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ExportInvalid(folder, f"there is no {MANIFEST} in it" if folder.is_dir() else "there is no such folder")
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        if content.pop("format") != FORMAT:
+            raise ExportInvalid(folder, f"its {MANIFEST} is of something else")
+        manifest = Manifest(
+            schema_version=int(content["schema_version"]),
+            tables={str(name): _table(table) for name, table in content["tables"].items()},
+            # Exports of earlier releases have none.
+            maps=tuple(map(str, content.get("maps", ()))),
+            missing_maps=tuple(map(str, content.get("missing_maps", ()))),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ExportInvalid(folder, f"its {MANIFEST} is damaged") from error
+    for table in manifest.tables.values():
+        for file in table.files:
+            if PurePosixPath(file.path).is_absolute() or ".." in PurePosixPath(file.path).parts:
+                raise ExportInvalid(folder, f"its {MANIFEST} names a file outside the folder")
+    return manifest
+
+
+def _table(content: Mapping[str, Any]) -> ExportedTable:
+    return ExportedTable(
+        description=str(content["description"]),
+        n_rows=int(content["n_rows"]),
+        columns={str(name): ExportedColumn(**column) for name, column in content["columns"].items()},
+        files=tuple(ExportedFile(str(f["path"]), int(f["n_rows"]), str(f["sha256"])) for f in content["files"]),
+    )

@@ -1,0 +1,286 @@
+"""Two people's warehouses become one: the other's models, texts and runs with numbers of this file, or nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.exchange.exports import ROW_GROUP
+from catalog.exchange.numbering import Numbering
+from catalog.progress import Progress, Silent
+from catalog.publishing.facts import rebuild_facts
+from catalog.store.matrices import KeptMap, kept_maps, take
+from catalog.store.warehouse import Warehouse, first_row
+from catalog.tables.annotations import ANNOTATIONS
+from catalog.tables.migrations import LATEST, version_of
+from catalog.tables.registry import FACTS, JOB_TABLES
+from catalog.upkeep.changes import Label
+from catalog.upkeep.checks import broken, of_kind, of_subject
+
+_OWNED = {
+    "tokenizer_id": ("tokenizers", "tokens"),
+    "corpus_id": ("corpora", "sequences", "token_counts"),
+    "model_id": ("models", "pins", "cluster_pins"),
+}
+"""Number -> the table that gives it, followed by those whose rows come with a new one."""
+
+
+class MergeWithItself(NeurothekError):
+    """Both are one file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} cannot be merged with itself; name another warehouse")
+
+
+class ModelsDiffer(NeurothekError):
+    """One name stands for two models."""
+
+    def __init__(self, name: str, difference: str, other: Path) -> None:
+        super().__init__(
+            f"both warehouses have a model {name}, with different {difference}; give one of them another name,"
+            f" for example with `{command_line('rename', name, f'{name}-2', '--warehouse', str(other))}`"
+        )
+
+
+class RunsDiffer(NeurothekError):
+    """Both measured the same model, in ways that do not go together."""
+
+    def __init__(self, model: str, job: str, other: Path) -> None:
+        super().__init__(
+            f"both warehouses measured {job} of {model}, with different parameters or texts; remove one of them with"
+            f" `{command_line('remove', model, '--job', job)}`, or keep both apart with"
+            f" `{command_line('rename', model, f'{model}-2', '--warehouse', str(other))}`"
+        )
+
+
+class OtherUnsound(NeurothekError):
+    """The other warehouse contradicts itself."""
+
+    def __init__(self, other: Path, found: str) -> None:
+        look = command_line("check", "--warehouse", str(other))
+        super().__init__(f"{other} cannot be merged: {found}; look at it with `{look}`")
+
+
+class OtherOutdated(NeurothekError):
+    """An earlier release wrote the other warehouse."""
+
+    def __init__(self, other: Path) -> None:
+        super().__init__(
+            f"{other} is of an earlier release; bring it up to date with"
+            f" `{command_line('models', '--warehouse', str(other))}` and repeat the command"
+        )
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge took.
+
+    Attributes:
+        models: names of the models that are new.
+        extended: names of models that were there and now have more runs.
+        n_runs: runs taken.
+        n_rows: rows of measurements taken.
+        n_annotations: annotations taken.
+        labels: models that both had -> family and variant in the other one, where they differ; they were not taken.
+        missing_maps: kept matrices of this warehouse that are beside neither.
+    """
+
+    models: tuple[str, ...]
+    extended: tuple[str, ...]
+    n_runs: int
+    n_rows: int
+    n_annotations: int
+    labels: Mapping[str, Label] = field(default_factory=dict)
+    missing_maps: tuple[KeptMap, ...] = ()
+
+
+def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None) -> Merged:
+    """Add what another warehouse holds, in one transaction; what both hold is taken once.
+
+    The other file is only read. Pins, family and variant come with models that are new.
+
+    Raises:
+        MergeWithItself, ModelsDiffer, RunsDiffer, OtherOutdated, OtherUnsound: as they say; nothing is written.
+        WarehouseDamaged: one of the files is not what was written; nothing is.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: one of the files cannot be used.
+    """
+    source = Warehouse(other, wait_seconds=warehouse.wait_seconds)
+    if source.path == warehouse.path:
+        raise MergeWithItself(warehouse.path)
+    progress = progress or Silent()
+    warehouse.require_writable()
+    for each in (source, warehouse):
+        each.require_whole(progress=progress)
+    with source.reader() as theirs:
+        _require_sound(source.path, theirs)
+        if warehouse.exists():
+            with warehouse.current_reader() as ours:
+                _plan(source.path, theirs, ours)
+        with warehouse.transaction() as ours:
+            merged = _merge(source.path, theirs, ours, progress)
+            # Also those of runs that both hold: one of the two may have lost them.
+            return replace(merged, missing_maps=tuple(take(kept_maps(ours), source.maps, warehouse.maps)))
+
+
+def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
+    """Every row has its run and every run its rows: a row without them could not be given a number here."""
+    if version_of(theirs) < LATEST:
+        raise OtherOutdated(other)
+    laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors")
+    wanted = [*of_subject("key", ANNOTATIONS.name), *of_kind("runs"), *of_kind("rows"), *laws]
+    for finding in broken(theirs, among=wanted, progress=Silent()):
+        raise OtherUnsound(other, f"{finding.example} breaks the rule: {finding.law}")
+
+
+def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection) -> Numbering:
+    numbering = Numbering({})
+    for table, identity in (
+        ("tokenizers", ("sha256",)),
+        ("corpora", ("sha256", "sequence_length", "tokenizer_id")),
+        ("models", ("name", "weights_sha256", "tokenizer_id")),
+    ):
+        numbering = numbering.with_table(table, identity, theirs=theirs, ours=ours)
+    _refuse_other_models(other, theirs, ours, numbering)
+    about = ("run_key", "job", "model_id", "corpus_id", "other_model_id")
+    numbering = numbering.with_table("runs", about, theirs=theirs, ours=ours)
+    _refuse_other_runs(other, theirs, ours, numbering)
+    condition = _among("run_id", numbering.tables["runs"].new)
+    return numbering.with_table("clusterings", (), theirs=theirs, ours=ours, condition=condition)
+
+
+def _refuse_other_models(
+    other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> None:
+    known = dict(ours.execute("select name, weights_sha256 from store.models").fetchall())
+    query = "select model_id, name, weights_sha256 from store.models order by model_id"
+    for model_id, name, weights in theirs.execute(query).fetchall():
+        if model_id in numbering.tables["models"].new and name in known:
+            raise ModelsDiffer(name, "weights" if known[name] != weights else "tokenizers", other)
+
+
+def _refuse_other_runs(
+    other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> None:
+    """A job has one run a model, corpus and other model; where its tables know neither of these, one a model."""
+    query = "select run_id, job, model_id, corpus_id, other_model_id from store.runs order by run_id"
+    known = {tuple(about) for _, *about in ours.execute(query).fetchall()}
+    measured = {(job, model_id) for job, model_id, *_ in known}
+    models, corpora = numbering.tables["models"].ids, numbering.tables["corpora"].ids
+    for run_id, job, model_id, corpus_id, other_id in theirs.execute(query).fetchall():
+        if run_id not in numbering.tables["runs"].new:
+            continue
+        model = models[model_id]
+        is_single = any(table.scope == "model" for table in JOB_TABLES.get(job, ()))
+        if (job, model, corpora.get(corpus_id), models.get(other_id)) in known or (
+            is_single and (job, model) in measured
+        ):
+            raise RunsDiffer(_name(theirs, model_id), job, other)
+
+
+def _merge(
+    other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, progress: Progress
+) -> Merged:
+    numbering = _plan(other, theirs, ours)
+    models, runs = numbering.tables["models"], numbering.tables["runs"]
+    for key, (numbered, *owned) in _OWNED.items():
+        for table in (numbered, *owned):
+            _copy(theirs, ours, table, _among(key, numbering.tables[numbered].new), numbering)
+    _copy(theirs, ours, "runs", _among("run_id", runs.new), numbering)
+    query = f"select distinct model_id from store.runs where {_among('run_id', runs.new)} order by 1"
+    measured = [int(model_id) for (model_id,) in theirs.execute(query).fetchall()]
+    n_rows = _copy_facts(theirs, ours, measured, numbering, progress)
+    touched = {models.ids[model_id] for model_id in measured}
+    for model_id in sorted(touched.union(models.given)):
+        rebuild_facts(ours, model_id)
+    extended = sorted(touched.difference(models.given))
+    if extended:
+        _refuse_repeated_keys(other, ours, _name(ours, extended[0]))
+    return Merged(
+        models=tuple(_name(ours, one) for one in models.given),
+        extended=tuple(_name(ours, one) for one in extended),
+        n_runs=len(runs.new),
+        n_rows=n_rows,
+        n_annotations=_copy_annotations(theirs, ours, numbering),
+        labels=_other_labels(theirs, ours, numbering),
+    )
+
+
+def _other_labels(
+    theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
+) -> dict[str, Label]:
+    """What the other warehouse says of the models that both have, where this one says otherwise."""
+    query = "select name, family, variant from store.models order by model_id"
+    own = {name: Label(family, variant) for name, family, variant in ours.execute(query).fetchall()}
+    other = {name: Label(family, variant) for name, family, variant in theirs.execute(query).fetchall()}
+    new = {_name(ours, one) for one in numbering.tables["models"].given}
+    return {name: label for name, label in other.items() if name not in new and own[name] != label}
+
+
+def _copy_facts(
+    theirs: duckdb.DuckDBPyConnection,
+    ours: duckdb.DuckDBPyConnection,
+    measured: Sequence[int],
+    numbering: Numbering,
+    progress: Progress,
+) -> int:
+    """Model by model, so that each model's rows lie together, in the order in which they lie there."""
+    progress.start("merging", len(measured) * len(FACTS))
+    runs = _among("run_id", numbering.tables["runs"].new)
+    n_rows = 0
+    for model_id in measured:
+        for table in FACTS:
+            n_rows += _copy(theirs, ours, table.name, f"model_id = {model_id} and {runs}", numbering)
+            progress.advance(note=table.name)
+    progress.finish()
+    return n_rows
+
+
+def _copy_annotations(theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering) -> int:
+    """Those of both people, on models of either: an annotation is known by its UUID, wherever it was made."""
+    known = {one for (one,) in ours.execute("select annotation_id from store.annotations").fetchall()}
+    query = "select annotation_id from store.annotations order by created_at, annotation_id"
+    new = [one for (one,) in theirs.execute(query).fetchall() if one not in known]
+    condition = "annotation_id in (select unnest($new))"
+    return _copy(theirs, ours, "annotations", condition, numbering, parameters={"new": new}) if new else 0
+
+
+def _copy(
+    theirs: duckdb.DuckDBPyConnection,
+    ours: duckdb.DuckDBPyConnection,
+    table: str,
+    condition: str,
+    numbering: Numbering,
+    *,
+    parameters: Mapping[str, object] | None = None,
+) -> int:
+    """Copy some rows, a group at a time: neither all of a table is in memory, nor its order lost."""
+    n_rows = 0
+    query = f"select * from store.{table} where {condition}"
+    for batch in theirs.sql(query, params=dict(parameters or {})).to_arrow_reader(ROW_GROUP):
+        rows = numbering.renumbered(pl.DataFrame(batch))
+        ours.register("handed_over", rows.to_arrow())
+        try:
+            ours.execute(f"insert into store.{table} by name select * from handed_over")
+        finally:
+            ours.unregister("handed_over")
+        n_rows += rows.height
+    return n_rows
+
+
+def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, model: str) -> None:
+    """Jobs may fill each other's tables: what came twice is noticed before anything is kept."""
+    for finding in broken(ours, among=of_kind("key"), progress=Silent()):
+        raise RunsDiffer(model, finding.subject, other)
+
+
+def _among(column: str, numbers: frozenset[int]) -> str:
+    return f"{column} in ({', '.join(map(str, sorted(numbers)))})" if numbers else "false"
+
+
+def _name(connection: duckdb.DuckDBPyConnection, model_id: int) -> str:
+    row = first_row(connection, "select name from store.models where model_id = ?", [model_id])
+    return str(row[0]) if row else str(model_id)

@@ -1,0 +1,4 @@
+"""Shards become rows: all of a run, or none.
+
+Imports `store` and `tables`.
+"""

@@ -1,0 +1,339 @@
+"""Staged shards become rows of the warehouse, all of them or none, in one short transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.publishing.facts import rebuild_facts
+from catalog.publishing.staging import duckdb_bytes
+from catalog.store.matrices import bring
+from catalog.store.warehouse import Warehouse, first_row
+from catalog.tables.registry import BY_NAME, CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS, Table
+
+_LISTS = "projections"
+"""The job whose lists of tokens pairs of models are compared by."""
+
+
+class NameTaken(NeurothekError):
+    """A model's name already stands for other weights."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the warehouse already has a model {name} with other weights;"
+            f" give this one another name (`{command_line('ingest', 'OTHER=...')}`) or remove that one"
+            f" (`{command_line('remove', name)}`)"
+        )
+
+
+class TokenizerChanged(NeurothekError):
+    """A known model comes with another tokenizer."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the model {name} was measured with another tokenizer than the one found now;"
+            " give it another name with NAME="
+        )
+
+
+class PairChanged(NeurothekError):
+    """One of two models is no longer as it was when they were compared."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(
+            f"{one} or {other} was removed or measured anew while they were being compared; repeat the command"
+        )
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """A model as the warehouse keeps it.
+
+    Attributes:
+        row: one row of MODELS.
+        tokenizer: one row of TOKENIZERS.
+        tokens: the tokenizer's TOKENS.
+    """
+
+    row: pl.DataFrame
+    tokenizer: pl.DataFrame
+    tokens: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return str(self.row.item(0, "name"))
+
+
+@dataclass(frozen=True)
+class CorpusRecord:
+    """A corpus as the warehouse keeps it.
+
+    Attributes:
+        row: one row of CORPORA.
+        sequences: its SEQUENCES.
+        token_counts: its TOKEN_COUNTS.
+    """
+
+    row: pl.DataFrame
+    sequences: pl.DataFrame
+    token_counts: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run whose every shard is measured.
+
+    Attributes:
+        row: one row of RUNS; `n_rows` is counted while publishing.
+        files: table name -> Parquet files, in the order in which their rows are to lie.
+        needs_corpus: whether its rows belong to the corpus of the publication.
+        maps: folder of the matrices that are to be kept beside the warehouse; None where there are none.
+    """
+
+    row: pl.DataFrame
+    files: Mapping[str, Sequence[Path]]
+    needs_corpus: bool
+    maps: Path | None = None
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What one transaction publishes: runs of one model, and of one corpus where they read text."""
+
+    model: ModelRecord
+    corpus: CorpusRecord | None
+    runs: Sequence[FinishedRun]
+
+
+@dataclass(frozen=True)
+class PairedRun:
+    """A finished run about a model and another one.
+
+    Attributes:
+        model: name of the model.
+        other: name of the other one.
+        projections: run key of the model's projections, on which the run rests.
+        run: the run.
+    """
+
+    model: str
+    other: str
+    projections: str
+    run: FinishedRun
+
+
+def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int | None = None) -> dict[str, int]:
+    """Publish in one transaction; earlier rows of the same model, corpus and job are replaced, and their matrices.
+
+    Args:
+        warehouse: where to.
+        publication: what.
+        memory_bytes: what the process may add to its memory, if that is bounded.
+
+    Returns:
+        Rows written, by table.
+
+    Raises:
+        NameTaken: the model's name stands for other weights.
+        TokenizerChanged: the model is known with another tokenizer.
+        WarehouseUnwritable: the disk is full; the warehouse is left as it was.
+    """
+    with warehouse.transaction() as connection:
+        if memory_bytes is not None:
+            connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
+        written = _publish(connection, publication)
+        for run in publication.runs:
+            if run.maps is not None:
+                bring(run.maps, warehouse.maps, run.row.item(0, "run_key"))
+        return written
+
+
+def publish_pair(
+    warehouse: Warehouse, one: PairedRun, other: PairedRun, *, memory_bytes: int | None = None
+) -> dict[str, int]:
+    """Publish what was measured of two models of the warehouse, from either side, in one transaction.
+
+    Returns:
+        Rows written, by table.
+
+    Raises:
+        PairChanged: the lists that were compared are not in the warehouse any more.
+        WarehouseUnwritable: the disk is full; the warehouse is left as it was.
+    """
+    with warehouse.transaction() as connection:
+        if memory_bytes is not None:
+            connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
+        ids = {paired.model: _compared_id(connection, paired) for paired in (one, other)}
+        written: dict[str, int] = {}
+        for paired in (one, other):
+            pair = {"model_id": ids[paired.model], "corpus_id": None, "other_model_id": ids[paired.other]}
+            for table, n_rows in _replace_run(connection, paired.run, pair).items():
+                written[table] = written.get(table, 0) + n_rows
+    return written
+
+
+def delete_pairs(connection: duckdb.DuckDBPyConnection, model_id: int) -> int:
+    """Delete what was found between a model and others, from either side; returns the rows of `counterparts`."""
+    condition = "model_id = $model_id or other_model_id = $model_id"
+    deleted = first_row(connection, f"delete from store.counterparts where {condition}", {"model_id": model_id})
+    connection.execute(
+        f"delete from store.runs where other_model_id is not null and ({condition})", {"model_id": model_id}
+    )
+    return int(deleted[0]) if deleted else 0
+
+
+def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) -> dict[str, int]:
+    model_id = _ensure_model(connection, publication.model)
+    corpus_id = None
+    if publication.corpus is not None:
+        corpus_id = _ensure_corpus(connection, publication.corpus, model_id)
+    written: dict[str, int] = {}
+    for run in publication.runs:
+        if run.row.item(0, "job") == _LISTS:
+            # What rests on other lists says nothing of these.
+            delete_pairs(connection, model_id)
+        ids = {"model_id": model_id, "corpus_id": corpus_id if run.needs_corpus else None, "other_model_id": None}
+        written.update(_replace_run(connection, run, ids))
+    rebuild_facts(connection, model_id)
+    return written
+
+
+def _ensure_model(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> int:
+    tokenizer_id = _ensure_tokenizer(connection, model)
+    MODELS.check(model.row)
+    query = "select model_id, weights_sha256, tokenizer_id from store.models where name = ?"
+    known = first_row(connection, query, [model.name])
+    if known is None:
+        model_id = _next_id(connection, "models", "model_id")
+        _insert_frame(connection, MODELS, model.row, {"model_id": model_id, "tokenizer_id": tokenizer_id})
+        return model_id
+    if known[1] != model.row.item(0, "weights_sha256"):
+        raise NameTaken(model.name)
+    if known[2] != tokenizer_id:
+        raise TokenizerChanged(model.name)
+    return int(known[0])
+
+
+def _ensure_tokenizer(connection: duckdb.DuckDBPyConnection, model: ModelRecord) -> int:
+    TOKENIZERS.check(model.tokenizer)
+    sha256 = model.tokenizer.item(0, "sha256")
+    known = first_row(connection, "select tokenizer_id from store.tokenizers where sha256 = ?", [sha256])
+    if known is not None:
+        return int(known[0])
+    tokenizer_id = _next_id(connection, "tokenizers", "tokenizer_id")
+    _insert_frame(connection, TOKENIZERS, model.tokenizer, {"tokenizer_id": tokenizer_id})
+    _insert_frame(connection, TOKENS, TOKENS.check(model.tokens), {"tokenizer_id": tokenizer_id})
+    return tokenizer_id
+
+
+def _ensure_corpus(connection: duckdb.DuckDBPyConnection, corpus: CorpusRecord, model_id: int) -> int:
+    CORPORA.check(corpus.row)
+    row = first_row(connection, "select tokenizer_id from store.models where model_id = ?", [model_id])
+    tokenizer_id = row[0] if row else None
+    sha256, length = corpus.row.item(0, "sha256"), corpus.row.item(0, "sequence_length")
+    query = "select corpus_id from store.corpora where sha256 = ? and sequence_length = ? and tokenizer_id = ?"
+    known = first_row(connection, query, [sha256, length, tokenizer_id])
+    if known is not None:
+        return int(known[0])
+    corpus_id = _next_id(connection, "corpora", "corpus_id")
+    _insert_frame(connection, CORPORA, corpus.row, {"corpus_id": corpus_id, "tokenizer_id": tokenizer_id})
+    _insert_frame(connection, SEQUENCES, SEQUENCES.check(corpus.sequences), {"corpus_id": corpus_id})
+    _insert_frame(connection, TOKEN_COUNTS, TOKEN_COUNTS.check(corpus.token_counts), {"corpus_id": corpus_id})
+    return corpus_id
+
+
+def _compared_id(connection: duckdb.DuckDBPyConnection, paired: PairedRun) -> int:
+    query = """
+        select models.model_id
+        from store.models as models
+        inner join store.runs as runs on runs.model_id = models.model_id and runs.job = $job
+        where models.name = $model and runs.run_key = $run_key
+    """
+    values = {"job": _LISTS, "model": paired.model, "run_key": paired.projections}
+    found = first_row(connection, query, values)
+    if found is None:
+        raise PairChanged(paired.model, paired.other)
+    return int(found[0])
+
+
+def _replace_run(
+    connection: duckdb.DuckDBPyConnection, run: FinishedRun, ids: Mapping[str, int | None]
+) -> dict[str, int]:
+    """`ids`: the model, the corpus and the other model that it is about."""
+    RUNS.check(run.row)
+    run_id = _next_id(connection, "runs", "run_id")
+    tables = [BY_NAME[name] for name in run.files]
+    first = {table.serial: _next_id(connection, table.name, table.serial) for table in tables if table.serial}
+    connection.execute(
+        "delete from store.runs where job = $job and model_id = $model_id"
+        " and corpus_id is not distinct from $corpus_id and other_model_id is not distinct from $other_model_id",
+        {"job": run.row.item(0, "job"), **ids},
+    )
+    written = {}
+    for table in tables:
+        files, scope = run.files[table.name], {column: ids[column] for column in table.ids}
+        _delete_replaced(connection, table, files, scope)
+        written[table.name] = _insert_files(
+            connection, table, files, {**scope, "run_id": run_id}, first=first.get(table.serial or "", 0)
+        )
+    row = run.row.with_columns(pl.lit(sum(written.values()), dtype=pl.Int64).alias("n_rows"))
+    _insert_frame(connection, RUNS, row, {"run_id": run_id, **ids})
+    return written
+
+
+def _delete_replaced(
+    connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path], ids: Mapping[str, int | None]
+) -> None:
+    condition = " and ".join(f"{column} = ${column}" for column in ids)
+    values: dict[str, object] = dict(ids)
+    if table.part is not None:
+        condition += f" and {table.part} in (select {table.part} from read_parquet($files))"
+        values["files"] = [str(file) for file in files]
+    # Rows of a model alone may come from a run on another corpus, which then has fewer.
+    connection.execute(
+        f"""
+        update store.runs set n_rows = runs.n_rows - gone.n_rows
+        from (select run_id, count(*) as n_rows from store.{table.name} where {condition} group by run_id) as gone
+        where runs.run_id = gone.run_id
+        """,
+        values,
+    )
+    connection.execute(f"delete from store.{table.name} where {condition}", values)
+
+
+def _insert_files(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    files: Sequence[Path],
+    ids: Mapping[str, int | None],
+    *,
+    first: int,
+) -> int:
+    columns = ", ".join([*table.columns, *ids])
+    read = [f"{name} + {first} as {name}" if name == table.serial else name for name in table.columns]
+    values = ", ".join([*read, *(f"${column}" for column in ids)])
+    query = f"insert into store.{table.name} ({columns}) select {values} from read_parquet($files)"
+    inserted = first_row(connection, query, {"files": [str(file) for file in files], **ids})
+    return int(inserted[0]) if inserted else 0
+
+
+def _insert_frame(
+    connection: duckdb.DuckDBPyConnection, table: Table, frame: pl.DataFrame, ids: Mapping[str, int | None]
+) -> None:
+    columns = ", ".join([*table.columns, *ids])
+    values = ", ".join([*table.columns, *(f"${column}" for column in ids)])
+    connection.register("handed_over", frame.to_arrow())
+    try:
+        connection.execute(f"insert into store.{table.name} ({columns}) select {values} from handed_over", dict(ids))
+    finally:
+        connection.unregister("handed_over")
+
+
+def _next_id(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
+    row = first_row(connection, f"select coalesce(max({column}), -1) + 1 from store.{table}")
+    return int(row[0]) if row else 0

@@ -1,0 +1,117 @@
+"""A file that is not what was written: DuckDB's complaints about it, wherever they are raised, as one sentence."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.store.leases import has_other_leases, read_beside
+
+_OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
+_LOG = re.compile(r"while replaying WAL|Corrupt WAL|This WAL was created for")
+_UNREADABLE = re.compile(r"Corrupt database file|Could not read (enough bytes )?from file|Could not read file")
+_SPILLED = "duckdb_temp"
+"""Begins the names of files that DuckDB puts aside while it works."""
+
+_OF_FILES = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException, duckdb.InternalException)
+"""Complaints that hold no words of a query, which may be any."""
+
+
+class WarehouseDamaged(NeurothekError):
+    """The file, or its log, is not what was written."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(
+            f"{path} is damaged: {found}; restore a copy of it, read an export into a new file with"
+            f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into one"
+        )
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether DuckDB complains that a file is not what was written, or could not be read."""
+    # Of a block that is not as its checksum says, DuckDB complains by the base of all its errors; what it says while
+    # Arrow fetches rows, Arrow passes on as an OSError without a number.
+    from_arrow = isinstance(error, OSError) and error.errno is None
+    if type(error) is not duckdb.Error and not isinstance(error, _OF_FILES) and not from_arrow:
+        return False
+    text = str(error)
+    return bool(_LOG.search(text) or (_UNREADABLE.search(text) and _SPILLED not in text))
+
+
+def log_damaged(path: Path) -> WarehouseDamaged:
+    """The sentence for a log that is not what was written."""
+    return WarehouseDamaged(path, f"its log {path.name}.wal is not what was written")
+
+
+def damaged(path: Path, error: BaseException) -> WarehouseDamaged:
+    """The sentence for what DuckDB says of the file at the path."""
+    text = str(error)
+    block = _OTHER_CONTENT.search(text)
+    if block:
+        return WarehouseDamaged(path, f"what it holds at byte {int(block[2]):,} is not what was written")
+    if _LOG.search(text):
+        return log_damaged(path)
+    if "enough bytes" in text:
+        return WarehouseDamaged(path, f"it breaks off after {path.stat().st_size:,} bytes")
+    return WarehouseDamaged(path, re.sub(r"^[\w ]+ Error: ", "", text.splitlines()[0]))
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Raise what DuckDB complains of in the block, at whatever depth, as damage of the file at the path.
+
+    Raises:
+        WarehouseDamaged: the file is not what was written. Complaints about other files that are open are left alone.
+    """
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        if not is_damage(error) or (has_other_leases(path) and not _is_about(path, str(error))):
+            raise
+        raise damaged(path, error) from error
+
+
+def _is_about(path: Path, text: str) -> bool:
+    """Whether a complaint is about this file; one about a block names its place and its checksum alone."""
+    block = _OTHER_CONTENT.search(text)
+    if block is None:
+        return str(path) in text
+    # Here, as it takes a tenth of a second to import.
+    from catalog.store.checksums import is_computed_at  # noqa: PLC0415
+
+    with read_beside(path) as file:
+        return is_computed_at(file, int(block[2]), int(block[1]))
+
+
+# duckdb/src/storage/write_ahead_log.cpp: the kind of entry and the version, then, from version 2 on, sixteen bytes that
+# name the file, and how often it was written as a whole. Numbers are LEB128: seven bits a byte, the last below 128.
+_BYTE = rb"(?:[\0-\x7f]|[\x80-\xff]\x01)"
+_HEAD = re.compile(rb"d\0be\0[\0-\x7f](?:f\0\x10" + _BYTE + rb"{16}g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff", re.DOTALL)
+
+_LONGEST = 55
+"""Bytes of the longest head; a log that is no longer holds no transaction."""
+
+
+def log_of(path: Path) -> Path:
+    """Where DuckDB keeps the log of the file at the path."""
+    return path.with_name(path.name + ".wal")
+
+
+def require_log_head(path: Path) -> None:
+    """Refuse the file at the path if the log beside it does not begin as DuckDB begins one.
+
+    Raises:
+        WarehouseDamaged: the log's head is not what was written.
+    """
+    try:
+        with log_of(path).open("rb") as file:
+            head = file.read(_LONGEST + 1)
+    except OSError:
+        # There is none, or DuckDB says why it cannot be read.
+        return
+    if len(head) > _LONGEST and not _HEAD.match(head):
+        raise log_damaged(path)

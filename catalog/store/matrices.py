@@ -1,0 +1,174 @@
+"""Matrices that are kept beside the warehouse: where they lie, and whether they are the ones that were measured.
+
+A folder beside the file, `WAREHOUSE.shortcuts`, has a folder a run, named by its key, with a safetensors file a matrix.
+The table `shortcut_maps` names them with their fingerprints; a folder that it does not name is nobody's.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TypeVar
+
+import duckdb
+
+from catalog.advice import command_line
+from catalog.files import sha256_of
+
+_OURS = re.compile(r"\.?[0-9a-f]{64}")
+"""Folders of runs, and those of them that were being filled."""
+
+_KEPT = """
+    select
+        models.name as model, corpora.name as corpus, corpora.corpus_id, corpora.recipe,
+        runs.run_key, runs.parameters, runs.dtype, maps.source_state, maps.target_state, maps.sha256, maps.n_bytes
+    from store.shortcut_maps as maps
+    inner join store.runs as runs on runs.run_id = maps.run_id
+    inner join store.models as models on models.model_id = maps.model_id
+    inner join store.corpora as corpora on corpora.corpus_id = maps.corpus_id
+    where ($run_key is null or runs.run_key = $run_key) and regexp_full_match(runs.run_key, '[0-9a-f]{64}')
+    order by maps.run_id, maps.source_state, maps.target_state
+"""
+
+
+AnyPath = TypeVar("AnyPath", bound=PurePath)
+
+
+@dataclass(frozen=True)
+class KeptMap:
+    """A matrix that the warehouse knows of.
+
+    Attributes:
+        model: name of its model.
+        corpus: name of the corpus.
+        corpus_id: its number in the file.
+        recipe: how the corpus was made, JSON.
+        run_key: the run that made it.
+        parameters: of that run, JSON.
+        dtype: number format of that run.
+        source_state: the state it is applied to.
+        target_state: the state it leads to.
+        sha256: fingerprint of the file.
+        n_bytes: size of the file.
+    """
+
+    model: str
+    corpus: str
+    corpus_id: int
+    recipe: str
+    run_key: str
+    parameters: str
+    dtype: str
+    source_state: int
+    target_state: int
+    sha256: str
+    n_bytes: int
+
+    def path(self, folder: AnyPath) -> AnyPath:
+        """Where it lies."""
+        return folder / self.run_key / file_name(self.source_state, self.target_state)
+
+    def again(self) -> str:
+        """The command that measures it again."""
+        said = json.loads(self.parameters)
+        words = ["--job", "shortcuts", "--corpus", self.corpus, *_of_text(self)]
+        words += ["--keep", "all"] if said.get("keep") == "all" else []
+        words += [word for domain in said.get("domains", ()) for word in ("--domain", domain)]
+        sizes = (("--fit", said.get("n_fit")), ("--validate", said.get("n_validation")))
+        words += [word for option, number in sizes if number is not None for word in (option, str(number))]
+        words += ["--dtype", self.dtype] if self.dtype != "float32" else []
+        return command_line("ingest", self.model, *words)
+
+
+def file_name(source: int, target: int) -> str:
+    """Name of the file of one matrix, within the folder of its run."""
+    return f"{source:04d}-{target:04d}.safetensors"
+
+
+def kept_maps(connection: duckdb.DuckDBPyConnection, run_key: str | None = None) -> list[KeptMap]:
+    """The matrices that the warehouse knows of, those of one run if it is given."""
+    # Row by row: Arrow, which frames come through, takes a quarter of a second to import.
+    rows = connection.execute(_KEPT, {"run_key": run_key}).fetchall()
+    return [KeptMap(*row) for row in rows]
+
+
+def missing_maps(maps: Sequence[KeptMap], folder: Path) -> list[KeptMap]:
+    """Those that are not there."""
+    return [one for one in maps if not one.path(folder).is_file()]
+
+
+def bring(staged: Path, folder: Path, run_key: str) -> None:
+    """Put the matrices of a run in their place, all of them or none; what an earlier attempt left there is replaced.
+
+    They stay staged as well, in case what is published with them is not.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    target, unfinished = folder / run_key, folder / f".{run_key}"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    for file in staged.glob("*.safetensors"):
+        _linked(file, unfinished / file.name)
+    shutil.rmtree(target, ignore_errors=True)
+    unfinished.replace(target)
+
+
+def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
+    """Copy matrices that are not in `folder` from another one, each if it is the one that was kept.
+
+    Returns:
+        Those that are in neither.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    for one in maps:
+        there, here = one.path(source), one.path(folder)
+        if is_kept(one, folder) or not is_kept(one, source):
+            continue
+        here.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = here.with_name(f".{here.name}")
+        shutil.copyfile(there, unfinished)
+        unfinished.replace(here)
+    return missing_maps(maps, folder)
+
+
+def is_kept(one: KeptMap, folder: Path) -> bool:
+    """Whether the file is there and the one that was kept."""
+    path = one.path(folder)
+    return path.is_file() and path.stat().st_size == one.n_bytes and sha256_of(path) == one.sha256
+
+
+def tidy(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Delete what belongs to no run of the warehouse: replaced or removed ones, and what a kill left half done.
+
+    Only who writes the warehouse may call it: another who publishes brings files before the table names them.
+    """
+    if not folder.is_dir():
+        return
+    query = "select distinct run_key from store.runs where run_id in (select run_id from store.shortcut_maps)"
+    named = {str(run_key) for (run_key,) in connection.execute(query).fetchall()}
+    for found in folder.iterdir():
+        if _OURS.fullmatch(found.name) and found.name not in named:
+            shutil.rmtree(found, ignore_errors=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _of_text(one: KeptMap) -> list[str]:
+    """What else says which text it was: builtin is whatever is asked for, other names stand for what was read."""
+    said = json.loads(one.recipe)
+    known = said.get("tokens_per_domain")
+    limit = ["--tokens", str(known)] if one.corpus == "builtin" and known is not None else []
+    return [*limit, "--sequence-length", str(said["sequence_length"])]
+
+
+def _linked(file: Path, target: Path) -> None:
+    """The same file under another name; a copy where staging is on another disk."""
+    try:
+        target.hardlink_to(file)
+    except OSError:
+        shutil.copyfile(file, target)

@@ -1,0 +1,56 @@
+"""A kept matrix as a file: written, and read once it is proven to be the one that was kept."""
+
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from catalog.errors import NeurothekError
+from catalog.files import sha256_of
+from catalog.store.matrices import KeptMap
+
+TENSOR = "matrix"
+"""Name of the matrix within its file."""
+
+
+class MapMissing(NeurothekError):
+    """A matrix that the warehouse knows of is not beside it."""
+
+    def __init__(self, path: Path, again: str) -> None:
+        super().__init__(f"the matrix {path} was kept and is not there any more; make it anew with `{again}`")
+
+
+class MapChanged(NeurothekError):
+    """A file beside the warehouse is not the one that was kept."""
+
+    def __init__(self, path: Path, again: str) -> None:
+        super().__init__(
+            f"{path} is not the matrix that was kept: it was changed or is damaged; delete it and make it anew with"
+            f" `{again}`"
+        )
+
+
+def as_file(matrix: np.ndarray, *, source: int, target: int) -> bytes:
+    """A matrix in the format safetensors."""
+    # One entry alone: the order of several would change with every process, and the fingerprint with it.
+    content: bytes = save({TENSOR: matrix}, {"states": f"{source} to {target}"})
+    return content
+
+
+def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
+    """float32 [d_model d_model], A: a state h becomes A h.
+
+    Raises:
+        MapMissing, MapChanged: the file is not there, or is not the one that was kept.
+    """
+    path = one.path(folder)
+    if not path.is_file():
+        raise MapMissing(path, one.again())
+    if sha256_of(path) != one.sha256:
+        raise MapChanged(path, one.again())
+    try:
+        found: np.ndarray = load(path.read_bytes())[TENSOR]
+    except (SafetensorError, KeyError) as error:
+        raise MapChanged(path, one.again()) from error
+    return found

@@ -1,0 +1,324 @@
+"""The one door to DuckDB: short leases on the warehouse file, for many readers or one writer."""
+
+import glob
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from catalog.progress import Progress, Silent
+from catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
+from catalog.store.duckdb_settings import lock_down, settings_of
+from catalog.store.errors import (
+    WarehouseBusy,
+    WarehouseHeld,
+    WarehouseInvalid,
+    WarehouseMissing,
+    WarehouseUnwritable,
+)
+from catalog.store.gate import Gate
+from catalog.store.interrupts import close, keyboard_interrupts
+from catalog.store.leases import shared_reader, sole_writer
+from catalog.store.matrices import tidy
+from catalog.store.warehouse_path import followed, refuse_file
+from catalog.tables.migrations import LATEST, migrate, version_of
+
+WAIT_SECONDS = 60.0
+"""How long a lease waits for other processes before it gives up."""
+
+_RETRY_SECONDS = 0.02
+_UPGRADE_SECONDS = 2.0
+
+Row = tuple[Any, ...]
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+class ViewInstaller(Protocol):
+    """What keeps the views of a warehouse in step with the running release."""
+
+    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create or replace every view."""
+
+    def outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Whether the file's views differ from this release's."""
+
+
+@dataclass(frozen=True)
+class Warehouse:
+    """A path, and what to install in it; it holds no connection.
+
+    Attributes:
+        path: the DuckDB file.
+        views: installs the views that people query; None leaves the schema `main` alone.
+        wait_seconds: how long a lease waits for other processes.
+        reader_settings: settings of DuckDB that bound what readers may use, as (name, value).
+    """
+
+    path: Path
+    views: ViewInstaller | None = None
+    wait_seconds: float = WAIT_SECONDS
+    reader_settings: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Follow links once: the lock and the staging folder go with the file, whatever it is called by.
+
+        Raises:
+            WarehouseInvalid: the path is a link that leads back to itself.
+        """
+        object.__setattr__(self, "path", followed(self.path.expanduser()))
+
+    @property
+    def staging(self) -> Path:
+        """Folder in which unpublished measurements lie."""
+        return self.path.with_name(self.path.name + ".staging")
+
+    @property
+    def maps(self) -> Path:
+        """Folder in which matrices are kept."""
+        return self.path.with_name(self.path.name + ".shortcuts")
+
+    def exists(self) -> bool:
+        """Whether there is a file at the path."""
+        return self.path.exists()
+
+    def require_writable(self) -> None:
+        """Refuse a path that could not be published to, before anything is measured; nothing is created.
+
+        Raises:
+            WarehouseInvalid, WarehouseDamaged, WarehouseBusy: as `reader`.
+            WarehouseUnwritable: the file, its folder or its disk takes no writing.
+        """
+        refuse_file(self.path)
+        if not self.path.parent.is_dir():
+            raise WarehouseUnwritable(self.path, f"there is no folder {self.path.parent}")
+        if self.path.exists():
+            with self.reader():
+                pass
+            if not os.access(self.path, os.W_OK):
+                raise WarehouseUnwritable(self.path, "the file is read-only")
+        try:
+            with tempfile.TemporaryFile(dir=self.path.parent):
+                pass
+        except OSError as error:
+            raise WarehouseUnwritable(self.path, error.strerror or str(error)) from error
+
+    def require_whole(self, *, progress: Progress | None = None) -> None:
+        """Read every block of the file, if there is one, and refuse one that is not what was written.
+
+        Raises:
+            WarehouseDamaged: a block in use is another than was written, or is not there.
+            WarehouseInvalid, WarehouseBusy: as `reader`.
+        """
+        # Here, as it takes a tenth of a second to import.
+        from catalog.store.blocks import require_whole  # noqa: PLC0415
+
+        if self.exists():
+            with self.reader() as connection:
+                require_whole(connection, self.path, progress=progress or Silent())
+
+    @contextmanager
+    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease a read-only connection that cannot reach files, networks or its own settings.
+
+        Raises:
+            WarehouseMissing: there is no such file.
+            WarehouseInvalid: it is no warehouse, or one of a newer release.
+            WarehouseDamaged: what it holds is not what was written, as far as it is read; also within the lease.
+            WarehouseBusy: a writer of another program held it for too long.
+        """
+        refuse_file(self.path)
+        if not self.path.exists():
+            raise WarehouseMissing(self.path)
+        deadline = time.monotonic() + self.wait_seconds
+        with (
+            damage_told(self.path),
+            shared_reader(self.path, lambda: self._open_reader(deadline)) as connection,
+            keyboard_interrupts(connection),
+        ):
+            yield connection
+
+    @contextmanager
+    def writer(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease the only connection that may write; the file is created and brought to this release's schema.
+
+        Raises:
+            WarehouseInvalid: the file is no warehouse, or one of a newer release.
+            WarehouseDamaged: as `reader`.
+            WarehouseBusy: readers or a writer elsewhere held it for too long.
+            WarehouseUnwritable: the folder or the disk refuses.
+        """
+        refuse_file(self.path)
+        deadline = time.monotonic() + self.wait_seconds
+        with damage_told(self.path), sole_writer(self.path), self._gate().exclusive(deadline):
+            if not self.path.exists():
+                self._create()
+            connection = self._connect_until(deadline, read_only=False)
+            try:
+                with keyboard_interrupts(connection):
+                    with self._full_disk():
+                        self._bring_up_to_date(connection)
+                    yield connection
+            finally:
+                close(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease the writer for one transaction: all of it happens, or nothing.
+
+        Kept matrices of runs that are no longer there are deleted with the lease still held.
+
+        Raises:
+            WarehouseUnwritable: the disk is full; the warehouse is left as it was. Else as `writer`.
+        """
+        with self.writer() as connection, self._full_disk():
+            connection.execute("begin")
+            yield connection
+            connection.execute("commit")
+            tidy(connection, self.maps)
+
+    def settle(self) -> None:
+        """Fold the log that a process left beside the file when it was killed after a commit.
+
+        Readers see what is in the log, but a person who copies the file alone would leave it behind.
+        """
+        if log_of(self.path).exists():
+            with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
+                pass
+
+    @contextmanager
+    def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lease a reader whose file has this release's views; a file that cannot be written now keeps its own.
+
+        Raises:
+            As `reader`.
+        """
+        with ExitStack() as lease:
+            connection = lease.enter_context(self.reader())
+            if self._is_outdated(connection) and self._is_writable():
+                lease.close()
+                # Whoever holds the file may read it for hours: views of an earlier release answer too.
+                with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
+                    pass
+                connection = lease.enter_context(self.reader())
+            yield connection
+
+    def _is_outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        return version_of(connection) < LATEST or (self.views is not None and self.views.outdated(connection))
+
+    def _is_writable(self) -> bool:
+        return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+
+    def _gate(self) -> Gate:
+        return Gate(self.path)
+
+    def _open_reader(self, deadline: float) -> duckdb.DuckDBPyConnection:
+        with self._gate().shared(deadline):
+            connection = self._connect_until(deadline, read_only=True)
+        try:
+            with keyboard_interrupts(connection):
+                _check_schema(self.path, connection)
+                lock_down(connection, self.reader_settings)
+        except duckdb.Error as error:
+            close(connection)
+            raise damaged(self.path, error) from error
+        except BaseException:
+            close(connection)
+            raise
+        return connection
+
+    def _connect_until(self, deadline: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        while True:
+            require_log_head(self.path)
+            try:
+                return duckdb.connect(str(self.path), read_only=read_only, config=settings_of(read_only=read_only))
+            except duckdb.Error as error:
+                self._raise_unless_locked(error, deadline, read_only=read_only)
+            time.sleep(_RETRY_SECONDS)
+
+    def _raise_unless_locked(self, error: duckdb.Error, deadline: float, *, read_only: bool) -> None:
+        text = str(error)
+        if "with a different configuration" in text:
+            raise WarehouseHeld(self.path) from error
+        if "Could not set lock" not in text and "Conflicting lock" not in text:
+            if "not a valid DuckDB database" in text:
+                raise WarehouseInvalid(self.path, "it is not a DuckDB file") from error
+            if "version number" in text:
+                raise WarehouseInvalid(self.path, "a newer DuckDB wrote it") from error
+            if "Cannot open file" in text and read_only:
+                raise WarehouseInvalid(self.path, _first_line(error)) from error
+            if read_only or not isinstance(error, duckdb.IOException) or is_damage(error):
+                raise damaged(self.path, error) from error
+            raise WarehouseUnwritable(self.path, _first_line(error)) from error
+        if time.monotonic() > deadline:
+            raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
+
+    def _create(self) -> None:
+        """Make the empty warehouse under a temporary name and move it into place: nobody ever sees half of one."""
+        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        self._clear_unfinished()
+        try:
+            with self._full_disk():
+                with duckdb.connect(str(fresh), config=settings_of(read_only=False)) as connection:
+                    self._bring_up_to_date(connection)
+                fresh.replace(self.path)
+        finally:
+            self._clear_unfinished()
+
+    @contextmanager
+    def _full_disk(self) -> Iterator[None]:
+        """Say what a disk that refuses to take the file looks like to DuckDB: while it writes, or when it commits."""
+        try:
+            yield
+        except (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException, OSError) as error:
+            if is_damage(error):
+                raise
+            raise WarehouseUnwritable(self.path, _first_line(error)) from error
+
+    def _clear_unfinished(self) -> None:
+        """Delete unfinished new warehouses; the gate is closed, so those of other processes were left by a kill."""
+        for stray in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.new*"):
+            stray.unlink(missing_ok=True)
+
+    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection) -> None:
+        if version_of(connection) > LATEST:
+            raise WarehouseInvalid(self.path, "a newer neurothek wrote it")
+        if version_of(connection) == 0 and _holds_anything(connection):
+            raise WarehouseInvalid(self.path, "it is a DuckDB file of something else")
+        migrated = migrate(connection)
+        if self.views is not None and (migrated or self.views.outdated(connection)):
+            self.views.install(connection)
+
+
+def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Parameters = ()) -> Row | None:
+    """First row of a query, or None; everything is fetched, as a half-read result would block the connection."""
+    rows: list[Row] = connection.execute(query, parameters).fetchall()
+    return rows[0] if rows else None
+
+
+def _first_line(error: Exception) -> str:
+    return re.sub(r"^[\w ]+ Error: (Failed to commit: )?", "", str(error).splitlines()[0])
+
+
+def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    version = version_of(connection)
+    if version == 0:
+        raise WarehouseInvalid(path, "it is a DuckDB file of something else")
+    if version > LATEST:
+        raise WarehouseInvalid(path, "a newer neurothek wrote it")
+
+
+def _holds_anything(connection: duckdb.DuckDBPyConnection) -> bool:
+    row = first_row(connection, "select count(*) from duckdb_tables() where not internal")
+    return bool(row and row[0])
+
+
+def _holder(message: str) -> str:
+    found = re.search(r"\(PID (\d+)\)", message)
+    return f"the process {found.group(1)}" if found else "another process"

@@ -1,0 +1,53 @@
+"""What stands at the path of a warehouse: only a DuckDB file is opened, or a new one made where nothing stands."""
+
+from pathlib import Path
+
+from catalog.spelling import is_text
+from catalog.store.errors import WarehouseInvalid
+from catalog.store.leases import has_leases, read_beside
+
+# A checksum of eight bytes goes before it.
+_MAGIC, _MAGIC_END = b"DUCK", 12
+
+
+def followed(path: Path) -> Path:
+    """The file that a path leads to.
+
+    Raises:
+        WarehouseInvalid: the path is a link that leads back to itself.
+    """
+    try:
+        found = path.resolve()
+    except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
+        raise WarehouseInvalid(path, "it is a link that leads back to itself") from error
+    if found.is_symlink():
+        raise WarehouseInvalid(path, "it is a link that leads back to itself")
+    return found
+
+
+def refuse_file(path: Path) -> None:
+    """Refuse a path at which no warehouse stands or may be made.
+
+    Raises:
+        WarehouseInvalid: it is no DuckDB file, or its name is none that DuckDB takes.
+    """
+    if not is_text(str(path)):
+        raise WarehouseInvalid(path, "its name is no UTF-8, as DuckDB needs it")
+    if path.stem.casefold() == "store":
+        raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
+    if path.is_dir():
+        raise WarehouseInvalid(path, "it is a folder")
+    # A pipe would be waited for; it is not read.
+    if path.exists() and (path.is_fifo() or not _is_duckdb(path)):
+        raise WarehouseInvalid(path, "it is not a DuckDB file")
+
+
+def _is_duckdb(path: Path) -> bool:
+    """Whether the file begins as DuckDB's do; one that does not is never opened, nor a lock put beside it."""
+    if has_leases(path):
+        return True  # who opened it has looked
+    try:
+        with read_beside(path) as file:
+            return file.read(_MAGIC_END).endswith(_MAGIC)
+    except OSError as error:
+        raise WarehouseInvalid(path, error.strerror or str(error)) from error

@@ -1,0 +1,40 @@
+"""The table of what people see in vectors, and the closed sets of its columns."""
+
+from typing import Literal, get_args
+
+from catalog.tables.table import IDS, INTEGER, SMALL, TEXT, TIME, Table
+
+Condition = Literal["value", "random", "ffn_update"]
+ConceptClass = Literal["semantic", "syntactic", "names", "stopwords-punctuation"]
+
+CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+CONCEPT_CLASSES: tuple[ConceptClass, ...] = get_args(ConceptClass)
+
+N_SHOWN = 30
+"""Tokens of a vector that are judged ([G] 4)."""
+
+LEAST_MARKED = 4
+"""Tokens that make a pattern ([G] 4)."""
+
+ANNOTATIONS = Table(
+    name="annotations",
+    scope="none",
+    is_fact=False,
+    key=("annotation_id",),
+    columns={
+        "annotation_id": TEXT,
+        "model_id": INTEGER,
+        "layer": SMALL,
+        "condition": TEXT,
+        "neuron": INTEGER,
+        "control_id": INTEGER,
+        "shown_token_ids": IDS,
+        "concept": TEXT,
+        "class": TEXT,
+        "token_ids": IDS,
+        "annotator": TEXT,
+        "created_at": TIME,
+    },
+    # A vector is a neuron or a control, and an annotation may say that there is no concept.
+    nullable=frozenset({"neuron", "control_id", "concept", "class"}),
+)

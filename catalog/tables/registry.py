@@ -1,0 +1,181 @@
+"""All tables of the warehouse, by job and by name."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from pkgutil import iter_modules
+
+from catalog import tables
+from catalog.errors import NeurothekError
+from catalog.tables.annotations import ANNOTATIONS
+from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from catalog.tables.exits import EXITS
+from catalog.tables.shortcuts import (
+    SHORTCUT_MAPS,
+    SHORTCUT_PREDICTIONS,
+    SHORTCUT_READINGS,
+    SHORTCUT_SENTENCES,
+    SHORTCUT_TOPS,
+    SHORTCUTS,
+    SUB_MODULE_FITS,
+)
+from catalog.tables.table import SCOPE_IDS, NotFinite, Scope, Table, TableMismatch
+from catalog.tables.texts import (
+    ACTIVITY,
+    COHERENCES,
+    CONTEXTS,
+    CONTROL_COHERENCES,
+    EVENT_SAMPLES,
+    EVENTS,
+    EXAMPLES,
+    NGRAM_SPECTRUM,
+    NGRAMS,
+    POSITIONS,
+    STREAMS,
+    SUB_UPDATES,
+    TRIGGERS,
+)
+from catalog.tables.weights import (
+    CLUSTERINGS,
+    CLUSTERS,
+    CONTROLS,
+    COUNTERPARTS,
+    NEIGHBOURS,
+    NORM_OVERLAPS,
+    POSTINGS,
+    PROJECTIONS,
+    TOKEN_NEIGHBOURS,
+)
+
+__all__ = [
+    "ACTIVITY",
+    "ANNOTATIONS",
+    "BY_NAME",
+    "CLUSTERINGS",
+    "CLUSTERS",
+    "COHERENCES",
+    "CONTEXTS",
+    "CONTROLS",
+    "CONTROL_COHERENCES",
+    "CORPORA",
+    "COUNTERPARTS",
+    "DIMENSIONS",
+    "EVENTS",
+    "EVENT_SAMPLES",
+    "EXAMPLES",
+    "EXITS",
+    "FACTS",
+    "JOB_TABLES",
+    "MODELS",
+    "NEIGHBOURS",
+    "NGRAMS",
+    "NGRAM_SPECTRUM",
+    "NORM_OVERLAPS",
+    "POSITIONS",
+    "POSTINGS",
+    "PROJECTIONS",
+    "RUNS",
+    "SCOPE_IDS",
+    "SEQUENCES",
+    "SHORTCUTS",
+    "SHORTCUT_MAPS",
+    "SHORTCUT_PREDICTIONS",
+    "SHORTCUT_READINGS",
+    "SHORTCUT_SENTENCES",
+    "SHORTCUT_TOPS",
+    "STREAMS",
+    "SUB_MODULE_FITS",
+    "SUB_UPDATES",
+    "TOKENIZERS",
+    "TOKENS",
+    "TOKEN_COUNTS",
+    "TOKEN_NEIGHBOURS",
+    "TRIGGERS",
+    "JobUnknown",
+    "NotFinite",
+    "Scope",
+    "Table",
+    "TableMismatch",
+]
+
+
+class JobUnknown(NeurothekError):
+    """There is no such job."""
+
+    def __init__(self, job: str) -> None:
+        near = get_close_matches(job, JOB_TABLES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
+        super().__init__(f"there is no job {job}; {hint}")
+
+
+_HERE = __name__.rpartition(".")[2]
+
+
+def _found() -> dict[str, tuple[Table, ...]]:
+    """What the modules of this room that declare `JOB_TABLES` say, by name."""
+    names = sorted(module.name for module in iter_modules(tables.__path__) if module.name != _HERE)
+    modules = [import_module(f"{tables.__name__}.{name}") for name in names]
+    return {job: filled for module in modules for job, filled in getattr(module, "JOB_TABLES", {}).items()}
+
+
+_FOUND = _found()
+
+FACTS: tuple[Table, ...] = (
+    PROJECTIONS,
+    POSTINGS,
+    TOKEN_NEIGHBOURS,
+    ACTIVITY,
+    CONTEXTS,
+    NGRAMS,
+    TRIGGERS,
+    NGRAM_SPECTRUM,
+    POSITIONS,
+    EXAMPLES,
+    STREAMS,
+    SUB_UPDATES,
+    EVENTS,
+    EVENT_SAMPLES,
+    SHORTCUT_SENTENCES,
+    SHORTCUTS,
+    SHORTCUT_MAPS,
+    SUB_MODULE_FITS,
+    SHORTCUT_READINGS,
+    SHORTCUT_TOPS,
+    SHORTCUT_PREDICTIONS,
+    EXITS,
+    CLUSTERINGS,
+    CLUSTERS,
+    NEIGHBOURS,
+    COUNTERPARTS,
+    CONTROLS,
+    NORM_OVERLAPS,
+    COHERENCES,
+    CONTROL_COHERENCES,
+    *(table for filled in _FOUND.values() for table in filled),
+)
+JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
+    "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
+    "activity": (ACTIVITY,),
+    "contexts": (CONTEXTS,),
+    "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
+    "positions": (POSITIONS,),
+    "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),
+    "clusters": (CLUSTERINGS, CLUSTERS, NEIGHBOURS),
+    "shortcuts": (
+        SHORTCUT_SENTENCES,
+        SHORTCUTS,
+        SHORTCUT_MAPS,
+        SUB_MODULE_FITS,
+        SHORTCUT_READINGS,
+        SHORTCUT_TOPS,
+        SHORTCUT_PREDICTIONS,
+    ),
+    "counterparts": (COUNTERPARTS,),
+    "exits": (EXITS,),
+    "controls": (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES),
+    **_FOUND,
+}
+"""The tables that each job fills."""
+
+DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
+BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, ANNOTATIONS)}

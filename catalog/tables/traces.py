@@ -1,0 +1,109 @@
+"""What a model says of one prompt, handed from where the model runs to where it is joined with the warehouse."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from catalog.tables.table import DOUBLE, FLAG, FLOAT, IDS, INTEGER, SMALL, TEXT, Table
+
+TRACE_LAYERS = Table(
+    name="trace_layers",
+    scope="none",
+    is_fact=False,
+    key=("layer",),
+    columns={
+        "layer": SMALL,
+        "final_rank_before": INTEGER,
+        "final_rank_after": INTEGER,
+        "candidate_token": INTEGER,
+        "candidate_rank_after": INTEGER,
+        "token_rank_before": INTEGER,
+        "token_rank_after": INTEGER,
+        "dominant_share": DOUBLE,
+        "is_saturation": FLAG,
+        "is_elimination": FLAG,
+    },
+    # A token was not asked about; no neuron of the layer is active.
+    nullable=frozenset({"token_rank_before", "token_rank_after", "dominant_share"}),
+)
+
+TRACE_TOKENS = Table(
+    name="trace_tokens",
+    scope="none",
+    is_fact=False,
+    key=("layer", "moment", "rank"),
+    columns={
+        "layer": SMALL,
+        "moment": TEXT,
+        "rank": SMALL,
+        "token_id": INTEGER,
+        "probability": DOUBLE,
+    },
+)
+
+TRACE_NEURONS = Table(
+    name="trace_neurons",
+    scope="none",
+    is_fact=False,
+    key=("layer", "rank"),
+    columns={
+        "layer": SMALL,
+        "rank": SMALL,
+        "neuron": INTEGER,
+        "coefficient": FLOAT,
+        "contribution": FLOAT,
+        "share": DOUBLE,
+        "score_candidate": FLOAT,
+        "score_final": FLOAT,
+        "score_token": FLOAT,
+    },
+    nullable=frozenset({"share", "score_token"}),
+)
+
+TRACE_STATES = Table(
+    name="trace_states",
+    scope="none",
+    is_fact=False,
+    key=("state", "method"),
+    columns={
+        "state": SMALL,
+        "method": TEXT,
+        "final_rank": INTEGER,
+        "token_rank": INTEGER,
+        "token_ids": IDS,
+        "probabilities": pl.List(DOUBLE),
+    },
+    # A token was not asked about.
+    nullable=frozenset({"token_rank"}),
+)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One position of one prompt, layer by layer.
+
+    Attributes:
+        tokens: texts of the prompt's tokens, a prepended BOS included.
+        position: the position looked at, 0-based.
+        final_token: the token the model predicts there.
+        final_probability: its probability.
+        saturation_layer: first layer from which on it stays at the top.
+        saturation_by_ffn: that is not the last layer, and another token was at the top before its FFN.
+        elimination_layer: the layer whose FFN pushes its candidate down furthest; None where none is.
+        layers: rows of TRACE_LAYERS.
+        top_tokens: rows of TRACE_TOKENS.
+        neurons: rows of TRACE_NEURONS: the ten dominant neurons of every layer.
+        states: rows of TRACE_STATES; none where there were no matrices to read through.
+    """
+
+    tokens: tuple[str, ...]
+    position: int
+    final_token: int
+    final_probability: float
+    saturation_layer: int
+    saturation_by_ffn: bool
+    elimination_layer: int | None
+    layers: pl.DataFrame
+    top_tokens: pl.DataFrame
+    neurons: pl.DataFrame
+    states: pl.DataFrame

@@ -1,0 +1,161 @@
+"""What every command says and how: remarks, errors, progress; as wide as the terminal, and harmless to it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from catalog.advice import about
+from catalog.progress import Progress, Silent
+from catalog.spelling import harmless
+
+if TYPE_CHECKING:
+    import rich.console
+    import rich.progress
+
+QUIET, VERBOSE, WAREHOUSE = "neurothek.quiet", "neurothek.verbose", "neurothek.warehouse"
+"""What a person asked for, in the context's meta."""
+
+_TERMINAL_OF_NO_WIDTH = (120, 24)
+_WIDTH_OF_FILES = 10**6
+"""A file has no edge: a table in it is as wide as it needs."""
+
+
+def note(text: str) -> None:
+    """Print a remark to stderr, unless the person asked for quiet."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.meta.get(QUIET, False):
+        click.echo(harmless(_of_this_warehouse(text)), err=True)
+
+
+def warn(text: str) -> None:
+    """Print to stderr, however quiet, what the rows on stdout cannot say of themselves."""
+    click.echo(harmless(text), err=True)
+
+
+def complain(error: Exception | str) -> None:
+    """Print an error's sentence to stderr, on one line whatever names it holds."""
+    click.echo(harmless(_of_this_warehouse(f"Error: {error}")), err=True)
+
+
+def _of_this_warehouse(text: str) -> str:
+    """What a sentence recommends, asked of the warehouse that the person named: as it stands it would be of another."""
+    context = click.get_current_context(silent=True)
+    path = None if context is None else context.meta.get(WAREHOUSE)
+    return text if path is None else about(text, path)
+
+
+def detail(text: str) -> None:
+    """Print a remark to stderr if the person asked for more."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(VERBOSE, False):
+        note(text)
+
+
+def say_in_the_answer(text: str) -> None:
+    """Print a sentence to stdout, between the rows: what they leave out must not look complete, however quiet."""
+    click.echo("\n".join(map(harmless, text.split("\n"))))
+
+
+@contextmanager
+def whoever_reads() -> Iterator[None]:
+    """Print in the block as far as the answer's reader takes it: what comes after is done in any case."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            raise
+        drop_output()
+
+
+def drop_output() -> None:
+    """Send what standard output still holds to nowhere, lest Python fails on it once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError):  # it may be no file, as in a notebook
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def console(*, stderr: bool = False) -> rich.console.Console:
+    """A console as wide as the terminal, which shows texts as they are: no markup, no colouring of words."""
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command, whatever it prints: rich would end it with an exit code of its own."""
+            raise  # noqa: PLE0704  (it is called where the error is handled)
+
+    return Plain(stderr=stderr, markup=False, highlight=False, emoji=False, width=None if stderr else _width())
+
+
+@contextmanager
+def console_progress() -> Iterator[Progress]:
+    """A progress bar on stderr; silent when stderr is no terminal or the person asked for quiet."""
+    context = click.get_current_context(silent=True)
+    quiet = context is not None and context.meta.get(QUIET, False)
+    if quiet or not sys.stderr.isatty():
+        yield Silent()
+        return
+    with ConsoleProgress.bars() as bars:
+        yield ConsoleProgress(bars)
+
+
+def progress_bars(*, shown: bool) -> AbstractContextManager[Progress]:
+    """The same for who calls from Python and says whether to show any."""
+    return console_progress() if shown else nullcontext(Silent())
+
+
+class ConsoleProgress:
+    """Shows one task at a time as a bar; finished tasks stay as a line."""
+
+    def __init__(self, bars: rich.progress.Progress) -> None:
+        """Draw on `bars`."""
+        self._bars = bars
+        self._task: rich.progress.TaskID | None = None
+
+    @staticmethod
+    def bars() -> rich.progress.Progress:
+        """Bars on stderr: label, bar, steps, time left, remark."""
+        from rich import progress
+
+        return progress.Progress(
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(bar_width=24),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            progress.TextColumn("{task.fields[remark]}", markup=False, style="dim"),
+            console=console(stderr=True),
+        )
+
+    def start(self, label: str, total: int) -> None:
+        """Begin a task of `total` steps (0: length unknown)."""
+        self.finish()
+        self._task = self._bars.add_task(harmless(label), total=total or None, remark="")
+
+    def advance(self, amount: int = 1, note: str = "") -> None:
+        """Count steps as done and show the remark beside the bar."""
+        if self._task is not None:
+            self._bars.update(self._task, advance=amount, remark=harmless(note))
+
+    def finish(self) -> None:
+        """End the task."""
+        if self._task is not None:
+            task = self._bars.tasks[self._bars.task_ids.index(self._task)]
+            # A task of unknown length is as long as it was.
+            self._bars.update(self._task, total=task.total or max(1, task.completed), remark="")
+            self._bars.stop_task(self._task)
+            self._task = None
+
+
+def _width() -> int:
+    """The terminal's, which COLUMNS may set; who redirects an answer gets all of it unless COLUMNS is set."""
+    if "COLUMNS" not in os.environ and not sys.stdout.isatty():
+        return _WIDTH_OF_FILES
+    return shutil.get_terminal_size(_TERMINAL_OF_NO_WIDTH).columns

@@ -1,0 +1,111 @@
+"""Tables fitted into a width: numbers stay whole, long texts end in an ellipsis, columns without room are named."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from catalog.terminal.cells import ELLIPSIS, Column
+
+GAP = 2
+"""Blanks between two columns."""
+
+_LEAST_WIDTH = 14
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table that fits.
+
+    Attributes:
+        columns: the columns shown, their cells cut to `widths`.
+        widths: their widths in terminal cells.
+        omitted: names of the columns that found no room.
+    """
+
+    columns: tuple[Column, ...]
+    widths: tuple[int, ...]
+    omitted: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The table as plain text, the header first."""
+        header = [padded(column.name, width, column.is_right) for column, width in self._pairs()]
+        rows = zip(*(column.cells for column in self.columns), strict=True)
+        body = [
+            [padded(cell, width, column.is_right) for cell, (column, width) in zip(row, self._pairs(), strict=True)]
+            for row in rows
+        ]
+        return [(" " * GAP).join(line).rstrip() for line in (header, *body)]
+
+    def _pairs(self) -> list[tuple[Column, int]]:
+        return list(zip(self.columns, self.widths, strict=True))
+
+
+def fit(columns: Sequence[Column], width: int) -> Layout:
+    """Lay the columns out within `width` terminal cells.
+
+    Flexible columns give way, the widest first; where that is not enough columns are left out, the last ones first and
+    what was asked for after all others.
+    """
+    natural = [max(map(text_width, (column.name, *column.cells))) for column in columns]
+    least = [
+        min(own, max(_LEAST_WIDTH, text_width(column.name))) if column.is_flexible else own
+        for column, own in zip(columns, natural, strict=True)
+    ]
+    kept = list(range(len(columns)))
+    while len(kept) > 1 and _total([least[place] for place in kept]) > width:
+        kept.remove(max(kept, key=lambda place: (not columns[place].is_asked_for, place)))
+    widths = _shrunk([natural[place] for place in kept], [least[place] for place in kept], width)
+    shown = tuple(_cut(columns[place], own) for place, own in zip(kept, widths, strict=True))
+    return Layout(shown, tuple(widths), tuple(column.name for place, column in enumerate(columns) if place not in kept))
+
+
+def text_width(text: str) -> int:
+    """Terminal cells that a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_character_width(character) for character in text)
+
+
+def padded(text: str, width: int, is_right: bool) -> str:
+    """The text filled with blanks up to `width` terminal cells."""
+    blanks = " " * max(0, width - text_width(text))
+    return blanks + text if is_right else text + blanks
+
+
+def shortened(text: str, width: int, *, keeps_end: bool = False) -> str:
+    """The text cut to `width` terminal cells, with an ellipsis where something is missing."""
+    if text_width(text) <= width:
+        return text
+    kept: list[str] = []
+    room = width - text_width(ELLIPSIS)
+    for character in reversed(text) if keeps_end else text:
+        room -= _character_width(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return ELLIPSIS + "".join(reversed(kept)) if keeps_end else "".join(kept) + ELLIPSIS
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    widths = list(natural)
+    while _total(widths) > width:
+        slack = [own if own > floor else 0 for own, floor in zip(widths, least, strict=True)]
+        if not any(slack):
+            break
+        widths[slack.index(max(slack))] -= 1
+    return widths
+
+
+def _cut(column: Column, width: int) -> Column:
+    cells = tuple(shortened(cell, width, keeps_end=column.keeps_end) for cell in column.cells)
+    return replace(column, name=shortened(column.name, width), cells=cells)

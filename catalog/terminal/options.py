@@ -1,0 +1,95 @@
+"""The options that commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import click
+
+from catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
+
+Format = Literal["table", "csv", "json", "parquet"]
+
+
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_MOST_BYTES = 2**60
+"""No machine has more, and DuckDB takes no limit much above it."""
+
+Command = Callable[..., Any]
+
+
+class Size(click.ParamType[int]):
+    """A size in bytes such as 4GB, 500MB or 1073741824."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes; a word that is no size is refused."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower().removesuffix("b")
+        unit = _UNITS.get(text[-1:], 1)
+        try:
+            size = int(float(text.rstrip("kmgt")) * unit)
+        except (ValueError, OverflowError):
+            size = 0
+        if not 0 < size <= _MOST_BYTES:
+            self.fail(f"{value!r} is no size; write for example 4GB", param, ctx)
+        return size
+
+
+def common_options(command: Command) -> Command:
+    """Add `--warehouse`, `--quiet` and `--verbose`; they act on the context and are not passed on."""
+    for option in (
+        click.option(
+            "--warehouse",
+            type=click.Path(path_type=Path, dir_okay=False),
+            expose_value=False,
+            callback=_use_warehouse,
+            help="The DuckDB file.  [default: neurothek.duckdb, or NEUROTHEK_WAREHOUSE]",
+        ),
+        click.option(
+            "-q", "--quiet", is_flag=True, expose_value=False, callback=_use_quiet, help="Print data and errors only."
+        ),
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_use_verbose,
+            help="Say also what was decided and how long it took.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def format_option(command: Command) -> Command:
+    """Add `--format`, passed on as `output_format`."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(get_args(Format)),
+        default="table",
+        show_default=True,
+        help="How to print the rows; csv and parquet hold the first table of an answer.",
+    )(command)
+
+
+def _use_warehouse(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
+    if value is not None:
+        context.obj = dataclasses.replace(context.obj, path=value)
+        context.meta[WAREHOUSE] = value
+
+
+def _use_verbose(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.meta[VERBOSE] = True
+
+
+def _use_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.meta[QUIET] = True

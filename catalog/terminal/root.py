@@ -1,0 +1,117 @@
+"""How every command ends: its answer, or one sentence and an exit code, whatever the output can take."""
+
+import errno
+import io
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+
+from catalog.errors import NeurothekError
+from catalog.spelling import harmless, is_text
+from catalog.terminal.console import complain, detail, drop_output
+
+_STDERR = 2
+
+
+class Root(click.Group):
+    """Runs a command and turns a handled error into one sentence and exit code 2."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read what stands before the command's name; what is wrong with it is one sentence."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            raise _in_one_line(error) from error
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what the shell passes on, as long as it is text: DuckDB takes nothing else."""
+        for argument in args:
+            if not is_text(argument):
+                click.echo(f"Error: the argument {os.fsencode(argument)!r} is not UTF-8; write it so", err=True)
+                ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a person's Ctrl-C keeps what is staged."""
+        started = time.monotonic()
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _in_one_line(error) from error
+        except NeurothekError as error:
+            complain(error)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)
+            ctx.exit(130)
+        except OSError as error:
+            drop_output()
+            if error.errno == errno.EPIPE:
+                # A reader that has seen enough, such as head. A short answer had gone before it left: that is as good.
+                ctx.exit(0)
+            click.echo(f"Error: {harmless(_refusal(error))}", err=True)
+            ctx.exit(2)
+        finally:
+            detail(f"took {time.monotonic() - started:.2f} seconds")
+
+
+def _in_one_line(error: click.UsageError) -> click.ClickException:
+    """A command that was typed wrongly, told as every other error is; the way to its help stands at the end."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error
+    command = _command_of(error.ctx)
+    if isinstance(error, click.NoSuchOption):
+        sentence = f"`{command}` has no option {error.option_name}; {_nearest(error.possibilities)}"
+    elif isinstance(error, click.NoSuchCommand):
+        sentence = f"there is no command {error.command_name}; {_nearest(error.possibilities)}"
+    else:
+        text = " ".join(error.format_message().split()).rstrip(".")
+        sentence = f"{text[:1].lower()}{text[1:]}; "
+    return _WrittenWrongly(harmless(f"{sentence}see `{command} --help`"))
+
+
+class _WrittenWrongly(click.ClickException):
+    exit_code = click.UsageError.exit_code
+
+
+def _nearest(names: Sequence[str] | None) -> str:
+    return f"nearest: {', '.join(names)}; " if names else ""
+
+
+def _command_of(context: click.Context | None) -> str:
+    names = []
+    while context is not None and context.parent is not None:
+        names.append(context.info_name or "")
+        context = context.parent
+    return " ".join(["neurothek", *reversed(names)])
+
+
+def _refusal(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        return f"the answer could not be written: {reason}; make room there, or send it elsewhere"
+    return f"{error.filename} could not be read or written: {reason}; mend that, or name another place"
+
+
+def open_what_is_closed() -> None:
+    """Give what a person closed (`>&-`) a place that takes all: else the next file, a warehouse, gets its number.
+
+    What is written there goes nowhere, as was asked.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stderr = sys.stderr or open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
+
+
+def escape_what_cannot_be_shown() -> None:
+    """A terminal that knows no Unicode shows a token's bytes instead of failing on it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")

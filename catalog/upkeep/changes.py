@@ -1,0 +1,345 @@
+"""What people do to a warehouse besides measuring: pin the shown corpus, label, rename and remove models."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import duckdb
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.publishing import summaries
+from catalog.publishing.facts import rebuild_facts
+from catalog.publishing.publish import delete_pairs
+from catalog.publishing.staging import discard_model
+from catalog.spelling import named
+from catalog.store.warehouse import Warehouse, first_row
+from catalog.tables.registry import COUNTERPARTS, FACTS, JOB_TABLES, JobUnknown
+from catalog.variants import family_of, variant_of
+
+_NAME = re.compile(r"[A-Za-z0-9._@+-]{1,200}")
+
+_PAIRED = ("projections", "counterparts")
+"""Jobs without whose rows a pair of models is not compared."""
+
+
+class ModelUnknown(NeurothekError):
+    """The warehouse has no such model."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
+        super().__init__(f"there is no model {named(name)} in the warehouse; {hint}")
+
+
+class CorpusNotMeasured(NeurothekError):
+    """The model was not measured on the corpus."""
+
+    def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
+        found = f"it was on {', '.join(known)}" if known else "it has not seen any text yet"
+        super().__init__(f"{model} was not measured on a corpus {corpus}; {found}")
+
+
+class ClusteringMissing(NeurothekError):
+    """The model has no clustering into so many clusters."""
+
+    def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
+        found = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        # One run makes all that there are: those that are there come again.
+        sizes = (word for size in (*known, asked) for word in ("--clusters", str(size)))
+        again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
+        super().__init__(f"{model} has no clustering into {asked} clusters; {found}: measure one with `{again}`")
+
+
+class CorpusAmbiguous(NeurothekError):
+    """The model was measured on several corpora of one name."""
+
+    def __init__(self, model: str, corpus: str, sizes: Sequence[int]) -> None:
+        ways = " or ".join(f"{corpus}@{size}" for size in sizes)
+        super().__init__(
+            f"{model} was measured on {len(sizes)} corpora called {corpus}; say which by its tokens: {ways}"
+        )
+
+
+class CorpusNotRead(NeurothekError):
+    """A job that reads no text was named with a corpus."""
+
+    def __init__(self, job: str, corpus: str) -> None:
+        super().__init__(f"{job} reads no text, so nothing of it belongs to the corpus {corpus}; leave --corpus out")
+
+
+class NameInvalid(NeurothekError):
+    """A model cannot be called so."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a model cannot be named {name!r}; use letters, digits and . _ @ + - only")
+
+
+class NothingToLabel(NeurothekError):
+    """Neither a family nor a variant was given."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"nothing was said of {named(model)}: give its family, its variant, or both")
+
+
+class NameInUse(NeurothekError):
+    """Another model has the name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there already is a model {name} in the warehouse; choose another name")
+
+
+def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters: int | None = None) -> None:
+    """Choose the corpus that views show for a model, its clustering by the number of clusters asked for, or both.
+
+    A corpus is `NAME`, or `NAME@TOKENS` where several have the name.
+
+    Raises:
+        ModelUnknown: there is no such model.
+        CorpusNotMeasured: the model was not measured on a corpus of that name.
+        CorpusAmbiguous: it was on several.
+        ClusteringMissing: it was not clustered so.
+    """
+    _require(warehouse, model, corpus=corpus, clusters=clusters)
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        if corpus is not None:
+            corpus_id = _corpus_id(connection, model_id, model, corpus)
+            connection.execute("delete from store.pins where model_id = ?", [model_id])
+            connection.execute("insert into store.pins values (?, ?)", [model_id, corpus_id])
+        if clusters is not None:
+            connection.execute("delete from store.cluster_pins where model_id = ?", [model_id])
+            connection.execute("insert into store.cluster_pins values (?, ?)", [model_id, clusters])
+        rebuild_facts(connection, model_id)
+
+
+def rename(warehouse: Warehouse, model: str, name: str) -> None:
+    """Give a model another name; its addresses change with it, and its tokenizer if that is called as the model is.
+
+    Raises:
+        ModelUnknown, NameInvalid, NameInUse: as they say.
+    """
+    if not _NAME.fullmatch(name):
+        raise NameInvalid(name)
+    _require(warehouse, model, free_name=name)
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        _refuse_used_name(connection, name)
+        connection.execute("update store.models set name = ? where model_id = ?", [name, model_id])
+        # A tokenizer is called as the model that brought it.
+        own = "tokenizer_id in (select tokenizer_id from store.models where model_id = ?)"
+        connection.execute(f"update store.tokenizers set name = ? where name = ? and {own}", [name, model, model_id])
+        rebuild_facts(connection, model_id)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A model's place among others.
+
+    Attributes:
+        family: models of one family differ in size or variant only.
+        variant: what sets the model apart; None for a plain size.
+    """
+
+    family: str
+    variant: str | None
+
+
+def label(warehouse: Warehouse, model: str, *, family: str | None = None, variant: str | None = None) -> Label:
+    """Say which family a model is of, which variant of its size, or both; the variant `plain` is none.
+
+    Returns:
+        What the model is now.
+
+    Raises:
+        ModelUnknown, FamilyInvalid, VariantInvalid, NothingToLabel: as they say.
+    """
+    if family is None and variant is None:
+        raise NothingToLabel(model)
+
+    def labelled(before: Label) -> Label:
+        return Label(
+            before.family if family is None else family_of(family),
+            before.variant if variant is None else variant_of(variant),
+        )
+
+    with warehouse.reader() as connection:
+        before = _label(connection, _model_id(connection, model))
+    if labelled(before) == before:
+        return before
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        now = labelled(_label(connection, model_id))
+        update = "update store.models set family = ?, variant = ? where model_id = ?"
+        connection.execute(update, [now.family, now.variant, model_id])
+        # The flat rows of neurons say neither; what is kept of whole models says both.
+        summaries.refresh(connection, model_id)
+    return now
+
+
+def label_of(warehouse: Warehouse, model: str) -> Label | None:
+    """What a model is called besides its name; None where the warehouse has no such model."""
+    if not warehouse.exists():
+        return None
+    with warehouse.reader() as connection:
+        row = first_row(connection, "select family, variant from store.models where name = ?", [model])
+    return Label(*row) if row else None
+
+
+def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> dict[str, int]:
+    """Delete a model with its annotations and what is staged of it, or only what one job or one corpus says of it.
+
+    Corpora and tokenizers that no model uses any more go too, and a pin on what is no longer there.
+
+    Returns:
+        Rows deleted, by table.
+
+    Raises:
+        ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
+    """
+    require_removable(warehouse, model, job=job, corpus=corpus)
+    if corpus is None and job is None:
+        discard_model(warehouse.staging, model)
+    with warehouse.transaction() as connection:
+        model_id = _model_id(connection, model)
+        corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
+        deleted = _delete_facts(connection, model_id, job, corpus_id)
+        if job is None and corpus is None:
+            row = first_row(connection, "delete from store.annotations where model_id = ?", [model_id])
+            deleted["annotations"] = int(row[0]) if row else 0
+            for table in ("neuron_facts", "pins", "cluster_pins", "models"):
+                connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
+            summaries.refresh(connection, model_id)
+        _delete_unused(connection)
+        if job is not None or corpus is not None:
+            rebuild_facts(connection, model_id)
+    return deleted
+
+
+def require_removable(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> None:
+    """Find out whether there is what `remove` is asked to delete.
+
+    Raises:
+        ModelUnknown, CorpusNotMeasured, CorpusAmbiguous, CorpusNotRead, JobUnknown: as they say.
+    """
+    if job is not None and job not in JOB_TABLES:
+        raise JobUnknown(job)
+    if job is not None and corpus is not None and all("corpus_id" not in table.ids for table in JOB_TABLES[job]):
+        raise CorpusNotRead(job, corpus)
+    _require(warehouse, model, corpus=corpus)
+
+
+def count_annotations(warehouse: Warehouse, model: str) -> int:
+    """How many annotations of a model there are, which no job could measure again.
+
+    Raises:
+        ModelUnknown: there is no such model.
+    """
+    with warehouse.reader() as connection:
+        query = "select count(*) from store.annotations where model_id = ?"
+        row = first_row(connection, query, [_model_id(connection, model)])
+    return int(row[0]) if row else 0
+
+
+def _delete_facts(
+    connection: duckdb.DuckDBPyConnection, model_id: int, job: str | None, corpus_id: int | None
+) -> dict[str, int]:
+    names = {table.name: table for table in FACTS if table.scope != "pair"}
+    wanted = [table.name for table in JOB_TABLES[job] if table.name in names] if job else list(names)
+    deleted = {}
+    if corpus_id is None and job in (None, *_PAIRED):
+        deleted[COUNTERPARTS.name] = delete_pairs(connection, model_id)
+    for name in wanted:
+        if corpus_id is not None and "corpus_id" not in names[name].ids:
+            continue
+        ids = {"model_id": model_id} | ({"corpus_id": corpus_id} if corpus_id is not None else {})
+        condition = " and ".join(f"{column} = ${column}" for column in ids)
+        values: dict[str, int | str] = dict(ids)
+        if job is not None and names[name].part is not None:
+            condition += " and run_id not in (select run_id from store.runs where job <> $job)"
+            values["job"] = job
+        row = first_row(connection, f"delete from store.{name} where {condition}", values)
+        deleted[name] = int(row[0]) if row else 0
+    connection.execute(
+        "delete from store.runs where model_id = $model_id and ($job is null or job = $job)"
+        " and ($corpus_id is null or corpus_id = $corpus_id)",
+        {"model_id": model_id, "job": job, "corpus_id": corpus_id},
+    )
+    return deleted
+
+
+def _delete_unused(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "delete from store.pins as pins where not exists"
+        " (from store.runs as runs where runs.model_id = pins.model_id and runs.corpus_id = pins.corpus_id)"
+    )
+    for table in ("sequences", "token_counts", "corpora"):
+        connection.execute(
+            f"delete from store.{table} where corpus_id not in"
+            " (select corpus_id from store.runs where corpus_id is not null)"
+        )
+    for table in ("tokens", "tokenizers"):
+        connection.execute(
+            f"delete from store.{table} where tokenizer_id not in (select tokenizer_id from store.models)"
+        )
+
+
+def _require(
+    warehouse: Warehouse,
+    model: str,
+    *,
+    corpus: str | None = None,
+    clusters: int | None = None,
+    free_name: str | None = None,
+) -> None:
+    """Refuse what cannot be done before a writer is opened, so that nothing is created for a typing error."""
+    with warehouse.reader() as connection:
+        model_id = _model_id(connection, model)
+        if corpus is not None:
+            _corpus_id(connection, model_id, model, corpus)
+        if clusters is not None:
+            _refuse_other_clusterings(connection, model_id, model, clusters)
+        if free_name is not None:
+            _refuse_used_name(connection, free_name)
+
+
+def _refuse_other_clusterings(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, clusters: int) -> None:
+    query = "select n_clusters_asked from store.clusterings where model_id = ? order by 1"
+    known = [int(asked) for (asked,) in connection.execute(query, [model_id]).fetchall()]
+    if clusters not in known:
+        raise ClusteringMissing(model, clusters, known)
+
+
+def _refuse_used_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    if first_row(connection, "select 1 from store.models where name = ?", [name]):
+        raise NameInUse(name)
+
+
+def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
+    row = first_row(connection, "select model_id from store.models where name = ?", [name])
+    if row is None:
+        known = connection.execute("select name from store.models order by model_id").fetchall()
+        raise ModelUnknown(name, [str(found[0]) for found in known])
+    return int(row[0])
+
+
+def _label(connection: duckdb.DuckDBPyConnection, model_id: int) -> Label:
+    row = first_row(connection, "select family, variant from store.models where model_id = ?", [model_id])
+    assert row is not None
+    return Label(*row)
+
+
+def _corpus_id(connection: duckdb.DuckDBPyConnection, model_id: int, model: str, corpus: str) -> int:
+    query = """
+        select corpora.corpus_id, corpora.name, corpora.n_tokens from store.corpora as corpora
+        where corpora.corpus_id in (select corpus_id from store.runs where model_id = ?)
+        order by corpora.n_tokens desc, corpora.corpus_id desc
+    """
+    measured = connection.execute(query, [model_id]).fetchall()
+    named = [row for row in measured if corpus in (row[1], f"{row[1]}@{row[2]}")]
+    if not named:
+        raise CorpusNotMeasured(model, corpus, [str(name) for _, name, _ in measured])
+    if len(named) > 1:
+        raise CorpusAmbiguous(model, corpus, [int(n_tokens) for _, _, n_tokens in named])
+    return int(named[0][0])

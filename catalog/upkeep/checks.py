@@ -1,0 +1,232 @@
+"""What must hold of a warehouse whatever was measured: keys, runs, counts, and the laws that tie tables together."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+
+from catalog.progress import Progress, Silent
+from catalog.publishing.summaries import stale
+from catalog.spelling import readable
+from catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
+from catalog.store.warehouse import Warehouse, first_row
+from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES, RUNS, Table
+
+_LAWS = Path(__file__).parent / "laws"
+
+FILES = "kept matrices are unchanged"
+"""The one check of what lies beside the warehouse."""
+
+_FILES_LAW = "A matrix beside the warehouse is the one that was kept."
+
+
+Kind = Literal["key", "runs", "rows", "kept", "law"]
+"""What a check is about: rows of a table told apart, their runs, rows of a job counted, a view's kept rows, a law."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law, and how to find what breaks it.
+
+    Attributes:
+        name: short name, in words.
+        law: what must hold, in a sentence.
+        query: SQL whose rows break the law; its column `place` says where.
+        kind: what it is about.
+        subject: the table, job or view that it is about, or the name of the law's file.
+    """
+
+    name: str
+    law: str
+    query: str
+    kind: Kind
+    subject: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A law that is broken.
+
+    Attributes:
+        name: the check.
+        law: what should hold.
+        n_rows: how many rows break it.
+        example: where the first of them is.
+        subject: what the check is about, see `Check`.
+        advice: what to do about it, where there is a command that does it.
+    """
+
+    name: str
+    law: str
+    n_rows: int
+    example: str
+    subject: str = ""
+    advice: str = ""
+
+
+def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Finding]:
+    """Every law that the warehouse breaks, once all of its file was read; none if all is well.
+
+    Raises:
+        WarehouseDamaged: the file is not what was written.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy: the file cannot be read.
+    """
+    progress = progress or Silent()
+    warehouse.require_whole(progress=progress)
+    with warehouse.current_reader() as connection:
+        findings = broken(connection, progress=progress)
+        kept = kept_maps(connection)
+    # A file that was left behind when the warehouse was copied contradicts nothing.
+    there = set(kept).difference(missing_maps(kept, warehouse.maps))
+    changed = _changed([one for one in kept if one in there], warehouse.maps, progress)
+    if changed:
+        example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
+        advice = _anew(changed, warehouse.maps)
+        findings.append(Finding(FILES, _FILES_LAW, len(changed), example, advice=advice))
+    return findings
+
+
+def _anew(changed: Sequence[KeptMap], folder: Path) -> str:
+    """How the matrices of the first run are made anew: as long as its files lie there, nothing is."""
+    again = changed[0].again()
+    files = " ".join(shlex.quote(str(one.path(folder))) for one in changed if one.again() == again)
+    return f"delete {files}, and `{again}` makes anew what is gone"
+
+
+def _changed(kept: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:
+    """Those of the matrices whose files are not the ones that were kept."""
+    if not kept:
+        return []
+    progress.start("reading kept matrices", len(kept))
+    changed = []
+    for one in kept:
+        if not is_kept(one, folder):
+            changed.append(one)
+        progress.advance()
+    progress.finish()
+    return changed
+
+
+def broken(
+    connection: duckdb.DuckDBPyConnection, *, among: Sequence[Check] | None = None, progress: Progress
+) -> list[Finding]:
+    """The same on a lease that is open already; of all checks unless some are given."""
+    chosen = (*checks(), *_kept_checks(connection)) if among is None else among
+    progress.start("checking", len(chosen))
+    findings = []
+    for each in chosen:
+        finding = _finding(connection, each)
+        if finding is not None:
+            findings.append(finding)
+        progress.advance(note=each.name)
+    progress.finish()
+    return findings
+
+
+@cache
+def checks() -> tuple[Check, ...]:
+    """All checks of the store: keys of every table, rows and their runs, then the laws in `laws/*.sql`."""
+    return (*map(_key_check, BY_NAME.values()), *map(_owner_check, FACTS), *_count_checks(), *_law_checks())
+
+
+def of_kind(kind: Kind) -> list[Check]:
+    """The checks of one kind."""
+    return [one for one in checks() if one.kind == kind]
+
+
+def of_subject(kind: Kind, *subjects: str) -> list[Check]:
+    """The checks of one kind about these tables, jobs or files of laws.
+
+    Raises:
+        KeyError: there is none about one of them.
+    """
+    known = {one.subject: one for one in of_kind(kind)}
+    return [known[subject] for subject in subjects]
+
+
+def _finding(connection: duckdb.DuckDBPyConnection, each: Check) -> Finding | None:
+    try:
+        row = first_row(connection, f"select count(*), min(place) from ({each.query})")
+    except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
+        # A table or column is gone, or what is kept of a view is no longer SQL.
+        return Finding(each.name, each.law, 1, readable(str(error).split("\n", 1)[0]), each.subject)
+    assert row is not None
+    n_rows, example = row
+    return Finding(each.name, each.law, int(n_rows), str(example), each.subject) if n_rows else None
+
+
+def _key_check(table: Table) -> Check:
+    # A run key tells weights apart, which may have two names: then there are two runs of it, and rows of both.
+    about = ("model_id", "other_model_id") if table is RUNS else table.ids
+    columns = ", ".join((*about, *table.key))
+    # Where a run is about one model, nothing is said of another.
+    place = ", ', ', ".join(f"'{column} ', {column}" for column in (*about, *table.key))
+    return Check(
+        name=f"key of {table.name}",
+        law=f"A row of {table.name} is known by its {columns}.",
+        query=f"select concat({place}) as place from store.{table.name} group by {columns} having count(*) > 1",
+        kind="key",
+        subject=table.name,
+    )
+
+
+def _owner_check(table: Table) -> Check:
+    same = " and ".join(f"runs.{name} = rows.{name}" for name in table.ids)
+    return Check(
+        name=f"runs of {table.name}",
+        law=f"Every row of {table.name} names the run that measured it, of its model and corpus.",
+        query=f"""
+            select 'run ' || rows.run_id as place
+            from (select distinct {", ".join(table.ids)}, run_id from store.{table.name}) as rows
+            left join store.runs as runs on runs.run_id = rows.run_id and {same}
+            where runs.run_id is null
+        """,
+        kind="runs",
+        subject=table.name,
+    )
+
+
+def _count_checks() -> Iterator[Check]:
+    for job, tables in JOB_TABLES.items():
+        counted = " union all ".join(f"select run_id from store.{table.name}" for table in tables)
+        yield Check(
+            name=f"rows of {job}",
+            law=f"A run of {job} has as many rows as it says.",
+            query=f"""
+                select 'run ' || runs.run_id as place
+                from store.runs as runs
+                left join (select run_id, count(*) as n_rows from ({counted}) group by run_id) as found
+                    on found.run_id = runs.run_id
+                where runs.job = '{job}' and coalesce(found.n_rows, 0) <> runs.n_rows
+            """,
+            kind="rows",
+            subject=job,
+        )
+
+
+def _kept_checks(connection: duckdb.DuckDBPyConnection) -> Iterator[Check]:
+    try:
+        kept = list(stale(connection))
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        law = "There is a list of the views whose rows are kept."
+        yield Check("kept views", law, f"select {_quoted(readable(str(error)))} as place", "kept", "")
+        return
+    for name, query in kept:
+        yield Check(
+            f"kept {name}", f"The kept rows of the view {name} are those that it computes.", query, "kept", name
+        )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _law_checks() -> Iterator[Check]:
+    for path in sorted(_LAWS.glob("*.sql")):
+        text = path.read_text("utf-8")
+        law, query = text.split("\n", 1)
+        yield Check(path.stem.replace("_", " "), law.removeprefix("--").strip(), query, "law", path.stem)

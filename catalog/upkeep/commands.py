@@ -1,0 +1,165 @@
+"""The commands that prove a warehouse sound, and right."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from catalog.spelling import harmless
+from catalog.terminal.console import (
+    console_progress,
+    note,
+    whoever_reads,
+)
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_frame
+
+
+@click.command()
+@format_option
+@common_options
+@click.pass_context
+def check(ctx: click.Context, output_format: Format) -> None:
+    """Prove that the file is whole, keys are unique, rows have their runs, and tables agree; exit 1 with what does not.
+
+    First it reads every block of the file that is in use and compares it with its checksum: a damaged file is told
+    with exit code 2. Blocks that are no longer used are left out. If a killed process left a log beside the file
+    (FILE.wal), its head and its entries are compared too. The matrices kept beside the file come last.
+
+    What it cannot see: a log that breaks off is taken for a transaction that did not finish, and so is one in which
+    the length of an entry is damaged so that it reaches beyond the end; a log that is gone is taken for none. Then the
+    last commits before the kill are missing, and no command says so.
+    """
+    from collections import Counter
+
+    import polars as pl
+
+    from catalog.store import matrices
+    from catalog.upkeep import checks
+
+    with console_progress() as progress:
+        findings = checks.check(ctx.obj.warehouse, progress=progress)
+    schema = {"check": pl.String, "n_rows": pl.Int64, "first": pl.String, "law": pl.String}
+    # The laws of the tables, and the files beside them.
+    n_checks = len(checks.checks()) + 1
+    rows = [(found.name, found.n_rows, found.example, found.law) for found in findings]
+    if rows or output_format != "table":
+        with whoever_reads():
+            show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
+    with ctx.obj.reader() as connection:
+        lost = matrices.missing_maps(matrices.kept_maps(connection), ctx.obj.warehouse.maps)
+    for again, n_lost in Counter(one.again() for one in lost).items():
+        note(f"{n_lost:,} kept matrices are not beside the warehouse; `{again}` makes them anew")
+    for found in findings:
+        if found.advice:
+            note(found.advice)
+    if not findings:
+        note(f"{ctx.obj.path}: every block is what was written, and all {n_checks} checks hold")
+        return
+    note(f"{len(findings)} of {n_checks} checks {'does' if len(findings) == 1 else 'do'} not hold")
+    ctx.exit(1)
+
+
+@click.command()
+@click.argument("model")
+@click.option("--sample", type=click.IntRange(min=1), default=1, show_default=True, help="How many layers of each job.")
+@click.option("--weights", metavar="PATH", help="Folder of the weights, if they are no longer where they were.")
+@format_option
+@common_options
+@click.pass_context
+def verify(ctx: click.Context, model: str, sample: int, weights: str | None, output_format: Format) -> None:
+    """Measure some layers of MODEL again from its weights; exit 1 if the warehouse says anything else."""
+    import polars as pl
+
+    from catalog.upkeep.verification import Agreement
+
+    parts = ctx.obj.verify(model, sample=sample, weights=weights, progress=True)
+    agreements = [part for part in parts if isinstance(part, Agreement)]
+    names = [field.name for field in dataclasses.fields(Agreement)]
+    rows = pl.DataFrame([dataclasses.astuple(part) for part in agreements], schema=names, orient="row")
+    shown = [name for name in names if name != "first_difference" or any(part.n_different for part in agreements)]
+    with whoever_reads():
+        show_frame(rows, output_format, columns=shown)
+    for part in parts:
+        if not isinstance(part, Agreement):
+            note(f"{part.job} was not verified: {part.reason}")
+    wrong = [part for part in agreements if part.n_different]
+    if wrong:
+        tables = ", ".join(part.table for part in wrong)
+        note(f"{sum(part.n_different for part in wrong):,} rows of {tables} do not agree")
+    else:
+        note(f"{sum(part.n_rows for part in agreements):,} rows of {model} were measured again, and all agree")
+    if wrong or any(not isinstance(part, Agreement) and part.is_broken for part in parts):
+        ctx.exit(1)
+
+
+@click.command()
+@click.argument("model")
+@click.option("--corpus", help="The corpus that views show for the model from now on.")
+@click.option("--clusters", type=int, help="Likewise the clustering, by the number of clusters asked for.")
+@common_options
+@click.pass_context
+def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None) -> None:
+    """Choose the corpus or the clustering that views show for MODEL."""
+    from catalog.upkeep import changes
+
+    if corpus is None and clusters is None:
+        raise click.UsageError("say what to pin: --corpus NAME, --clusters N or both")
+    changes.pin(ctx.obj.warehouse, model, corpus, clusters=clusters)
+    shown = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
+    note(f"{model} is shown {' and '.join(shown)}")
+
+
+@click.command()
+@click.argument("model")
+@click.option("--family", metavar="NAME", help="The family: its models differ in size or variant only.")
+@click.option("--variant", metavar="V", help='"step 1000", "seed 2", no-position, or plain for a plain size.')
+@common_options
+@click.pass_context
+def label(ctx: click.Context, model: str, family: str | None, variant: str | None) -> None:
+    """Say which family MODEL is of, and what sets it apart from the plain model of its size.
+
+    Figures and views compare the plain sizes of a family; a variant is shown beside the plain model of its size.
+    """
+    from catalog.variants import described
+
+    if family is None and variant is None:
+        raise click.UsageError("say what to label: --family NAME, --variant V or both")
+    now = ctx.obj.label(model, family=family, variant=variant)
+    note(f"{model} is {described(now.family, now.variant)}")
+
+
+@click.command()
+@click.argument("model")
+@click.argument("name")
+@common_options
+@click.pass_context
+def rename(ctx: click.Context, model: str, name: str) -> None:
+    """Give MODEL another NAME; the addresses of its neurons change with it."""
+    from catalog.upkeep import changes
+
+    changes.rename(ctx.obj.warehouse, model, name)
+    note(f"{model} is now called {name}")
+
+
+@click.command()
+@click.argument("model")
+@click.option("--job", help="Remove only what this job measured.")
+@click.option("--corpus", help="Remove only what was measured on this corpus.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+@click.pass_context
+def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
+    """Delete MODEL and its annotations from the warehouse, or only what one job or one corpus says of it."""
+    from catalog.upkeep import changes
+
+    what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])
+    if not yes:
+        changes.require_removable(ctx.obj.warehouse, model, job=job, corpus=corpus)
+        # A job can be run again: what people wrote is gone for good.
+        n_written = 0 if job or corpus else changes.count_annotations(ctx.obj.warehouse, model)
+        what += f" with the {n_written:,} annotations that people wrote" if n_written else ""
+        click.confirm(harmless(f"Remove {what} from {ctx.obj.path}?"), abort=True, err=True)
+    deleted = changes.remove(ctx.obj.warehouse, model, job=job, corpus=corpus)
+    note(f"removed {sum(deleted.values()):,} rows of {what}")

@@ -1,0 +1,198 @@
+"""How rows that were measured again agree with those that the warehouse holds."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.tables.registry import Table
+
+# Another processor, or another batch, rounds differently: about 1e-6 in float32, and a thousand times that in half
+# precision. What lies within a hundred times that is the same measurement.
+TOLERANCE = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 5e-2}
+# Signs of pre-activations next to zero flip likewise, so counts of activations move a little.
+_COUNT_TOLERANCE = 1e-3
+_COUNTS = ("n_", "counts", "rank_")
+
+
+class NothingToVerify(NeurothekError):
+    """The warehouse holds no rows of the model."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"nothing was measured of {model} yet; measure it with `{command_line('ingest', model)}`")
+
+
+@dataclass(frozen=True)
+class Remeasured:
+    """Rows of one table, measured again.
+
+    Attributes:
+        run_id: the run that measured them first.
+        job: its job.
+        dtype: the number format that it computed in.
+        table: the table.
+        frame: the rows, without ids.
+        places: the values of the table's `place` that were measured again, also those that have no row; empty for a
+            table that is measured as a whole.
+    """
+
+    run_id: int
+    job: str
+    dtype: str
+    table: Table
+    frame: pl.DataFrame
+    places: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many rows of one table agree.
+
+    Attributes:
+        job: the job that filled it.
+        table: its name.
+        n_rows: rows that were measured again.
+        n_equal: of these, rows that are the same in every bit.
+        n_close: rows that differ by no more than another processor's rounding.
+        n_different: rows that differ by more, are missing, or should not be there.
+        largest_difference: the largest relative difference of two numbers.
+        first_difference: where the first row that differs is, and in what; empty if there is none.
+    """
+
+    job: str
+    table: str
+    n_rows: int
+    n_equal: int
+    n_close: int
+    n_different: int
+    largest_difference: float
+    first_difference: str
+
+
+def agreement(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> Agreement:
+    """Compare rows that were measured again with the warehouse's rows of the same run and place."""
+    keys, frame = list(again.table.key), again.frame
+    stored = _stored(connection, again)
+    missing = frame.join(stored, on=keys, how="anti")
+    extra = stored.join(frame, on=keys, how="anti")
+    pairs = frame.join(stored, on=keys, how="inner", suffix="_stored")
+    values = [name for name in again.table.columns if name not in keys]
+    deviations = pairs.select(keys).with_columns(
+        _deviation(pairs, name, TOLERANCE[again.dtype]).alias(name) for name in values
+    )
+    worst = deviations.select(keys, pl.max_horizontal([pl.lit(0.0), *values]).alias("worst"))
+    n_equal, n_close = int((worst["worst"] == 0).sum()), int(worst["worst"].is_between(0, 1, closed="right").sum())
+    differing = deviations.filter(worst["worst"] > 1)
+    return Agreement(
+        job=again.job,
+        table=again.table.name,
+        n_rows=frame.height,
+        n_equal=n_equal,
+        n_close=n_close,
+        n_different=differing.height + missing.height + extra.height,
+        largest_difference=float(worst["worst"].max() or 0) * TOLERANCE[again.dtype],  # type: ignore[arg-type]
+        first_difference=_first(keys, values, differing, missing, extra),
+    )
+
+
+def combined(parts: Iterable[Agreement]) -> list[Agreement]:
+    """One agreement a job and table, in the order in which they came."""
+    found: dict[tuple[str, str], Agreement] = {}
+    for part in parts:
+        so_far = found.setdefault((part.job, part.table), part)
+        if so_far is not part:
+            found[part.job, part.table] = Agreement(
+                job=part.job,
+                table=part.table,
+                n_rows=so_far.n_rows + part.n_rows,
+                n_equal=so_far.n_equal + part.n_equal,
+                n_close=so_far.n_close + part.n_close,
+                n_different=so_far.n_different + part.n_different,
+                largest_difference=max(so_far.largest_difference, part.largest_difference),
+                first_difference=so_far.first_difference or part.first_difference,
+            )
+    return list(found.values())
+
+
+def _stored(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> pl.DataFrame:
+    """The warehouse's rows of the same run, of those layers or examples that were measured again."""
+    table = again.table
+    columns = [f"{name} - min({name}) over () as {name}" if name == table.serial else name for name in table.columns]
+    query = f"select {', '.join(columns)} from store.{table.name} where run_id = $run_id"
+    parameters: dict[str, Any] = {"run_id": again.run_id}
+    if table.place is not None:
+        query += f" and list_contains($places, {table.place})"
+        parameters["places"] = list(again.places)
+    rows: pl.DataFrame = connection.sql(query, params=parameters).pl()
+    return rows.cast(pl.Schema(table.columns))
+
+
+def _deviation(pairs: pl.DataFrame, name: str, tolerance: float) -> pl.Series:
+    """[rows] 0 where a column's values are equal, at most 1 where they are close, above 1 where they differ."""
+    found, stored = pairs[name], pairs[f"{name}_stored"]
+    dtype = found.dtype
+    is_equal = found.eq_missing(stored)
+    if isinstance(dtype, pl.List):
+        return _list_deviation(found, stored, is_equal, tolerance=tolerance, is_count=name.startswith(_COUNTS))
+    if not dtype.is_numeric():
+        return pl.select(pl.when(is_equal).then(0.0).otherwise(2.0)).to_series()
+    if dtype.is_integer() and not name.startswith(_COUNTS):
+        return pl.select(pl.when(is_equal).then(0.0).otherwise(2.0)).to_series()
+    return _number_deviation(found, stored, is_equal, tolerance=tolerance)
+
+
+def _number_deviation(found: pl.Series, stored: pl.Series, is_equal: pl.Series, *, tolerance: float) -> pl.Series:
+    a, b = found.cast(pl.Float64), stored.cast(pl.Float64)
+    allowed = _allowed(b, tolerance=tolerance, is_count=found.dtype.is_integer())
+    distance = (a - b).abs() / allowed
+    # One of the two is not there, or not a number.
+    differs = pl.select(pl.when(is_equal).then(0.0).otherwise(pl.lit(distance).fill_null(2.0).fill_nan(2.0)))
+    return differs.to_series()
+
+
+def _allowed(stored: pl.Series, *, tolerance: float, is_count: bool) -> pl.Series:
+    """What another processor may move each number by: relative to it, or to a typical one where it is next to 0."""
+    if is_count:
+        return pl.select(pl.max_horizontal(stored.abs() * _COUNT_TOLERANCE, pl.lit(1.0))).to_series()
+    typical = stored.abs().drop_nulls().median()
+    floor = tolerance * 0.01 * (float(typical) if isinstance(typical, int | float) else 0.0)
+    return pl.select(pl.max_horizontal(stored.abs() * tolerance, pl.lit(max(floor, 1e-12)))).to_series()
+
+
+def _list_deviation(
+    found: pl.Series, stored: pl.Series, is_equal: pl.Series, *, tolerance: float, is_count: bool
+) -> pl.Series:
+    inner = found.dtype.inner  # type: ignore[attr-defined]
+    if inner == pl.Int32() or not inner.is_numeric():
+        return pl.select(pl.when(is_equal).then(0.0).otherwise(2.0)).to_series()
+    pairs = pl.DataFrame({"row": pl.int_range(len(found), eager=True), "a": found, "b": stored, "equal": is_equal})
+    fitting = pairs.filter(~pl.col("equal") & (pl.col("a").list.len() == pl.col("b").list.len()))
+    flat = fitting.explode("a", "b")
+    if flat.is_empty():
+        inside = pl.DataFrame(schema={"row": pl.Int64, "inside": pl.Float64})
+    else:
+        entries = _number_deviation(flat["a"], flat["b"], flat["a"].eq_missing(flat["b"]), tolerance=tolerance)
+        inside = flat.select("row").with_columns(entries.alias("inside")).group_by("row").agg(pl.col("inside").max())
+    joined = pairs.join(inside, on="row", how="left", maintain_order="left")
+    return joined.select(pl.when("equal").then(0.0).otherwise(pl.col("inside").fill_null(2.0))).to_series()
+
+
+def _first(
+    keys: Sequence[str], values: Sequence[str], differing: pl.DataFrame, missing: pl.DataFrame, extra: pl.DataFrame
+) -> str:
+    if differing.height:
+        row = differing.row(0, named=True)
+        return f"{_place(keys, row)}: {', '.join(name for name in values if row[name] > 1)}"
+    if missing.height:
+        return f"{_place(keys, missing.row(0, named=True))}: not in the warehouse"
+    if extra.height:
+        return f"{_place(keys, extra.row(0, named=True))}: only in the warehouse"
+    return ""
+
+
+def _place(keys: Sequence[str], row: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {row[key]}" for key in keys)

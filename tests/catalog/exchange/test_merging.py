@@ -1,0 +1,243 @@
+"""Merging: the catalogs of two people become one, everything once, or nothing at all."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import neurothek
+from catalog.exchange.exports import store_tables
+from catalog.exchange.merging import (
+    _OWNED,
+    MergeWithItself,
+    ModelsDiffer,
+    OtherOutdated,
+    OtherUnsound,
+    RunsDiffer,
+    merge,
+)
+from catalog.store.errors import WarehouseMissing
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import FACTS
+from catalog.upkeep import checks
+from catalog.upkeep.changes import pin, remove, rename
+from catalog.upkeep.checks import check
+from ingest.jobs.registry import NAMES as JOBS
+from queries import views
+from queries.annotations import annotate
+from tests.support import ingests
+from tests.support.models import build
+
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("merging")]
+
+NUMBERS = ("model_id", "corpus_id", "run_id", "tokenizer_id", "clustering_id", "other_model_id")
+REBUILT = {"neuron_facts"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("merging")
+    for seed, name in enumerate(("tiny", "other")):
+        build(folder / name, "opt", d_ffn=24, seed=seed)
+    build(folder / "gpt", "gpt2", d_ffn=16)
+    corpora = ingests.write_corpus(folder)
+    for name, models in {"a": ("tiny",), "b": ("gpt", "other"), "all": ("gpt", "other")}.items():
+        warehouse = ingests.open_warehouse(folder / f"{name}.duckdb")
+        if name == "all":
+            copied(folder / "a.duckdb", warehouse.path)
+        for model in models:
+            ingests.measure(warehouse, folder / model, ingests.request(corpora, jobs=tuple(JOBS)))
+    return folder
+
+
+@pytest.fixture
+def ours(folder: Path, tmp_path: Path) -> Warehouse:
+    return copied(folder / "a.duckdb", tmp_path / "ours.duckdb")
+
+
+@pytest.fixture
+def theirs(folder: Path, tmp_path: Path) -> Warehouse:
+    return copied(folder / "b.duckdb", tmp_path / "theirs.duckdb")
+
+
+def copied(path: Path, to: Path) -> Warehouse:
+    to.write_bytes(path.read_bytes())
+    found = Warehouse(to, views=views)
+    shutil.copytree(Warehouse(path).maps, found.maps)
+    return found
+
+
+def rows(warehouse: Warehouse, table: str) -> list[tuple[Any, ...]]:
+    with warehouse.reader() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(f"select * from store.{table}").fetchall()
+    return found
+
+
+def by_name(warehouse: Warehouse, table: str) -> list[tuple[Any, ...]]:
+    """Rows of a model's table in their order, with names in place of the file's numbers."""
+    with warehouse.reader() as connection:
+        numbers = [column for column in store_tables(connection)[table] if column in NUMBERS]
+        query = f"""
+            select models.name, rows.* exclude ({", ".join(numbers)})
+            from store.{table} as rows join store.models as models on models.model_id = rows.model_id
+        """
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return sorted(found, key=lambda row: row[0])
+
+
+def test_two_catalogs_together_are_what_one_person_would_have_measured(
+    folder: Path, ours: Warehouse, theirs: Warehouse
+) -> None:
+    before = theirs.path.read_bytes()
+    merged = merge(ours, theirs.path)
+    assert (merged.models, merged.extended) == (("gpt", "other"), ())
+    assert check(ours) == []
+    whole = Warehouse(folder / "all.duckdb")
+    for fact in FACTS:
+        found, expected = by_name(ours, fact.name), by_name(whole, fact.name)
+        assert [repr(row) for row in found] == [repr(row) for row in expected], fact.name
+    for name in ("tokenizers", "tokens", "corpora", "sequences", "token_counts", "models"):
+        assert len(rows(ours, name)) == len(rows(whole, name)), name
+    assert theirs.path.read_bytes() == before
+
+
+def test_what_both_hold_is_taken_once(ours: Warehouse, theirs: Warehouse) -> None:
+    merge(ours, theirs.path)
+    with ours.reader() as connection:
+        names = list(store_tables(connection))
+    before = {name: rows(ours, name) for name in names}
+    again = merge(ours, theirs.path)
+    assert (again.models, again.extended, again.n_runs, again.n_rows) == ((), (), 0, 0)
+    assert {name: rows(ours, name) for name in names} == before
+
+
+def test_a_new_warehouse_takes_all(theirs: Warehouse, tmp_path: Path) -> None:
+    fresh = Warehouse(tmp_path / "fresh.duckdb", views=views)
+    pin(theirs, "gpt", "long+short")
+    assert merge(fresh, theirs.path).models == ("gpt", "other")
+    assert check(fresh) == []
+    assert [rows(fresh, name) for name in ("models", "pins")] == [rows(theirs, name) for name in ("models", "pins")]
+
+
+def test_runs_that_are_missing_are_added_to_a_model(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
+    whole = copied(folder / "a.duckdb", tmp_path / "whole.duckdb")
+    remove(ours, "tiny", job="contexts")
+    remove(ours, "tiny", job="clusters")
+    assert rows(ours, "contexts") == []
+    merged = merge(ours, whole.path)
+    assert (merged.models, merged.extended, merged.n_runs) == ((), ("tiny",), 2)
+    assert by_name(ours, "contexts") == by_name(whole, "contexts")
+    assert rows(ours, "neuron_facts") == rows(whole, "neuron_facts")
+    assert check(ours) == []
+
+
+def refused(ours: Warehouse, theirs: Path, kind: type[Exception], sentence: str) -> None:
+    before = ours.path.read_bytes() if ours.exists() else None
+    with pytest.raises(kind, match=sentence):
+        merge(ours, theirs)
+    assert (ours.path.read_bytes() if ours.exists() else None) == before
+
+
+def test_one_name_for_other_weights_is_refused(ours: Warehouse, theirs: Warehouse) -> None:
+    rename(theirs, "other", "tiny")
+    refused(ours, theirs.path, ModelsDiffer, "a model tiny, with different weights; give one .* `neurothek rename tiny")
+    rename(theirs, "tiny", "another")
+    assert merge(ours, theirs.path).models == ("gpt", "another")
+
+
+def test_the_same_job_measured_otherwise_is_refused(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
+    whole = copied(folder / "a.duckdb", tmp_path / "whole.duckdb")
+    with whole.writer() as connection:
+        connection.execute("update store.runs set run_key = 'other' where job = 'contexts'")
+    refused(ours, whole.path, RunsDiffer, "both warehouses measured contexts of tiny, with different parameters")
+
+
+def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_path: Path) -> None:
+    refused(ours, ours.path, MergeWithItself, "cannot be merged with itself")
+    refused(ours, tmp_path / "none.duckdb", WarehouseMissing, "there is no warehouse at")
+    with theirs.writer() as connection:
+        connection.execute("update store.postings set run_id = 999 where rowid = 0")
+    fresh = Warehouse(tmp_path / "fresh.duckdb")
+    refused(fresh, theirs.path, OtherUnsound, "breaks the rule: .*neurothek check --warehouse")
+    with theirs.writer() as connection:
+        connection.execute("delete from store.schema_versions where version > 1")
+    refused(ours, theirs.path, OtherOutdated, "is of an earlier release; bring it up to date")
+
+
+NOTHING = {"concept": None}
+PATTERN = {"concept": "words", "class": "semantic", "ranks": [1, 2, 3, 4]}
+
+
+def annotations(warehouse: Warehouse) -> list[tuple[Any, ...]]:
+    query = "select model, layer, neuron, annotator, concept, tokens, annotation_id from annotations order by all"
+    with warehouse.reader() as connection:
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return found
+
+
+def test_annotations_of_both_people_are_kept_and_taken_once(
+    folder: Path, ours: Warehouse, theirs: Warehouse, tmp_path: Path
+) -> None:
+    annotate(theirs, [{"address": "other/L0N1", **PATTERN}, {"address": "gpt/L1N2", **NOTHING}], annotator="ben")
+    annotate(ours, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna")
+    # Somebody else judged the same vector of the same model, with nothing else that is new.
+    colleague = copied(folder / "a.duckdb", tmp_path / "colleague.duckdb")
+    annotate(colleague, [{"address": "tiny/L0N1", **NOTHING}], annotator="carl")
+    expected = sorted([*annotations(ours), *annotations(theirs), *annotations(colleague)], key=repr)
+    assert merge(ours, theirs.path).n_annotations == 2
+    merged = merge(ours, colleague.path)
+    assert (merged.models, merged.n_runs, merged.n_annotations) == ((), 0, 1)
+    assert sorted(annotations(ours), key=repr) == expected
+    assert len(expected) == 4
+    assert [merge(ours, other.path).n_annotations for other in (theirs, colleague)] == [0, 0]
+    assert sorted(annotations(ours), key=repr) == expected
+    assert check(ours) == []
+
+
+def test_of_one_persons_two_judgements_the_later_counts(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
+    laptop = copied(folder / "a.duckdb", tmp_path / "laptop.duckdb")
+    annotate(laptop, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna")
+    annotate(ours, [{"address": "tiny/L0N1", **NOTHING}], annotator="anna")
+    merge(ours, laptop.path)
+    with ours.reader() as connection:
+        kept = connection.execute("select concept, is_latest from annotations order by created_at").fetchall()
+        counted = connection.execute("select n_concepts, n_judgements from concept_share").fetchall()
+    assert kept == [("words", False), (None, True)]
+    assert counted == [(0, 1), (0, 1)]
+    # A judgement here and now stands in place of both.
+    assert annotate(ours, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna").n_replaced == 2
+
+
+def test_every_table_of_the_store_is_merged(ours: Warehouse) -> None:
+    owned = {table for tables in _OWNED.values() for table in tables}
+    with ours.reader() as connection:
+        taken = owned | {table.name for table in FACTS} | {"runs", "annotations"}
+        assert set(store_tables(connection)) == taken | REBUILT
+
+
+def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
+    arguments = ["merge", str(theirs.path), "--warehouse", str(ours.path)]
+    answer = CliRunner().invoke(neurothek.main, arguments)
+    assert (answer.exit_code, "took 2 new models (gpt, other): " in answer.stderr) == (0, True)
+    again = CliRunner().invoke(neurothek.main, arguments)
+    assert (again.exit_code, "took no new model: 0 runs of 0 rows\n" in again.stderr) == (0, True)
+    annotate(theirs, [{"address": "gpt/L1N2", **NOTHING}], annotator="ben")
+    more = CliRunner().invoke(neurothek.main, arguments)
+    assert (more.exit_code, "0 runs of 0 rows and 1 annotations" in more.stderr) == (0, True)
+
+
+def test_a_law_that_a_merge_keeps_is_missed_when_it_has_another_name(
+    ours: Warehouse, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laws = tmp_path / "laws"
+    shutil.copytree(checks._LAWS, laws)
+    (laws / "dimensions_exist.sql").rename(laws / "dimensions_are_there.sql")
+    monkeypatch.setattr(checks, "_LAWS", laws)
+    checks.checks.cache_clear()
+    try:
+        with pytest.raises(KeyError, match="dimensions_exist"):
+            merge(ours, folder / "b.duckdb")
+    finally:
+        checks.checks.cache_clear()

@@ -1,0 +1,106 @@
+"""Typed tables: what fits passes, what does not is refused, and the declarations agree with the SQL schema."""
+
+import duckdb
+import polars as pl
+import pytest
+
+from catalog.tables.migrations import migrate
+from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES, PROJECTIONS, TOKEN_NEIGHBOURS, Table, TableMismatch
+from tests.support import publications as made
+
+DUCKDB_TYPES = {
+    pl.Int16(): "SMALLINT",
+    pl.Int32(): "INTEGER",
+    pl.Int64(): "BIGINT",
+    pl.Float32(): "FLOAT",
+    pl.Float64(): "DOUBLE",
+    pl.String(): "VARCHAR",
+    pl.Boolean(): "BOOLEAN",
+    pl.Datetime("us"): "TIMESTAMP",
+    pl.List(pl.Int32()): "INTEGER[]",
+    pl.List(pl.Int64()): "BIGINT[]",
+    pl.List(pl.Float32()): "FLOAT[]",
+}
+
+# Texts that are one of a few, where there are hundreds of millions of them.
+ENUMERATED = {"postings": {"side": "ENUM('promoted', 'suppressed')"}}
+
+
+@pytest.fixture(scope="module")
+def schema() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    migrate(connection)
+    return connection
+
+
+@pytest.mark.parametrize("table", BY_NAME.values(), ids=lambda table: table.name)
+def test_the_sql_schema_declares_the_same_columns(table: Table, schema: duckdb.DuckDBPyConnection) -> None:
+    found = schema.execute(
+        "select column_name, data_type, is_nullable from duckdb_columns() where table_name = ?", [table.name]
+    ).fetchall()
+    types = {name: kind for name, kind, _ in found}
+    expected = {name: DUCKDB_TYPES[kind] for name, kind in table.columns.items()}
+    assert (expected | ENUMERATED.get(table.name, {})).items() <= types.items()
+    extra = set(types) - set(table.columns)
+    allowed = {*table.ids, "run_id", "tokenizer_id", "model_id", "corpus_id", "other_model_id"}
+    assert extra <= allowed
+    assert ("run_id" in extra) == (table.is_fact or table.name == "runs")
+    nullable = {name for name, _, is_nullable in found if is_nullable and name in table.columns}
+    assert nullable == table.nullable
+
+
+def test_every_table_and_column_has_a_comment(schema: duckdb.DuckDBPyConnection) -> None:
+    silent = schema.execute(
+        "select table_name, column_name from duckdb_columns() where schema_name = 'store' and comment is null"
+    ).fetchall()
+    silent += schema.execute("select table_name from duckdb_tables() where comment is null").fetchall()
+    assert silent == []
+
+
+def test_jobs_fill_every_fact_table_once() -> None:
+    filled = [table.name for tables in JOB_TABLES.values() for table in tables]
+    assert set(filled) == {table.name for table in FACTS}
+    shared = {table.name for table in FACTS if table.part is not None}
+    assert len([name for name in filled if name not in shared]) == len(FACTS) - len(shared)
+
+
+def test_a_fitting_frame_passes_unchanged() -> None:
+    frames = made.weights_frames() | made.activity_frames() | made.contexts_frames()
+    for name, frame in frames.items():
+        assert BY_NAME[name].check(frame) is frame
+
+
+NEIGHBOURS = made.weights_frames()["token_neighbours"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "problem"),
+    [
+        (NEIGHBOURS.drop("cosine"), "have columns"),
+        (NEIGHBOURS.with_columns(extra=1), "have columns"),
+        (NEIGHBOURS.cast({"cosine": pl.Float64}), "have columns"),
+        (NEIGHBOURS.select("rank", "token_id", "neighbour_id", "cosine"), None),
+        (NEIGHBOURS.with_columns(pl.lit(None, pl.Int32).alias("neighbour_id")), "empty values in neighbour_id"),
+        (NEIGHBOURS.with_columns(pl.lit(float("nan"), pl.Float32).alias("cosine")), "not a finite number"),
+        (NEIGHBOURS.with_columns(pl.lit(0, pl.Int32).alias("token_id")), "repeat a key"),
+    ],
+    ids=["missing", "unexpected", "type", "order", "null", "nan", "key"],
+)
+def test_a_frame_that_does_not_fit_is_refused(frame: pl.DataFrame, problem: str | None) -> None:
+    if problem is None:
+        assert TOKEN_NEIGHBOURS.check(frame) is frame
+        return
+    with pytest.raises(TableMismatch, match=problem):
+        TOKEN_NEIGHBOURS.check(frame)
+
+
+def test_a_nan_inside_a_list_is_found() -> None:
+    projections = made.weights_frames()["projections"]
+    spoilt = projections.with_columns(pl.lit([float("inf")] * 4, pl.List(pl.Float32)).alias("top_scores"))
+    with pytest.raises(TableMismatch, match="top_scores"):
+        PROJECTIONS.check(spoilt)
+
+
+def test_an_empty_frame_of_a_table_fits_it() -> None:
+    for table in BY_NAME.values():
+        assert table.check(table.empty()).is_empty()

@@ -1,0 +1,316 @@
+"""Proving a warehouse sound: one that was measured is, and every law notices the damage it is there for."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import neurothek
+from catalog.progress import Silent
+from catalog.store.warehouse import Warehouse
+from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from catalog.upkeep.changes import remove
+from catalog.upkeep.checks import broken, check, checks
+from ingest.jobs.registry import NAMES as JOBS
+from ingest.jobs.registry import PAIR_NAMES
+from queries import views
+from queries.annotations import annotate as publish
+from tests.support import ingests
+from tests.support.models import Kind, build
+
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
+
+# One row each, changed so that the law of this name no longer holds.
+DAMAGE = {
+    "annotations are of vectors": "update store.annotations set neuron = 99999 where condition = 'value'",
+    "annotations name patterns": "update store.annotations set token_ids = token_ids[:3] where concept is not null",
+    "annotators saw the highest tokens": "update store.annotations set shown_token_ids = list_reverse(shown_token_ids)",
+    "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
+    "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
+    "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
+    "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
+    "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
+    "counterparts are ranked": "update store.counterparts set is_mutual = not is_mutual where rowid = 0",
+    "counterparts overlap as their lists": "update store.counterparts set overlap = overlap * 0.999 where rowid = 0",
+    "dimensions exist": "update store.models set tokenizer_id = 77",
+    "events are their examples": "update store.events set layer = layer + 1 where rowid = 0",
+    "every neuron is measured": "update store.projections set neuron = 99999 where rowid = 0",
+    "exits are possible": "update store.exits set n_correct = n + 1 where rowid = 0",
+    "exits have their ends": "update store.exits set layers_run = 1.5 where method = 'mat' and parameter < 0",
+    "facts are the measured": "update store.neuron_facts set n_active = n_active + 1 where rowid = 0",
+    "facts are up to date": "delete from store.neuron_facts where rowid = 0",
+    "listed tokens exist": "update store.postings set token_id = 99999 where rowid = 0",
+    "kinds are known": "update store.streams set moment = 'mid' where rowid = 0",
+    "lists are sorted": "update store.projections set top_scores = list_reverse(top_scores) where rowid = 0",
+    "neighbours are ordered": "update store.token_neighbours set neighbour_id = token_id where rowid = 0",
+    "ngrams agree with activity": "update store.ngrams set n_covering_50 = n_covering_80 + 1 where rowid = 0",
+    "postings are the lists": "update store.postings set score = score + 1 where rowid = 0",
+    "predictions are possible": "update store.examples set saturation_layer = saturation_layer + 1 where rowid = 0",
+    "profiles are counts": "update store.positions set mutual_information = 1 where rowid = 0",
+    "runs read their own tokens": "update store.corpora set tokenizer_id = tokenizer_id + 1",
+    "scores are possible": "update store.projections set score_mean = top_scores[1] + 1 where rowid = 0",
+    "shortcut predictions are their readings": "update store.shortcut_predictions set surprisal = surprisal + 1",
+    "shortcut readings are possible": "update store.shortcut_readings set second_probability = 2 where rowid = 0",
+    "shortcuts join all states": "delete from store.shortcut_maps where rowid = 0",
+    "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
+    "views are as installed": "drop view main.tokens",
+    "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
+    "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
+}
+
+CONCEPT = {"concept": "words", "class": "semantic", "ranks": [1, 2, 5, 9]}
+ANNOTATIONS: list[dict[str, Any]] = [
+    {"address": "tiny/L0N3", **CONCEPT},
+    {"address": "other/L1N2", "concept": None},
+    {"model": "tiny", "layer": 1, "condition": "random", "control_id": 0, **CONCEPT},
+]
+
+CORRECTED = "mutual_information_corrected"
+
+MORE_DAMAGE = {
+    "counted positions are the corpus": (
+        "update store.activity set n_active_bos = 1000000 where rowid = 0",
+        "update store.activity set n_active_bos = -1 where rowid = 0",
+    ),
+    "facts are the measured": ("update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",),
+    "annotations are of vectors": (
+        "update store.annotations set model_id = 99",
+        "update store.annotations set layer = 2",
+        "update store.annotations set condition = 'noise'",
+        "update store.annotations set neuron = null",
+        "update store.annotations set control_id = 1 where condition = 'value'",
+        "update store.annotations set control_id = 10 where condition = 'random'",
+        "update store.annotations set neuron = 1 where condition = 'random'",
+    ),
+    "annotations name patterns": (
+        "update store.annotations set class = 'nouns' where concept is not null",
+        "update store.annotations set class = null where concept is not null",
+        "update store.annotations set class = 'names' where concept is null",
+        "update store.annotations set token_ids = shown_token_ids where concept is null",
+        "update store.annotations set concept = ' ' where concept is not null",
+        "update store.annotations set annotator = 'all'",
+        "update store.annotations set token_ids = list_append(token_ids, token_ids[1]) where concept is not null",
+        "update store.annotations set token_ids = list_append(token_ids, -1) where concept is not null",
+    ),
+    "annotators saw the highest tokens": (
+        "update store.annotations set shown_token_ids = shown_token_ids[2:] where condition = 'value'",
+        "update store.annotations set shown_token_ids = []",
+        "update store.annotations set shown_token_ids = list_append(shown_token_ids, shown_token_ids[1])",
+    ),
+    "kinds are known": (
+        "update store.sub_updates set kind = 'weak' where rowid = 0",
+        "update store.clusterings set linkage = 'single'",
+        "update store.controls set kind = 'value' where rowid = 0",
+        "update store.shortcut_readings set method = 'mat_all' where rowid = 0",
+        "update store.exits set method = 'mats' where rowid = 0",
+        "update store.models set norm_position = 'none'",
+    ),
+    "shortcut predictions are their readings": (
+        "update store.shortcut_predictions set precision_1_high = 1.1 where rowid = 0",
+        "update store.shortcut_predictions set precision_10_high = 1.1 where rowid = 0",
+        "update store.shortcut_predictions set precision_5_low = precision_5 + 0.1 where rowid = 0",
+        "update store.shortcut_predictions set precision_5_low = -0.1 where rowid = 0",
+    ),
+    "views are as installed": (
+        "create or replace view main.tokens as select * from store.tokens",
+        "comment on view main.tokens is null",
+        "comment on column main.tokens.token is null",
+    ),
+    "words are of their texts": (
+        "update store.tokens set word = '' where token_id = 300",
+        "update store.tokens set word = upper(word)",
+        "update store.tokens set word = word[2:]",
+        "update store.tokens set word = text where text[1] = ' '",
+    ),
+    "profiles are counts": (
+        "update store.positions set counts_64 = counts_64[2:] where rowid = 0",
+        "update store.positions set counts = counts[2:] where counts is not null",
+        "update store.positions set counts = list_reverse(list_append(counts[2:], -1)) where counts is not null",
+        "update store.positions set n_sequences = n_sequences - 1",
+        f"update store.positions set {CORRECTED} = {CORRECTED} + 1e-6 where counts is not null",
+        f"update store.positions set {CORRECTED} = {CORRECTED} - 1e-6 where counts is not null",
+        f"update store.positions set counts = null, {CORRECTED} = mutual_information + 1e-6 where counts is not null",
+    ),
+}
+"""Other ways to break laws: those of what people write, which no job's tests go through, and one of many parts."""
+
+FILLED = {table.name for job in (*JOBS, *PAIR_NAMES) for table in JOB_TABLES[job]}
+UNFILLED = {table.name for table in FACTS} - FILLED
+
+
+def is_about_what_was_measured(law: str) -> bool:
+    return not UNFILLED.intersection(re.findall(r"store\.(\w+)", DAMAGE[law]))
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Everything that can be measured of two small models of one tokenizer, on one text."""
+    folder = tmp_path_factory.mktemp("checks")
+    corpora = ingests.write_corpus(folder)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    for seed, name in enumerate(("tiny", "other")):
+        model = build(folder / name, "opt", d_ffn=24, seed=seed)
+        ingests.measure(warehouse, model, ingests.request(corpora, jobs=tuple(JOBS)))
+    publish(warehouse, ANNOTATIONS, annotator="anna")
+    ingests.compare(warehouse, "tiny", "other")
+    return warehouse
+
+
+def unnoticed(warehouse: Warehouse, damages: Iterable[tuple[str, str]]) -> list[str]:
+    """The (name of a check, damage) whose check stays silent; each damage is undone before the next."""
+    by_name = {each.name: each for each in checks()}
+    silent = []
+    with warehouse.writer() as connection:
+        for name, damage in damages:
+            connection.execute("begin")
+            connection.execute(damage)
+            if not broken(connection, among=[by_name[name]], progress=Silent()):
+                silent.append(name)
+            connection.execute("rollback")
+    return silent
+
+
+def test_what_was_measured_is_sound(warehouse: Warehouse) -> None:
+    assert check(warehouse) == []
+    with warehouse.reader() as connection:
+        filled = {name for name in BY_NAME if connection.execute(f"from store.{name} limit 1").fetchall()}
+    assert filled >= FILLED
+
+
+def test_an_empty_warehouse_is_sound(tmp_path: Path) -> None:
+    empty = ingests.open_warehouse(tmp_path / "empty.duckdb")
+    with empty.writer():
+        pass
+    assert check(empty) == []
+
+
+def test_every_law_is_a_sentence() -> None:
+    assert [each.law for each in checks() if not re.fullmatch(r"[A-Z][^\n]*\.", each.law)] == []
+
+
+def test_there_is_damage_for_every_law() -> None:
+    generic = ("key of ", "runs of ", "rows of ")
+    assert {each.name for each in checks() if not each.name.startswith(generic)} == set(DAMAGE)
+
+
+def test_every_law_notices_its_damage(warehouse: Warehouse) -> None:
+    damages = [(law, damage) for law, damage in DAMAGE.items() if is_about_what_was_measured(law)]
+    assert len(damages) > 10
+    assert unnoticed(warehouse, damages) == []
+
+
+def test_laws_notice_all_of_their_damage(warehouse: Warehouse) -> None:
+    damages = [(law, damage) for law, some in MORE_DAMAGE.items() for damage in some]
+    assert unnoticed(warehouse, damages) == []
+
+
+def test_information_of_one_sequence_is_corrected_upwards(tmp_path: Path) -> None:
+    """Where each position has one outcome only, the correction adds 1 / (2 N); `check` allows that and no more."""
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    one_sequence = {"sequence_length": 64, "tokens_per_domain": 63}
+    request = ingests.request(ingests.write_corpus(tmp_path), text=one_sequence, jobs=("positions",))
+    ingests.measure(warehouse, build(tmp_path / "tiny", "opt", d_ffn=24), request)
+    upwards = f"{CORRECTED} > mutual_information"
+    assert len(ingests.table(warehouse, "positions", f"n_sequences = 1 and {upwards}")) > 0
+    assert check(warehouse) == []
+    forgotten = f"update store.positions set counts = null where {upwards}"
+    assert unnoticed(warehouse, [("profiles are counts", forgotten)]) == ["profiles are counts"]
+    more = f"update store.positions set {CORRECTED} = {CORRECTED} + 1e-6 where {upwards}"
+    damages = [("profiles are counts", damage) for damage in (more, f"{forgotten}; {more}")]
+    assert unnoticed(warehouse, damages) == []
+
+
+def test_weights_under_two_names_are_sound(tmp_path: Path) -> None:
+    """One run key, and a run and rows for each name; in every pair with a third model too."""
+    warehouse, corpora = ingests.open_warehouse(tmp_path / "w.duckdb"), ingests.write_corpus(tmp_path)
+    same, other = (build(tmp_path / name, "opt", d_ffn=24, seed=seed) for seed, name in enumerate(("same", "other")))
+    for model in (f"one={same}", f"two={same}", str(other)):
+        ingests.measure(warehouse, model, ingests.request(corpora))
+    ingests.compare(warehouse, "other", "one")
+    ingests.compare(warehouse, "other", "two")
+    keys = ingests.table(warehouse, "runs").get_column("run_key")
+    assert keys.n_unique() < len(keys)
+    assert check(warehouse) == []
+
+
+def test_every_family_is_sound(tmp_path: Path) -> None:
+    warehouse, corpora = ingests.open_warehouse(tmp_path / "w.duckdb"), ingests.write_corpus(tmp_path)
+    for kind in get_args(Kind):
+        model = build(tmp_path / kind, kind, d_ffn=24)
+        ingests.measure(warehouse, str(model), ingests.request(corpora, jobs=("projections",)))
+    assert len(ingests.table(warehouse, "models")) == len(get_args(Kind))
+    assert check(warehouse) == []
+
+
+def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    _, short = ingests.write_corpus(tmp_path)
+    unpacked = {"sequence_length": 64, "packing": False}
+    request = ingests.request((short,), text=unpacked, jobs=("positions",))
+    ingests.measure(warehouse, build(tmp_path / "tiny", "opt", d_ffn=24), request)
+    assert len(ingests.table(warehouse, "positions", "n_sequences = 0")) > 0
+    assert check(warehouse) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("update store.kept_views set name = 'gone' where name = 'suppression'", "there is no table store.kept_gone"),
+        ("update store.kept_views set query = 'select' where name = 'suppression'", "Parser Error: "),
+        ("drop table store.kept_views", "kept_views does not exist"),
+        ("alter table store.kept_suppression_by_model drop column model", "Binder Error: "),
+    ],
+)
+def test_a_kept_view_that_cannot_be_compared_is_a_finding(
+    warehouse: Warehouse, tmp_path: Path, damage: str, says: str
+) -> None:
+    copy = Warehouse(tmp_path / "copy.duckdb", views=views)
+    copy.path.write_bytes(warehouse.path.read_bytes())
+    with duckdb.connect(str(copy.path)) as connection:
+        connection.execute(damage)
+    (finding,) = check(copy)
+    assert finding.name.startswith("kept ")
+    assert says in finding.example
+    assert "\n" not in finding.example
+
+
+def test_annotations_outlive_the_controls_that_were_judged(warehouse: Warehouse, tmp_path: Path) -> None:
+    copy = Warehouse(tmp_path / "copy.duckdb", views=views)
+    copy.path.write_bytes(warehouse.path.read_bytes())
+    remove(copy, "tiny", job="controls")
+    assert check(copy) == []
+    with copy.reader() as connection:
+        kept = connection.execute("select count(*) from store.annotations where condition = 'random'").fetchall()
+    assert kept == [(1,)]
+
+
+def test_every_key_notices_a_row_that_is_there_twice(warehouse: Warehouse) -> None:
+    tables = BY_NAME.keys() - UNFILLED
+    twice = [(f"key of {table}", f"insert into store.{table} from store.{table} limit 1") for table in tables]
+    assert unnoticed(warehouse, twice) == []
+
+
+def test_a_row_without_its_run_is_noticed(warehouse: Warehouse) -> None:
+    def orphan(table: str) -> str:
+        return f"update store.{table} set run_id = 99999 where rowid = 0"
+
+    jobs = {table.name: job for job, tables in JOB_TABLES.items() for table in tables}
+    assert unnoticed(warehouse, [(f"runs of {table}", orphan(table)) for table in FILLED]) == []
+    assert unnoticed(warehouse, [(f"rows of {jobs[table]}", orphan(table)) for table in FILLED]) == []
+
+
+def test_the_command_exits_with_1_and_says_what_is_wrong(warehouse: Warehouse, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.duckdb"
+    damaged.write_bytes(warehouse.path.read_bytes())
+    with duckdb.connect(str(damaged)) as connection:
+        connection.execute(DAMAGE["postings are the lists"])
+    answer = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(damaged)])
+    assert answer.exit_code == 1
+    assert "postings are the lists" in answer.stdout
+    sound = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
+    assert (sound.exit_code, sound.stdout) == (0, "")
+    assert "checks hold" in sound.stderr
