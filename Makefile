@@ -35,7 +35,7 @@ test-crash: $(INSTALLED)
 
 # Needs Java 17 or later; installs PySpark, 480 MB, which nothing else needs.
 test-spark: $(SPARK)
-	$(BIN)/python -m pytest -q -m spark tests/queries/test_spark.py
+	$(BIN)/python -m pytest -q -m spark tests/queries/views/test_spark.py
 
 # A quarter of an hour and more: whether the tests notice 200 small changes of modules that only compute. ONLY names modules or
 # the folders they are in: make mutants ONLY='queries ingest/lens'

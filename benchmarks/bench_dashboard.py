@@ -18,7 +18,7 @@ from benchmarks.timing import machine, publish_block, table
 from catalog.publishing.facts import rebuild_facts
 from catalog.store.warehouse import Warehouse
 from dashboards.addresses import PAGES
-from queries import views
+from queries.views import install
 from tests.support.browser import chromium, served
 
 SHAPES = ((20, 5_000), (30, 10_000), (40, 15_000))
@@ -90,7 +90,7 @@ def build(path: Path) -> None:
     scripts = [
         Path(__file__).with_name(f"large_{part}.sql").read_text("utf-8") for part in ("warehouse", "predictions")
     ]
-    with Warehouse(path, views=views).transaction() as connection:
+    with Warehouse(path, views=install).transaction() as connection:
         _run(connection, TEXT, {"n": VOCABULARY})
         for model, (layers, d_ffn) in enumerate(SHAPES):
             shape = {"model": model, "layers": layers, "d_ffn": d_ffn, "vocabulary": VOCABULARY}

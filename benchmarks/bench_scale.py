@@ -26,13 +26,13 @@ from catalog.store.duckdb_settings import BLOCK_BYTES
 from catalog.store.warehouse import Warehouse
 from catalog.tables.registry import JOB_TABLES, POSTINGS
 from ingest.request import DEFAULT_JOBS
-from queries import views
-from queries.alike import alike
-from queries.neuron import neuron_page
-from queries.question import Question
-from queries.search import search
-from queries.statement import ask
-from queries.triggered import triggered
+from queries.ask.statements import ask
+from queries.neuron.page import neuron_page
+from queries.search.by_likeness import alike
+from queries.search.by_trigger import triggered
+from queries.search.by_word import search
+from queries.search.question import Question
+from queries.views import install
 
 SHAPES: Mapping[str, tuple[int, int, int]] = {
     "opt-125m": (12, 768, 3_072),
@@ -94,7 +94,7 @@ def build(path: Path) -> None:
     script = FOLDER.joinpath("opt_family.sql").read_text("utf-8").replace(ORDER_MARK, ", ".join(POSTINGS.order))
     text = FOLDER.joinpath("opt_family_text.sql").read_text("utf-8")
     values: dict[str, int | str] = {"vocabulary": VOCABULARY, "sequences": SEQUENCES}
-    with Warehouse(path, views=views).writer() as connection:
+    with Warehouse(path, views=install).writer() as connection:
         connection.execute("set enable_progress_bar = false")
         connection.execute(f"set memory_limit = '{MEMORY}'")
         connection.execute(f"set temp_directory = '{path.parent / 'spilled'}'")
@@ -253,10 +253,10 @@ def _each(run: Callable[[T], object], things: Sequence[T]) -> list[float]:
 def _opening_seconds(path: Path) -> float:
     """From asking for the file to the first row, in a process that has imported all it needs."""
     program = (
-        "import sys, time, neurothek, queries.models, catalog.store.warehouse, queries.views\n"
+        "import sys, time, neurothek, queries.names.models, catalog.store.warehouse, queries.views.install\n"
         "started = time.perf_counter()\n"
         "with neurothek.open(sys.argv[1]).reader() as connection:\n"
-        "    queries.models.choose_models(connection)\n"
+        "    queries.names.models.choose_models(connection)\n"
         "print(time.perf_counter() - started)"
     )
     command = [sys.executable, "-c", program, str(path)]

@@ -12,9 +12,9 @@ from dashboards.figures import Data, data_of, filled, show_figure
 from dashboards.looks import Look
 from dashboards.page import Theme, missing
 from dashboards.reading import Reading
-from queries.compare import Comparison
-from queries.statement import statement
-from queries.thresholds import thresholds
+from queries.ask.statements import statement
+from queries.compare.comparison import Comparison
+from queries.views.thresholds import thresholds
 
 DEAD = (
     "Dead: never active on the tokens seen ({seen}), of which a prepended BOS is none (ours). Figure 1 of Voita et al. "

@@ -14,7 +14,7 @@ from dashboards.figures import Data, data_of, show_figure, show_source
 from dashboards.looks import Look
 from dashboards.page import Theme, theme
 from dashboards.text import legend_html, plain
-from queries.models import choose_models
+from queries.names.models import choose_models
 
 SHARE = (
     "Tokens among the 30 highest that people tie to a concept, {seen}. Table 2 of Geva et al. 2022; how much random "

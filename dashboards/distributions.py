@@ -8,7 +8,7 @@ import streamlit as st
 from dashboards import charts
 from dashboards.colours import ACCENT
 from dashboards.figures import Data, show_figure
-from queries.views import view
+from queries.views.install import view
 
 # Numbers that spread over powers of ten.
 LOGARITHMIC = frozenset({"frequency", "first_active"})

@@ -22,9 +22,9 @@ from dashboards.page import Theme, theme
 from dashboards.pictures import Drawing, drawn
 from dashboards.reading import Reader, Reading
 from dashboards.text import plain
-from queries.corpora import choose_corpora
-from queries.repeats import with_parts
-from queries.sandbox import run_query
+from queries.ask.one_query import run_query
+from queries.ask.parts import with_parts
+from queries.names.corpora import choose_corpora
 
 Draw = Callable[[Theme], Drawing]
 """A chart in the colours of a theme: the page's own, or of paper."""

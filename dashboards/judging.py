@@ -12,7 +12,7 @@ from dashboards.drafts import Concept, Draft, no_concept
 from dashboards.figures import data_of
 from dashboards.page import asked, remember
 from dashboards.saving import save_annotations
-from queries.annotation_sample import Sample, Vector, judged
+from queries.annotate.sample import Sample, Vector, judged
 
 PROBLEM = "annotating_problem"
 """Entry of the session with why something was not done, until it is shown."""

@@ -8,7 +8,7 @@ import polars as pl
 from dashboards import charts
 from dashboards.colours import ACCENT, CONTRAST, DOMAINS
 from dashboards.errors import NoProfile
-from queries.neuron import NeuronPage
+from queries.neuron.page import NeuronPage
 
 WIDTH, HEIGHT = 440, 280
 _MOST_BARS = 14

@@ -14,10 +14,10 @@ from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.store.errors import WarehouseMissing
 from dashboards.text import plain
-from queries.corpora import measured_corpora
 from queries.errors import NoModels
-from queries.models import KnownModel, choose_models
-from queries.unmeasured import corpus_words
+from queries.names.corpora import measured_corpora
+from queries.names.models import KnownModel, choose_models
+from queries.names.unmeasured import corpus_words
 
 Theme = Literal["light", "dark"]
 Known = TypeVar("Known", str, int)

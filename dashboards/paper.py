@@ -10,9 +10,9 @@ from dashboards import charts, paper_charts
 from dashboards.looks import Look
 from dashboards.pictures import Drawing
 from dashboards.shortcut_paper import ShortcutRows
-from queries.compare import Comparison
-from queries.thresholds import thresholds
-from queries.typology import Typology
+from queries.compare.comparison import Comparison
+from queries.compare.kinds import Typology
+from queries.views.thresholds import thresholds
 
 _PAGE_WIDTH, _PANEL_HEIGHT = 300, 240
 _NAMES = {1: ("token", "tokens"), 2: ("bigram", "bigrams"), 3: ("trigram", "trigrams")}
@@ -24,7 +24,7 @@ class Material:
 
     Attributes:
         comparison: the models side by side.
-        positional: every positional neuron, as `queries.typology.positional_neurons` gives them.
+        positional: every positional neuron, as `queries.compare.kinds.positional_neurons` gives them.
         look: colours and dashes of the models.
         shortcuts: what linear shortcuts say of them; None: not asked.
     """

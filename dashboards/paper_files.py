@@ -10,11 +10,11 @@ from dashboards.looks import Look
 from dashboards.paper import Figure, Material, paper_figures
 from dashboards.pictures import save_all
 from dashboards.shortcut_paper import ShortcutFigure, ShortcutRows, shortcut_figures
-from queries.compare import Comparison
-from queries.models import choose_models
-from queries.on_corpus import on_corpus
-from queries.typology import positional_neurons
-from queries.unmeasured import corpus_words
+from queries.compare.comparison import Comparison
+from queries.compare.kinds import positional_neurons
+from queries.names.models import choose_models
+from queries.names.unmeasured import corpus_words
+from queries.views.on_corpus import on_corpus
 
 AnyFigure = Figure | ShortcutFigure
 

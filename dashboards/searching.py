@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboards.page import asked, asked_models, asked_number, remember
-from queries.question import SIDES, Question, Side, parse_depth, parse_layers
+from queries.search.question import SIDES, Question, Side, parse_depth, parse_layers
 
 _MOST = 1000
 _USUAL_LIMIT = 100

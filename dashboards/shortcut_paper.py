@@ -13,7 +13,7 @@ from dashboards import exit_charts, shortcut_charts
 from dashboards.heat_map import heat_map
 from dashboards.looks import Look
 from dashboards.pictures import Drawing
-from queries.sandbox import run_query
+from queries.ask.one_query import run_query
 
 SERIES = "shortcuts"
 WHOLE = ("mat", "id")

@@ -8,7 +8,7 @@ import neurothek
 from docs import claims_events, claims_shortcuts, findings_controls
 from docs.claims import table
 from ingest import minis
-from queries.compare import Comparison
+from queries.compare.comparison import Comparison
 
 PAGE = Path(__file__).parent / "findings.md"
 _ROW = re.compile(r"^\| (\w+) \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTILINE)

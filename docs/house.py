@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("ingest", "catalog")
+PACKAGES = ("ingest", "catalog", "queries")
 """Those that are divided into rooms."""
 
 DATA_ONLY = frozenset({"minis"})
@@ -26,7 +26,7 @@ ROOM = (3, 12)
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 
-ROLES = frozenset({"commands", "errors", "footprint", "frames", "job", "observer"})
+ROLES = frozenset({"child", "commands", "errors", "footprint", "frames", "job", "main", "observer"})
 """Modules, and functions named after them, that one room has as well as another."""
 
 SPANNING = frozenset(
@@ -41,6 +41,17 @@ SPANNING = frozenset(
         "ingest/pipeline/test_shortcuts.py",
         "ingest/pipeline/test_variants.py",
         "ingest/planning/test_planned_bytes.py",
+        "queries/neuron/test_counterparts.py",
+        "queries/sql/test_redirected.py",
+        "queries/views/test_concept_views.py",
+        "queries/views/test_event_views.py",
+        "queries/views/test_exit_views.py",
+        "queries/views/test_kinds_of_rows.py",
+        "queries/views/test_ngram_views.py",
+        "queries/views/test_position_views.py",
+        "queries/views/test_shortcut_views.py",
+        "queries/views/test_spark.py",
+        "queries/views/test_view_numbers.py",
     }
 )
 """Tests of more than one module of their room."""

@@ -12,10 +12,13 @@ from ingest.commands import demo, ingest
 from ingest.train_commands import train
 from neurothek.front_door import __version__
 from neurothek.front_door import open as open_warehouse
-from queries.annotate_commands import annotate
-from queries.commands import compare, corpora, models, neuron, runs, schema, search, views
-from queries.sql_commands import sql
-from queries.trace_commands import trace
+from queries.annotate.commands import annotate
+from queries.compare.commands import compare
+from queries.neuron.commands import neuron
+from queries.search.commands import search
+from queries.sql.commands import sql
+from queries.trace.commands import trace
+from queries.views.commands import corpora, models, runs, schema, views
 
 
 @click.group(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from catalog.exchange.merging import Merged
     from catalog.progress import Progress
     from catalog.upkeep.changes import Label
-    from queries.annotations import Saved
+    from queries.annotate.annotations import Saved
 
 
 class Keeping(Opened):
@@ -25,7 +25,7 @@ class Keeping(Opened):
         Raises:
             NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing is.
         """
-        from queries.annotations import annotate as publish
+        from queries.annotate.annotations import annotate as publish
 
         return publish(self.warehouse, annotations, annotator=annotator)
 
@@ -36,7 +36,7 @@ class Keeping(Opened):
             NeurothekError: the folder holds something, or there is no such dialect or warehouse.
         """
         from catalog.exchange.exports import export as write
-        from queries.dialects import exported_views, require_dialect
+        from queries.views.dialects import exported_views, require_dialect
 
         texts = exported_views([require_dialect(name) for name in dialects])
         return write(self.warehouse, Path(folder), texts=texts, progress=progress)

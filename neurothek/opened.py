@@ -28,7 +28,7 @@ class Opened:
     def warehouse(self) -> Warehouse:
         """The door to the file, with this release's views."""
         from catalog.store.warehouse import Warehouse
-        from queries import views as installer
+        from queries.views import install as installer
 
         return Warehouse(self.path, views=installer)
 

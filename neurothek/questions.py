@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from catalog.progress import Progress
     from dashboards.paper_files import AnyFigure
-    from queries.alike import AlikeResult
-    from queries.compare import Comparison
-    from queries.limits import Answer, Limits
-    from queries.neuron import NeuronPage
-    from queries.provenance import Provenance
-    from queries.question import Question
-    from queries.scored import ScoredResult
-    from queries.search import SearchResult
-    from queries.trace import Lens, TracePage
-    from queries.triggered import TriggeredResult
+    from queries.compare.comparison import Comparison
+    from queries.neuron.page import NeuronPage
+    from queries.search.by_likeness import AlikeResult
+    from queries.search.by_score import ScoredResult
+    from queries.search.by_trigger import TriggeredResult
+    from queries.search.by_word import SearchResult
+    from queries.search.question import Question
+    from queries.sql.limits import Answer, Limits
+    from queries.sql.provenance import Provenance
+    from queries.trace.trace import Lens, TracePage
 
 
 class Questions(Opened):
@@ -47,8 +47,8 @@ class Questions(Opened):
         Raises:
             NeurothekError: the query is more than a question, or names what does not exist.
         """
-        from queries.on_corpus import on_corpus, refuse_facts
-        from queries.sandbox import run_query
+        from queries.ask.one_query import run_query
+        from queries.views.on_corpus import on_corpus, refuse_facts
 
         if limits is not None:
             answer = self.ask(query, parameters, limits=limits, corpus=corpus)
@@ -73,7 +73,7 @@ class Questions(Opened):
         Raises:
             NeurothekError: the query is refused, names what does not exist, or was stopped at a limit.
         """
-        from queries.asking import ask_people
+        from queries.sql.run import ask_people
 
         return ask_people(self.warehouse, query, parameters, limits=limits, corpus=corpus)
 
@@ -83,8 +83,8 @@ class Questions(Opened):
         Raises:
             NeurothekError: the query is refused, or names what does not exist.
         """
-        from queries.asking import judge
-        from queries.provenance import provenance
+        from queries.sql.provenance import provenance
+        from queries.sql.run import judge
 
         judge(self.warehouse, query)
         with self.reader() as connection:
@@ -93,14 +93,14 @@ class Questions(Opened):
     def search(
         self, *words: str, like: str | None = None, **conditions: Any
     ) -> SearchResult | TriggeredResult | AlikeResult:
-        """Neurons that promote or suppress words; conditions are the fields of `queries.question.Question`.
+        """Neurons that promote or suppress words; conditions are the fields of `queries.search.question.Question`.
 
         Without words, `triggered_by` finds neurons by what they fire on, and `like` by the address of one of them.
 
         Raises:
             NeurothekError: a word is no token, or a condition makes no sense.
         """
-        from queries.question import Question
+        from queries.search.question import Question
 
         return self.answer(Question(words=words, **conditions), like=like)
 
@@ -110,9 +110,9 @@ class Questions(Opened):
         Raises:
             NeurothekError: it cannot be answered.
         """
-        from queries.alike import alike
-        from queries.search import search
-        from queries.triggered import triggered
+        from queries.search.by_likeness import alike
+        from queries.search.by_trigger import triggered
+        from queries.search.by_word import search
 
         with self.reader() as connection:
             if like is not None:
@@ -130,7 +130,7 @@ class Questions(Opened):
             NeurothekError: it cannot be answered, or weights are not at hand.
         """
         from ingest.planning.first_look import require_weights
-        from queries.scored import scored, wanted
+        from queries.search.by_score import scored, wanted
 
         with self.reader() as connection:
             asked = wanted(connection, question)
@@ -155,7 +155,7 @@ class Questions(Opened):
         Raises:
             NeurothekError: there is no such neuron.
         """
-        from queries.neuron import neuron_page
+        from queries.neuron.page import neuron_page
 
         with self.reader() as connection:
             return neuron_page(connection, address, corpus=corpus, show_all=show_all)
@@ -168,7 +168,7 @@ class Questions(Opened):
         """
         from dashboards.neuron_figure import neuron_figure
         from dashboards.pictures import kind_of, save
-        from queries.unmeasured import corpus_words
+        from queries.names.unmeasured import corpus_words
 
         kind_of(Path(path))
         with self.reader() as connection:
@@ -181,7 +181,7 @@ class Questions(Opened):
         Raises:
             NeurothekError: there is nothing to compare.
         """
-        from queries.compare import compare as put_side_by_side
+        from queries.compare.comparison import compare as put_side_by_side
 
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
@@ -225,9 +225,10 @@ class Questions(Opened):
         """
         from catalog.store.matrix_files import matrix_of
         from ingest.planning.first_look import require_weights
-        from queries.corpora import choose_corpora
-        from queries.on_corpus import on_corpus
-        from queries.trace import kept_for, measured_model, token_of, trace_page
+        from queries.names.corpora import choose_corpora
+        from queries.names.models import measured_model
+        from queries.trace.trace import kept_for, token_of, trace_page
+        from queries.views.on_corpus import on_corpus
 
         with self.reader() as connection:
             known = measured_model(connection, model)
@@ -257,7 +258,7 @@ class Questions(Opened):
             NeurothekError: there is no such model or state, its shortcuts were not measured, or the file is not there.
         """
         from catalog.store.matrix_files import matrix_of
-        from queries.kept_shortcut import kept_shortcut
+        from queries.trace.shortcut import kept_shortcut
 
         with self.reader() as connection:
             kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)

@@ -14,8 +14,8 @@ import neurothek
 from catalog.advice import about, command_line
 from catalog.errors import NeurothekError
 from ingest.planning import timing
-from queries import dialects
 from queries.errors import UnknownColumn
+from queries.views import dialects
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
 
@@ -225,7 +225,7 @@ ELSEWHERE = {
 MENTIONED = {
     "catalog/exchange/manifest.py": "the name of the format",
     "ingest/training/card.py": "says what made the model",
-    "queries/comparability.py": "is compared with the words of a view in SQL, which names the command alone",
+    "queries/compare/comparability.py": "is compared with the words of a view in SQL, which names the command alone",
 }
 """Files with a string that names a command and recommends none in full, and why."""
 

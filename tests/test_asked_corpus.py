@@ -22,7 +22,7 @@ from catalog.errors import NeurothekError
 from dashboards.paper import paper_figures
 from dashboards.paper_files import AnyFigure, material_of
 from dashboards.shortcut_paper import shortcut_figures
-from queries.compare import Comparison, together
+from queries.compare.comparison import Comparison, together
 from tests.support import two_corpora as two
 
 MODEL, ASKED, SHOWN = two.MODEL, two.ASKED, two.SHOWN

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import neurothek
 from catalog.store.duckdb_settings import BLOCK_BYTES
-from queries import dialects
+from queries.views import dialects
 from tests.support import damage, ingests
 
 COMMANDS: dict[str, list[str]] = {

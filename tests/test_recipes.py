@@ -12,7 +12,7 @@ from transformers import OPTConfig, OPTForCausalLM
 import neurothek
 from docs import voita
 from ingest.corpora.sources.source import Source
-from queries import views
+from queries.views import install
 
 PAGE = Path(voita.__file__).parent / "recipes" / "voita.md"
 
@@ -39,7 +39,7 @@ def test_every_command_parses() -> None:
 def test_every_view_exists() -> None:
     queried = {word for line in commands() if line[1] == "sql" for word in re.findall(r"from (\w+)", line[2])}
     assert queried
-    assert queried <= set(views.all_views())
+    assert queried <= set(install.all_views())
 
 
 @pytest.mark.parametrize("size", voita.OPT)

@@ -81,7 +81,7 @@ def test_the_wheel_carries_the_packages_and_no_tests(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"catalog", "dashboards", "ingest", "queries", "neurothek"}
     assert any(name.endswith("views/neurons.sql") for name in names)
-    assert "queries/cookbook.md" in names
+    assert "queries/sql/cookbook.md" in names
     assert any(re.fullmatch(r"catalog/tables/schema/\d{4}_\w+\.sql", name) for name in names)
     assert all(f"{package}/py.typed" in names for package in tops)
     models = {name.split("/")[2] for name in names if name.endswith("model.safetensors")}

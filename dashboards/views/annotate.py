@@ -11,8 +11,8 @@ from dashboards.drafts import Concept
 from dashboards.kept import kept
 from dashboards.page import answer, asked, asked_number, heading, missing, pick_model, remember
 from dashboards.text import concept_html, plain
-from queries.annotation_errors import ControlsMissing
-from queries.annotation_sample import Sample, Vector, draw_sample
+from queries.annotate.errors import ControlsMissing
+from queries.annotate.sample import Sample, Vector, draw_sample
 
 JUDGE, RESULTS = "Judge", "Results"
 LAST_SEED = 10**9 - 1

@@ -11,8 +11,8 @@ from dashboards.kept import kept
 from dashboards.page import answer, corpora_of, heading, missing, pick_corpus, pick_models, theme
 from dashboards.reading import Reading
 from dashboards.text import legend_html, plain
-from queries.compare import Comparison, compare
-from queries.models import choose_models
+from queries.compare.comparison import Comparison, compare
+from queries.names.models import choose_models
 
 # Columns of the first table.
 HEADLINES = (

@@ -13,7 +13,7 @@ from dashboards.looks import Look
 from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, pick_models, remember, theme
 from dashboards.reading import Reading
 from dashboards.text import legend_html, plain
-from queries.models import choose_models
+from queries.names.models import choose_models
 
 SATURATION = (
     "Examples whose final token is at the top from this layer on. {seen} Tables 9 and 10 of Geva et al. 2022, whose "

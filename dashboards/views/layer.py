@@ -9,7 +9,7 @@ from dashboards.distributions import NUMBERS, known_numbers, pick_distribution, 
 from dashboards.figures import data_on
 from dashboards.page import answer, asked_among, corpora_of, heading, missing, pick_corpus, remember
 from dashboards.text import plain
-from queries.models import KnownModel, choose_models
+from queries.names.models import KnownModel, choose_models
 
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
 

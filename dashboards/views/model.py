@@ -11,8 +11,8 @@ from dashboards.figures import data_of, data_on, show_source
 from dashboards.page import answer, corpora_of, heading, missing, pick_corpus, pick_model
 from dashboards.reading import Reading
 from dashboards.text import plain
-from queries import listing
-from queries.models import KnownModel, choose_models
+from queries.names.models import KnownModel, choose_models
+from queries.views import contents
 
 DRAWN = 5000
 """Neurons drawn by lot for the charts."""
@@ -44,7 +44,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 
 def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """The model's shape and what was measured of it, in sentences."""
-    rows = listing.models(connection).to_dicts()
+    rows = contents.models_frame(connection).to_dicts()
     (row,) = [row for row in rows if row["model"] == name]
     tokens = "" if row["training_tokens"] is None else f", trained on {row['training_tokens']:,} tokens"
     return (

@@ -15,13 +15,13 @@ from dashboards.figures import Data, data_of, filled, show_figure, show_source, 
 from dashboards.neuron_figure import position_profile
 from dashboards.page import Theme, answer, asked, heading, missing, pick_corpus, remember, show_command, theme
 from dashboards.text import places_html, plain, tables_html
-from queries import listing
-from queries.addresses import NeuronAddress, find_neuron
-from queries.corpora import choose_corpora
-from queries.models import KnownModel, choose_models, models_alike
-from queries.neuron import NeuronPage, neuron_page
-from queries.statement import statement as asked_statement
-from queries.triggers import MOST_SHOWN, called, rule
+from queries.ask.statements import statement as asked_statement
+from queries.names.corpora import choose_corpora
+from queries.names.models import KnownModel, choose_models, models_alike
+from queries.names.neurons import NeuronAddress, find_neuron
+from queries.neuron.page import NeuronPage, neuron_page
+from queries.neuron.triggers import MOST_SHOWN, called, rule
+from queries.views import contents
 
 MOST_BARS = 20
 MOST_TRIGGERS = 5
@@ -69,7 +69,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     """Say what else could be measured of the model, and how."""
-    (measured,) = (row["jobs"] or [] for row in listing.models(connection).to_dicts() if row["model"] == model)
+    (measured,) = (row["jobs"] or [] for row in contents.models_frame(connection).to_dicts() if row["model"] == model)
     absent = [job for job in _TOLD if job not in measured]
     if absent:
         missing(connection, f"Not measured of {model} yet: {', '.join(absent)}.", [model], jobs=absent)
@@ -222,7 +222,7 @@ def _relatives(page: NeuronPage) -> None:
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
     """Its counterparts in other models, what is none folded under them, and the way to all that are alike."""
     others = models_alike(connection, model)
-    jobs = {row["model"]: row["jobs"] or [] for row in listing.models(connection).to_dicts()}
+    jobs = {row["model"]: row["jobs"] or [] for row in contents.models_frame(connection).to_dicts()}
     # Lists of tokens are compared: where there are none, nothing is found.
     others = [other for other in others if "projections" in jobs[other]]
     if not others or "projections" not in jobs[model]:

@@ -12,10 +12,10 @@ from dashboards.kept import kept
 from dashboards.page import answer, heading, missing, pick_corpus, pick_model
 from dashboards.reading import Reading
 from dashboards.text import plain
-from queries.profiles import frequencies
-from queries.statement import statement
-from queries.thresholds import thresholds
-from queries.typology import positional_neurons
+from queries.ask.statements import statement
+from queries.compare.kinds import positional_neurons
+from queries.neuron.profiles import frequencies
+from queries.views.thresholds import thresholds
 
 MOST_LISTED = 1000
 MOST_PROFILES = 40

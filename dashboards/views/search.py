@@ -13,11 +13,12 @@ from dashboards.figures import download_data
 from dashboards.page import heading, said
 from dashboards.searching import Wanted, ask, chips
 from dashboards.text import plain
-from queries.alike import AlikeResult, alike
-from queries.models import choose_models, models_asked, variants_hint
-from queries.scored import ScoredResult
-from queries.search import SearchResult, search
-from queries.triggered import TriggeredResult, triggered
+from queries.names.models import choose_models
+from queries.search.by_likeness import AlikeResult, alike
+from queries.search.by_score import ScoredResult
+from queries.search.by_trigger import TriggeredResult, triggered
+from queries.search.by_word import SearchResult, search
+from queries.search.scope import models_asked, variants_hint
 
 _SWITCH = "the switch “Variants, too” asks all"
 

@@ -11,7 +11,7 @@ from dashboards.looks import Look
 from dashboards.page import Theme, answer, asked_among, heading, pick_corpus, pick_models, remember, theme
 from dashboards.reading import Reading
 from dashboards.text import legend_html
-from queries.models import choose_models
+from queries.names.models import choose_models
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

@@ -16,13 +16,13 @@ from dashboards.colours import ACCENT, model_colours
 from dashboards.figures import Data, download_data, show_figure
 from dashboards.page import asked, heading, pick_corpus, remember, said, told
 from dashboards.text import columns_html, plain
-from queries.answering import start_ahead
-from queries.asking import ask_people
-from queries.cookbook import Question, questions
 from queries.errors import NoModels
-from queries.limits import Limits
-from queries.models import choose_models
-from queries.views import all_views, view
+from queries.names.models import choose_models
+from queries.sql.cookbook import Recipe, questions
+from queries.sql.limits import Limits
+from queries.sql.processes import start_ahead
+from queries.sql.run import ask_people
+from queries.views.install import all_views, view
 
 FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
 
@@ -86,7 +86,7 @@ def _examples(models: dict[str, bool]) -> None:
 
 
 def _ask_example(models: list[str]) -> None:
-    chosen: Question | None = st.session_state["example"]
+    chosen: Recipe | None = st.session_state["example"]
     if chosen is not None:
         st.session_state["query"] = chosen.about(models)
 

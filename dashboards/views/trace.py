@@ -7,7 +7,7 @@ from dashboards import tables
 from dashboards.figures import download_data
 from dashboards.page import asked, asked_number, heading, pick_corpus, pick_model, remember, said
 from dashboards.text import plain, table_html
-from queries.trace import Lens, TracePage
+from queries.trace.trace import Lens, TracePage
 
 NEURONS = (
     "address",

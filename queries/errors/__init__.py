@@ -1,21 +1,8 @@
 """Every error that a question can cause, each one sentence: what was asked, what was found, what to do."""
 
 from catalog.errors import NeurothekError
-from queries.errors import options, sql, subjects, words
-from queries.errors.options import (
-    BadDepth,
-    BadLayers,
-    BadOption,
-    BadPredicate,
-    NoConcept,
-    NoLayersLeft,
-    NoSuchLayer,
-    NotAskedHere,
-    NotMeasured,
-    OtherTokenizer,
-    PhraseTooLong,
-)
-from queries.errors.sql import (
+from queries.errors import refused_sql, unfit_options, unknown_subjects, unknown_words
+from queries.errors.refused_sql import (
     ConditionTooSlow,
     EmptyQuery,
     FactsOfShownCorpora,
@@ -29,7 +16,20 @@ from queries.errors.sql import (
     StoppedHalfway,
     UnknownFunction,
 )
-from queries.errors.subjects import (
+from queries.errors.unfit_options import (
+    BadDepth,
+    BadLayers,
+    BadOption,
+    BadPredicate,
+    NoConcept,
+    NoLayersLeft,
+    NoSuchLayer,
+    NotAskedHere,
+    NotMeasured,
+    OtherTokenizer,
+    PhraseTooLong,
+)
+from queries.errors.unknown_subjects import (
     BadAddress,
     MatrixNotKept,
     NoModels,
@@ -43,7 +43,7 @@ from queries.errors.subjects import (
     UnknownRelation,
     UnknownView,
 )
-from queries.errors.words import BlankWord, NoSuchToken, NoSuchWord, NothingAsked, OneWordOnly, SplitNotFound
+from queries.errors.unknown_words import BlankWord, NoSuchToken, NoSuchWord, NothingAsked, OneWordOnly, SplitNotFound
 
 __all__ = [
     "BadAddress",
@@ -92,7 +92,7 @@ __all__ = [
 
 _BY_NAME = {
     name: kind
-    for module in (options, sql, subjects, words)
+    for module in (refused_sql, unfit_options, unknown_subjects, unknown_words)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and kind.__module__ == module.__name__
 }

@@ -9,7 +9,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from queries import answering
+from queries.sql import processes
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
 
@@ -78,4 +78,4 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
 
     yield open_page
     # The page on SQL has one wait for the next question.
-    answering.dismiss()
+    processes.dismiss()

@@ -16,7 +16,7 @@ from catalog.spelling import visible
 from catalog.store.warehouse import Warehouse
 from dashboards import judging
 from dashboards.saving import save_annotations
-from queries.annotation_sample import Sample, draw_sample
+from queries.annotate.sample import Sample, draw_sample
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]

@@ -13,7 +13,7 @@ from dashboards import exit_charts
 from dashboards.exit_figures import saved_in_words
 from dashboards.figures import without_legend
 from dashboards.looks import Look
-from queries.exits import exit_tradeoff
+from queries.compare.exits import exit_tradeoff
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse as made
 from tests.support import exit_rows

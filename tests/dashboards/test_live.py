@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from queries.question import Question
+from queries.search.question import Question
 from tests.dashboards.test_figures import charts
 from tests.support import ingests
 from tests.support.models import build

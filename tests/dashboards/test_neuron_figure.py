@@ -11,7 +11,7 @@ from catalog.store.warehouse import Warehouse
 from dashboards.errors import NoProfile
 from dashboards.neuron_figure import neuron_figure, position_profile, subtitle
 from neurothek import main
-from queries.neuron import NeuronPage, neuron_page
+from queries.neuron.page import NeuronPage, neuron_page
 from tests.support.warehouse import POSITION_SEQUENCES, hand_made
 
 

@@ -15,8 +15,8 @@ import neurothek
 from dashboards.figures import data_of, filled, statement
 from dashboards.tables import table_key
 from dashboards.views import __file__ as views_file
-from queries.cookbook import questions
-from queries.sandbox import run_query
+from queries.ask.one_query import run_query
+from queries.sql.cookbook import questions
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]

@@ -17,8 +17,8 @@ from dashboards.looks import Look
 from dashboards.paper import Figure, Material, paper_figures
 from dashboards.paper_charts import covered_ranges
 from neurothek import main
-from queries.compare import compare
-from queries.typology import KINDS, positional_neurons
+from queries.compare.comparison import compare
+from queries.compare.kinds import KINDS, positional_neurons
 from tests.support import detectors as planted
 from tests.support import warehouse as made
 

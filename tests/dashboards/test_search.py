@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from dashboards.searching import words_of
 from dashboards.text import plain
-from queries.commands import search
-from queries.question import parse_depth, parse_layers
+from queries.search.commands import search
+from queries.search.question import parse_depth, parse_layers
 from tests.support import detectors
 from tests.support import warehouse as made
 

@@ -9,7 +9,7 @@ import pytest
 
 from catalog.store.warehouse import Warehouse
 from dashboards.concept_charts import concepts_by_layer
-from queries.views import view
+from queries.views.install import view
 from tests.support import warehouse as made
 
 DEFINITIONS = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text("utf-8")

@@ -6,7 +6,7 @@ from tests.mutants.tables import Change, Mutant, equivalents
 from tests.mutants.verdict import Verdict
 
 LISTED = [Mutant(change, 1, "") for change in equivalents()]
-UNLISTED = Mutant(Change("queries/words.py", "return []", "return [1]"), 7, "")
+UNLISTED = Mutant(Change("queries/names/words.py", "return []", "return [1]"), 7, "")
 
 
 def test_survivors_with_a_reason_are_allowed_up_to_a_tenth() -> None:
@@ -21,7 +21,7 @@ def test_survivors_with_a_reason_are_allowed_up_to_a_tenth() -> None:
 def test_one_survivor_without_a_reason_is_too_many() -> None:
     verdict = Verdict(1000, [*LISTED[:1], UNLISTED])
     assert verdict.status == 1
-    assert "queries/words.py:7: return []  ->  return [1]\n  NOT LISTED" in verdict.told()
+    assert "queries/names/words.py:7: return []  ->  return [1]\n  NOT LISTED" in verdict.told()
     assert "tests/mutants/equivalent.toml" in verdict.told()
 
 

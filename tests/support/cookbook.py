@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from queries.statement import records
+from queries.ask.statements import records
 
 Row = dict[str, Any]
 Rows = list[tuple[Any, ...]]

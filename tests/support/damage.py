@@ -10,7 +10,7 @@ import duckdb
 from catalog.publishing import summaries
 from catalog.store.duckdb_settings import BLOCK_BYTES
 from catalog.store.warehouse import Warehouse
-from queries import views
+from queries.views import install
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
 
@@ -27,7 +27,7 @@ def create(path: Path) -> None:
 
 
 def _create(path: Path) -> None:
-    with Warehouse(path, views=views).writer() as connection:
+    with Warehouse(path, views=install).writer() as connection:
         # Somebody's own, in a name that has to be quoted.
         connection.execute('create table "it\'s a ""note""" as select 1 as number')
         connection.execute("create table store.scratch as select range, hash(range) as h from range(50000)")

@@ -11,7 +11,7 @@ import polars as pl
 
 from catalog.store.warehouse import Warehouse
 from catalog.tables.registry import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
-from queries.views import all_views
+from queries.views.install import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made
 from tests.support.ngrams import PERCENTAGES, Line, Ngram

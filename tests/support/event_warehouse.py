@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 
 from catalog.publishing.facts import rebuild_facts
-from queries import views
+from queries.views import install
 from tests.support import exit_rows
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
@@ -66,7 +66,7 @@ def _create(path: Path) -> None:
             clustering = {"clustering_id": model_id, "model_id": model_id, "method": "exact", "linkage": "complete"}
             made.insert(connection, "clusterings", [clustering | {"n_clusters_asked": 4, "n_clusters": 4, "run_id": 1}])
             rebuild_facts(connection, model_id)
-        views.install(connection)
+        install.install(connection)
 
 
 def _add_example(found: Rows, ids: Row, number: int, plan: made.ModelPlan, draw: random.Random) -> None:

@@ -23,7 +23,7 @@ from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.planning import budget, pairs
 from ingest.planning.sweep_plan import SweepPlan, plan
 from ingest.request import IngestRequest, ModelSource, TextRequest
-from queries import views
+from queries.views import install
 
 TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"
 WORDS = TEXT.split()
@@ -73,7 +73,7 @@ def small_library(folder: Path) -> Iterator[None]:
 
 def open_warehouse(path: Path) -> Warehouse:
     """The door as the front door opens it, but without patience."""
-    return Warehouse(path, views=views, wait_seconds=5.0)
+    return Warehouse(path, views=install, wait_seconds=5.0)
 
 
 def request(corpora: tuple[str, ...], *, text: dict[str, Any] | None = None, **fields: Any) -> IngestRequest:

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from queries import views
+from queries.views import install
 from tests.support.annotations import annotation_rows
 from tests.support.overlaps import counterparts
 from tests.support.profiles import by_the_definition
@@ -165,7 +165,7 @@ def create_empty(path: Path) -> None:
 def _create_empty(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         create_schema(connection)
-        views.install(connection)
+        install.install(connection)
 
 
 def create(path: Path, *, tables: frozenset[str] | None = None) -> None:
@@ -180,7 +180,7 @@ def _create(path: Path, tables: frozenset[str] | None) -> None:
         for table, rows in hand_made().rows.items():
             if tables is None or table in tables:
                 insert(connection, table, rows)
-        views.install(connection)
+        install.install(connection)
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:

@@ -20,7 +20,7 @@ from catalog.store.errors import WarehouseMissing
 from catalog.store.warehouse import Warehouse
 from catalog.tables.registry import BY_NAME
 from catalog.upkeep.checks import check
-from queries import views
+from queries.views import install
 from tests.support import event_warehouse
 from tests.support import publications as made
 
@@ -32,7 +32,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     """Rows in all tables but those of n-grams and near tokens."""
     path = tmp_path_factory.mktemp("full") / "full.duckdb"
     event_warehouse.create(path)
-    return Warehouse(path, views=views)
+    return Warehouse(path, views=install)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def tables(warehouse: Warehouse) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def test_what_was_exported_comes_back_row_for_row(full: Warehouse, exported: Path, tmp_path: Path) -> None:
-    back = Warehouse(tmp_path / "back.duckdb", views=views)
+    back = Warehouse(tmp_path / "back.duckdb", views=install)
     manifest = import_folder(back, exported)
     assert set(manifest.tables) >= set(BY_NAME)
     assert manifest.n_rows == sum(len(rows) for rows in tables(full).values())
@@ -64,10 +64,10 @@ def test_what_was_exported_comes_back_row_for_row(full: Warehouse, exported: Pat
 
 
 def test_rows_lie_as_they_were_stored_and_a_measured_warehouse_stays_sound(tmp_path: Path) -> None:
-    measured = Warehouse(tmp_path / "w.duckdb", views=views)
+    measured = Warehouse(tmp_path / "w.duckdb", views=install)
     made.publish_everything(measured)
     export(measured, tmp_path / "out")
-    back = Warehouse(tmp_path / "back.duckdb", views=views)
+    back = Warehouse(tmp_path / "back.duckdb", views=install)
     import_folder(back, tmp_path / "out")
     assert tables(back) == tables(measured)
     assert [finding.name for finding in check(back)] == [finding.name for finding in check(measured)]
@@ -145,7 +145,7 @@ def test_an_export_that_fails_leaves_nothing(full: Warehouse, tmp_path: Path) ->
 def test_only_a_new_or_empty_warehouse_takes_an_import(
     full: Warehouse, exported: Path, tmp_path: Path, change: str
 ) -> None:
-    other = Warehouse(tmp_path / "other.duckdb", views=views)
+    other = Warehouse(tmp_path / "other.duckdb", views=install)
     shutil.copy(full.path, other.path)
     with other.writer() as connection:
         connection.execute(change)
@@ -252,7 +252,7 @@ def test_an_older_export_gets_its_facts_rebuilt(copy: Path, full: Warehouse, tmp
         content["tables"].pop("neuron_facts")
 
     edit(copy, age)
-    back = Warehouse(tmp_path / "back.duckdb", views=views)
+    back = Warehouse(tmp_path / "back.duckdb", views=install)
     import_folder(back, copy)
     assert len(tables(back)["neuron_facts"]) == len(tables(full)["neuron_facts"])
 

@@ -25,8 +25,8 @@ from catalog.upkeep import checks
 from catalog.upkeep.changes import pin, remove, rename
 from catalog.upkeep.checks import check
 from ingest.jobs.registry import NAMES as JOBS
-from queries import views
-from queries.annotations import annotate
+from queries.annotate.annotations import annotate
+from queries.views import install
 from tests.support import ingests
 from tests.support.models import build
 
@@ -64,7 +64,7 @@ def theirs(folder: Path, tmp_path: Path) -> Warehouse:
 
 def copied(path: Path, to: Path) -> Warehouse:
     to.write_bytes(path.read_bytes())
-    found = Warehouse(to, views=views)
+    found = Warehouse(to, views=install)
     shutil.copytree(Warehouse(path).maps, found.maps)
     return found
 
@@ -114,7 +114,7 @@ def test_what_both_hold_is_taken_once(ours: Warehouse, theirs: Warehouse) -> Non
 
 
 def test_a_new_warehouse_takes_all(theirs: Warehouse, tmp_path: Path) -> None:
-    fresh = Warehouse(tmp_path / "fresh.duckdb", views=views)
+    fresh = Warehouse(tmp_path / "fresh.duckdb", views=install)
     pin(theirs, "gpt", "long+short")
     assert merge(fresh, theirs.path).models == ("gpt", "other")
     assert check(fresh) == []

@@ -8,7 +8,7 @@ import sqlglot
 from polars.testing import assert_frame_equal
 
 from catalog.publishing.facts import rebuild_facts
-from queries.thresholds import thresholds
+from queries.views.thresholds import thresholds
 from tests.support import warehouse as made
 
 QUERY = "select * from store.neuron_facts order by model_id, layer, neuron"

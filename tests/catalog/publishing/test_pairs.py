@@ -13,7 +13,7 @@ from catalog.publishing.staging import RunManifest, now, staged_manifests, stage
 from catalog.store.warehouse import Warehouse
 from catalog.upkeep.changes import CorpusNotRead, remove, rename
 from catalog.upkeep.checks import check
-from queries import views
+from queries.views import install
 from tests.support import publications as made
 from tests.support.templates import copy_of
 
@@ -24,7 +24,7 @@ N_ROWS = 2 * 12 * 5
 
 def filled(path: Path, *models: str) -> Warehouse:
     """A warehouse with the projections of some models."""
-    warehouse = Warehouse(path, views=views)
+    warehouse = Warehouse(path, views=install)
     for name in models:
         record = made.model(name, weights=f"weights of {name}")
         made.publish_job(warehouse, "projections", made.weights_frames(SEEDS[name]), record=record)
@@ -39,7 +39,7 @@ def compare(warehouse: Warehouse, one: str, other: str, **options: str) -> dict[
 def warehouse(tmp_path: Path) -> Warehouse:
     """Three models, every two of which were compared."""
     copy_of("pairs", _compared, tmp_path / "w.duckdb")
-    return Warehouse(tmp_path / "w.duckdb", views=views)
+    return Warehouse(tmp_path / "w.duckdb", views=install)
 
 
 def _compared(path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_rename_changes_names_only(warehouse: Warehouse) -> None:
 
 def test_an_export_comes_back(warehouse: Warehouse, tmp_path: Path) -> None:
     export(warehouse, tmp_path / "out")
-    back = Warehouse(tmp_path / "back.duckdb", views=views)
+    back = Warehouse(tmp_path / "back.duckdb", views=install)
     import_folder(back, tmp_path / "out")
     for table in ("counterparts", "runs"):
         query = f"from store.{table} order by all"

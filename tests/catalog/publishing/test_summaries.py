@@ -13,17 +13,17 @@ from catalog.publishing import summaries
 from catalog.store.warehouse import Warehouse
 from catalog.upkeep.changes import pin, remove, rename
 from catalog.upkeep.checks import check
-from queries import views
+from queries.views import install
 from tests.support import detectors, event_warehouse
 from tests.support import publications as made
 from tests.support import warehouse as hand_made
 
-KEPT = sorted(name for name, view in views.all_views().items() if view.kept)
+KEPT = sorted(name for name, view in install.all_views().items() if view.kept)
 
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
-    made_here = Warehouse(tmp_path / "w.duckdb", views=views)
+    made_here = Warehouse(tmp_path / "w.duckdb", views=install)
     made.publish_everything(made_here)
     other = made.model("other", weights="w1")
     made.publish_job(made_here, "activity", made.activity_frames(3), record=other, text=made.corpus())
@@ -41,7 +41,7 @@ def shown(warehouse: Warehouse, names: Iterable[str] = KEPT) -> Rows:
 
 def computed(warehouse: Warehouse, names: Iterable[str] = KEPT) -> Rows:
     """By the views' own texts."""
-    return _answers(warehouse, {name: views.view(name).text for name in names})
+    return _answers(warehouse, {name: install.view(name).text for name in names})
 
 
 def _answers(warehouse: Warehouse, queries: Mapping[str, str]) -> Rows:
@@ -90,7 +90,7 @@ def test_a_pin_is_followed(warehouse: Warehouse) -> None:
 def test_an_import_and_a_merge_bring_what_they_bring(warehouse: Warehouse, tmp_path: Path) -> None:
     export(warehouse, tmp_path / "out")
     assert not list((tmp_path / "out" / "tables").glob("kept_*"))
-    back, merged = (Warehouse(tmp_path / f"{name}.duckdb", views=views) for name in ("back", "merged"))
+    back, merged = (Warehouse(tmp_path / f"{name}.duckdb", views=install) for name in ("back", "merged"))
     import_folder(back, tmp_path / "out")
     merge(merged, warehouse.path)
     expected = computed(warehouse)
@@ -101,7 +101,7 @@ def test_an_import_and_a_merge_bring_what_they_bring(warehouse: Warehouse, tmp_p
 def test_a_publish_without_views_leaves_them_to_the_next_who_brings_them(tmp_path: Path) -> None:
     bare = Warehouse(tmp_path / "w.duckdb")
     made.publish_everything(bare)
-    with Warehouse(bare.path, views=views).current_reader() as connection:
+    with Warehouse(bare.path, views=install).current_reader() as connection:
         assert connection.execute("select count(*) from layer_activity").fetchall() == [(made.N_LAYERS,)]
     # Once there, they are followed by whoever publishes.
     remove(bare, "tiny", job="activity")
@@ -125,7 +125,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_one_models_query_yields_its_rows_of_the_view(filled: list[Path], name: str) -> None:
     total = 0
     for path in filled:
-        with Warehouse(path, views=views).current_reader() as connection:
+        with Warehouse(path, views=install).current_reader() as connection:
             query = next(stale for view, stale in summaries.stale(connection) if view == name)
             assert connection.execute(query).fetchall() == []
             ((n,),) = connection.execute(f"select count(*) from store.{summaries.PREFIX}{name}").fetchall()

@@ -17,8 +17,8 @@ from catalog.store.duckdb_settings import BLOCK_BYTES
 from catalog.store.errors import WarehouseInvalid, WarehouseUnwritable
 from catalog.store.warehouse import Warehouse
 from catalog.upkeep.checks import check
-from queries.aside import Aside
-from queries.sandbox import run_query
+from queries.ask.one_query import run_query
+from queries.ask.threads import Aside
 from tests.support import damage
 from tests.support.damage import HEADER_BYTES, flipped
 

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.store.warehouse import Warehouse
 from catalog.tables import migrations
-from queries import views
+from queries.views import install
 from tests.support import shortcut_rows
 from tests.support import warehouse as made
 
@@ -76,8 +76,8 @@ def rows(connection: duckdb.DuckDBPyConnection, relation: str) -> list[tuple[obj
 def test_a_file_of_an_earlier_schema_answers_with_what_it_holds(version: int, current: Path, tmp_path: Path) -> None:
     older(current, tmp_path / "old.duckdb", version)
     with (
-        Warehouse(tmp_path / "old.duckdb", views=views).current_reader() as upgraded,
-        Warehouse(current, views=views).current_reader() as whole,
+        Warehouse(tmp_path / "old.duckdb", views=install).current_reader() as upgraded,
+        Warehouse(current, views=install).current_reader() as whole,
     ):
         assert migrations.version_of(upgraded) == migrations.LATEST
         assert tables(upgraded, "store") >= {name for name in tables(whole, "store") if not name.startswith("kept_")}

@@ -27,8 +27,8 @@ from catalog.upkeep.changes import (
     rename,
 )
 from catalog.upkeep.checks import check
-from queries import views
-from queries.annotations import annotate
+from queries.annotate.annotations import annotate
+from queries.views import install
 from tests.support import publications as made
 
 
@@ -245,5 +245,5 @@ def test_a_corpus_with_activity_is_shown_before_a_larger_one_without(warehouse: 
         )
         rebuild_facts(connection, 0)
     assert rows(warehouse, "select distinct corpus_id from store.neuron_facts") == [(0,)]
-    with Warehouse(warehouse.path, views=views).current_reader() as connection:
+    with Warehouse(warehouse.path, views=install).current_reader() as connection:
         assert connection.execute("select corpus from measured_corpora where is_shown").fetchall() == [("text",)]

@@ -17,8 +17,8 @@ from catalog.upkeep.changes import remove
 from catalog.upkeep.checks import broken, check, checks
 from ingest.jobs.registry import NAMES as JOBS
 from ingest.jobs.registry import PAIR_NAMES
-from queries import views
-from queries.annotations import annotate as publish
+from queries.annotate.annotations import annotate as publish
+from queries.views import install
 from tests.support import ingests
 from tests.support.models import Kind, build
 
@@ -268,7 +268,7 @@ def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
 def test_a_kept_view_that_cannot_be_compared_is_a_finding(
     warehouse: Warehouse, tmp_path: Path, damage: str, says: str
 ) -> None:
-    copy = Warehouse(tmp_path / "copy.duckdb", views=views)
+    copy = Warehouse(tmp_path / "copy.duckdb", views=install)
     copy.path.write_bytes(warehouse.path.read_bytes())
     with duckdb.connect(str(copy.path)) as connection:
         connection.execute(damage)
@@ -279,7 +279,7 @@ def test_a_kept_view_that_cannot_be_compared_is_a_finding(
 
 
 def test_annotations_outlive_the_controls_that_were_judged(warehouse: Warehouse, tmp_path: Path) -> None:
-    copy = Warehouse(tmp_path / "copy.duckdb", views=views)
+    copy = Warehouse(tmp_path / "copy.duckdb", views=install)
     copy.path.write_bytes(warehouse.path.read_bytes())
     remove(copy, "tiny", job="controls")
     assert check(copy) == []

@@ -43,8 +43,8 @@ from ingest.pipeline.ingest_all import Outcome, report_lines
 from ingest.pipeline.outcomes import PairReport
 from ingest.planning import pair_work
 from ingest.request import IngestRequest
-from queries.alike import alike
-from queries.question import Question
+from queries.search.by_likeness import alike
+from queries.search.question import Question
 from tests.support import ingests, models, overlaps
 from tests.support.overlaps import Lists
 

@@ -1,0 +1,148 @@
+"""Every error that an annotation can cause, each one sentence: where it stands, what was found, what to do."""
+
+from collections.abc import Sequence
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.spelling import readable
+from catalog.tables.annotations import LEAST_MARKED
+from queries.errors.suggestions import hint
+
+_MOST_LETTERS = 60
+"""Of what somebody sent, in an error."""
+
+
+class NothingToSave(NeurothekError):
+    """An input without annotations."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "there is no annotation in the input; send one JSON object a line, or the filled-in sheet of"
+            f" `{command_line('annotate', '--sample', 'MODEL', '--format', 'csv')}`"
+        )
+
+
+class ControlsMissing(NeurothekError):
+    """A model without the vectors that its neurons are to be mixed with."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"there is nothing to mix the neurons of {model} with; measure random vectors and FFN updates with"
+            f" `{_controls_of(model)}`"
+        )
+
+
+class AnnotationInvalid(NeurothekError):
+    """An annotation that cannot be saved; nothing of its input is."""
+
+    def __init__(self, place: str, field: str, problem: str) -> None:
+        super().__init__(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}")
+
+
+class LineUnreadable(NeurothekError):
+    """A line that holds no annotation."""
+
+    def __init__(self, place: str, found: str) -> None:
+        super().__init__(f'{place} {found}; write one JSON object a line, such as {{"vector": "0-12ab34cd56ef", ...}}')
+
+
+class FieldUnknown(AnnotationInvalid):
+    """A field that annotations do not have."""
+
+    def __init__(self, place: str, field: str, known: Sequence[str]) -> None:
+        super().__init__(place, field, f"there is no such field; {hint(field, known)}")
+
+
+class FieldInvalid(AnnotationInvalid):
+    """A value of another kind than its field, or out of its range."""
+
+    def __init__(self, place: str, field: str, value: object, wanted: str) -> None:
+        super().__init__(place, field, f"{_shown(value)} does not fit; write {wanted}")
+
+
+class FieldMissing(AnnotationInvalid):
+    """An annotation that leaves something open."""
+
+    def __init__(self, place: str, field: str, wanted: str) -> None:
+        super().__init__(place, field, f"it is missing; write {wanted}")
+
+
+class FieldTooMuch(AnnotationInvalid):
+    """A field that contradicts another."""
+
+    def __init__(self, place: str, field: str, other: str) -> None:
+        super().__init__(place, field, f"it cannot stand beside {other}; leave one of the two out")
+
+
+class VectorUnknown(AnnotationInvalid):
+    """A vector that is not in the sample its name is of."""
+
+    def __init__(self, place: str, handle: str, model: str) -> None:
+        super().__init__(
+            place,
+            "vector",
+            f"there is no {handle} in the sample of {model}, whose controls may have been measured anew since; draw it"
+            f" again with `{command_line('annotate', '--sample', model)}`",
+        )
+
+
+class ListMissing(AnnotationInvalid):
+    """A vector whose tokens are not in the warehouse."""
+
+    def __init__(self, place: str, model: str, vector: str) -> None:
+        super().__init__(
+            place,
+            "vector",
+            f"the tokens of {vector} are not in the warehouse, so nobody can have judged them; measure them with"
+            f" `{_controls_of(model)}`",
+        )
+
+
+class NotShown(AnnotationInvalid):
+    """A token that the annotator cannot have marked."""
+
+    def __init__(self, place: str, field: str, token: int, n_shown: int) -> None:
+        super().__init__(
+            place, field, f"{token} is not among the {n_shown} highest tokens of the vector; mark tokens of these"
+        )
+
+
+class TooFewMarked(AnnotationInvalid):
+    """Tokens that are too few for a pattern."""
+
+    def __init__(self, place: str, field: str, n_marked: int) -> None:
+        found = "one token is" if n_marked == 1 else f"{n_marked} tokens are"
+        super().__init__(
+            place,
+            field,
+            f"{found} marked, and a concept needs {LEAST_MARKED}; mark more, or say with a concept of null that there"
+            " is none",
+        )
+
+
+class NamedTwice(AnnotationInvalid):
+    """One concept, or that there is none, said twice of a vector."""
+
+    def __init__(self, place: str, concept: str | None, other: str) -> None:
+        said = "this vector is said to have none" if concept is None else f"{concept!r} is named for this vector"
+        super().__init__(place, "concept", f"{said} already ({other}); leave one of the two out")
+
+
+class ConceptAndNone(AnnotationInvalid):
+    """A vector with a concept and without one."""
+
+    def __init__(self, place: str, other: str) -> None:
+        super().__init__(
+            place,
+            "concept",
+            f"this vector both has a concept and has none ({other} says the contrary); leave one of the two out",
+        )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}..."
+
+
+def _controls_of(model: str) -> str:
+    return command_line("ingest", model, "--job", "projections", "--job", "controls")

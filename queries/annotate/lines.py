@@ -1,0 +1,287 @@
+"""What people send as annotations: JSON lines or a filled-in sheet, read and judged field by field."""
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, ConceptClass, Condition
+from queries.annotate.errors import (
+    FieldInvalid,
+    FieldMissing,
+    FieldTooMuch,
+    FieldUnknown,
+    LineUnreadable,
+    NothingToSave,
+)
+from queries.annotate.sample import CLASSES_OF_A_SHEET, NO_CONCEPT
+
+FIELDS = (
+    *("model", "vector", "address", "layer", "condition", "neuron", "control_id"),
+    *("concept", "class", "token_ids", "ranks", "annotator"),
+)
+POOLED = "all"
+"""What views call all annotators together: nobody can be called so."""
+
+_LONGEST_NAME = 200
+_RANKS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """One annotation as it was sent.
+
+    Attributes:
+        place: where it stands, to be named in errors.
+        fields: what it says.
+    """
+
+    place: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One annotation that is sound by itself; whether its vector and tokens exist is not known yet.
+
+    Attributes:
+        place: where it stands, to be named in errors.
+        annotator: who annotated.
+        model: name of the model, unless an address names it.
+        handle: the vector's name in a sample, or None.
+        address: address of a neuron, or None.
+        key: condition, layer and number, or None.
+        concept: its name; None: there is none in the vector.
+        concept_class: its class; None without a concept.
+        marked: the marked tokens.
+        marked_by: the field that holds them: "token_ids", or "ranks" in the list shown, from 1.
+    """
+
+    place: str
+    annotator: str
+    model: str | None
+    handle: str | None
+    address: str | None
+    key: tuple[Condition, int, int] | None
+    concept: str | None
+    concept_class: ConceptClass | None
+    marked: tuple[int, ...]
+    marked_by: str
+
+
+def read_lines(data: bytes) -> list[Line]:
+    """Annotations of an input: JSON objects, one a line, or a sheet with a header.
+
+    Raises:
+        NothingToSave, LineUnreadable, FieldUnknown, FieldInvalid: it holds none, or something else.
+    """
+    try:
+        # Spreadsheets put a mark at the beginning.
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data[: error.start].count(b"\n") + 1
+        raise LineUnreadable(f"line {number}", "is not in UTF-8") from error
+    found = list(_json_lines(text) if text.lstrip()[:1] in ("{", "[", "") else _sheet_lines(text))
+    if not found:
+        raise NothingToSave
+    return found
+
+
+def entry(line: Line, *, annotator: str | None = None) -> Entry:
+    """An annotation with every field of the right kind.
+
+    Args:
+        line: what was sent.
+        annotator: who annotated, where the line does not say.
+
+    Raises:
+        AnnotationInvalid: a field is unknown, missing, of another kind, or contradicts another.
+    """
+    for name in line.fields:
+        if name not in FIELDS:
+            raise FieldUnknown(line.place, str(name), FIELDS)
+    model, handle, address = (_name(line, name) for name in ("model", "vector", "address"))
+    who = _name(line, "annotator") or _name(Line("--annotator", {"annotator": annotator}), "annotator")
+    if who is None:
+        raise FieldMissing(line.place, "annotator", "who annotated, or name them with --annotator")
+    if who.casefold() == POOLED:
+        raise FieldInvalid(line.place, "annotator", who, "another name: views call all annotators together so")
+    concept, concept_class = _concept(line)
+    marked_by, marked = _marked(line)
+    if concept is None and marked:
+        raise FieldTooMuch(line.place, marked_by, "a concept of null, which says that there is none")
+    key = None if handle or address else _key(line)
+    if model is None and address is None:
+        raise FieldMissing(line.place, "model", "the name of the model, or the address of a neuron")
+    _refuse_second_name(line, handle, address, model)
+    return Entry(line.place, who, model, handle, address, key, concept, concept_class, marked, marked_by)
+
+
+def ranks_of(text: str) -> list[int]:
+    """Ranks as people type them: "1 4, 7-9".
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found: list[int] = []
+    for part in re.split(r"[\s,;]+", text.strip()):
+        between = _RANKS.fullmatch(part)
+        if between is None:
+            raise ValueError(f"{part!r} is no rank")
+        first, last = int(between[1]), int(between[2] or between[1])
+        found += range(first, last + 1)
+    return found
+
+
+def _json_lines(text: str) -> Iterator[Line]:
+    # Only line ends part lines: JSON may hold other separators in its texts.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        place = f"line {number}"
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise LineUnreadable(place, "is no JSON") from error
+        if not isinstance(fields, dict):
+            raise LineUnreadable(place, "is no JSON object")
+        yield Line(place, fields)
+
+
+def _sheet_lines(text: str) -> Iterator[Line]:
+    header, _, _ = text.partition("\n")
+    separator = max(",;\t", key=header.count)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise LineUnreadable("the sheet", f"is neither JSON nor CSV ({error})") from error
+    names = [name.strip() for name in rows[0]]
+    for name in names:
+        # Columns of tokens are for the eye.
+        if name and name not in FIELDS and not name.isdecimal():
+            raise FieldUnknown("line 1", name, FIELDS)
+    for number, row in enumerate(rows[1:], start=2):
+        cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
+        fields = {name: cell for name, cell in cells.items() if name in FIELDS}
+        if {"concept", "class", "ranks", "token_ids"} & fields.keys():
+            yield Line(f"line {number}", _sheet_fields(f"line {number}", fields))
+
+
+def _sheet_fields(place: str, cells: Mapping[str, str]) -> dict[str, Any]:
+    fields: dict[str, Any] = dict(cells)
+    if cells.get("class") == NO_CONCEPT:
+        del fields["class"]
+        if "concept" in fields:
+            raise FieldTooMuch(place, "concept", f"the class {NO_CONCEPT}, which says that there is none")
+        fields["concept"] = None
+    elif "concept" not in cells:
+        wanted = f"the name of the concept, or the class {NO_CONCEPT}"
+        raise FieldMissing(place, "concept", wanted)
+    elif "class" in cells and cells["class"] not in CONCEPT_CLASSES:
+        raise FieldInvalid(place, "class", cells["class"], _one_of(CLASSES_OF_A_SHEET))
+    for name, read in _READ.items():
+        if name in cells:
+            try:
+                fields[name] = read(cells[name].strip("[]"))
+            except ValueError as error:
+                raise FieldInvalid(place, name, cells[name], "whole numbers, such as 1 4 7-9") from error
+    return fields
+
+
+_READ: Mapping[str, Callable[[str], object]] = {
+    **dict.fromkeys(("layer", "neuron", "control_id"), int),
+    **dict.fromkeys(("ranks", "token_ids"), ranks_of),
+}
+"""How cells of a sheet are read that hold numbers."""
+
+
+def _concept(line: Line) -> tuple[str | None, ConceptClass | None]:
+    if "concept" not in line.fields:
+        raise FieldMissing(line.place, "concept", "the name of the concept, or null where there is none")
+    concept, found = _name(line, "concept"), line.fields.get("class")
+    if concept is None:
+        if found is not None:
+            raise FieldTooMuch(line.place, "class", "a concept of null, which says that there is none")
+        return None, None
+    if found is None:
+        raise FieldMissing(line.place, "class", _one_of(CONCEPT_CLASSES))
+    known = next((one for one in CONCEPT_CLASSES if one == found), None)
+    if known is None:
+        raise FieldInvalid(line.place, "class", found, _one_of(CONCEPT_CLASSES))
+    return concept, known
+
+
+def _marked(line: Line) -> tuple[str, tuple[int, ...]]:
+    ids, ranks = line.fields.get("token_ids"), line.fields.get("ranks")
+    if ids and ranks:
+        raise FieldTooMuch(line.place, "ranks", "token_ids")
+    field = "ranks" if ranks else "token_ids"
+    value = ranks or ids or []
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(map(_is_whole, value)):
+        raise FieldInvalid(line.place, field, value, "a list of whole numbers")
+    return field, tuple(dict.fromkeys(value))
+
+
+def _key(line: Line) -> tuple[Condition, int, int]:
+    layer = _whole(line, "layer")
+    neuron, control = (_whole(line, name) for name in ("neuron", "control_id"))
+    condition = line.fields.get("condition", "value" if neuron is not None else None)
+    if layer is None or (neuron is None and control is None):
+        raise FieldMissing(line.place, "vector", "a vector of the sample, an address, or a layer with a neuron")
+    known = next((one for one in CONDITIONS if one == condition), None)
+    if known is None:
+        raise FieldInvalid(line.place, "condition", condition, _one_of(CONDITIONS))
+    if neuron is not None and control is not None:
+        raise FieldTooMuch(line.place, "control_id", "neuron")
+    if (known == "value") != (neuron is not None):
+        other = "control_id" if neuron is None else "neuron"
+        raise FieldTooMuch(line.place, other, f"the condition {known}")
+    number = control if neuron is None else neuron
+    assert number is not None
+    return known, layer, number
+
+
+def _refuse_second_name(line: Line, handle: str | None, address: str | None, model: str | None) -> None:
+    """A vector is named in one way: two names could be of two vectors."""
+    more = [name for name in ("layer", "condition", "neuron", "control_id") if line.fields.get(name) is not None]
+    if handle and (address or more):
+        raise FieldTooMuch(line.place, "vector", "address" if address else more[0])
+    if address and (more or model):
+        raise FieldTooMuch(line.place, "address", more[0] if more else "model")
+
+
+def _name(line: Line, field: str) -> str | None:
+    """A text of one line, or None where the field is absent or null."""
+    value = line.fields.get(field)
+    if value is None:
+        return None
+    wanted = f"a text of one line and at most {_LONGEST_NAME} letters"
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME or any(map(_breaks, value)):
+        raise FieldInvalid(line.place, field, value, wanted)
+    return value.strip()
+
+
+def _breaks(character: str) -> bool:
+    """Whether it ends a line, controls a terminal, or is half a character; marks that some scripts need do not."""
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def _whole(line: Line, field: str) -> int | None:
+    value = line.fields.get(field)
+    if value is not None and not _is_whole(value):
+        raise FieldInvalid(line.place, field, value, "a whole number from 0 on")
+    return value
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _one_of(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}"

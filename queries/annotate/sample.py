@@ -1,0 +1,190 @@
+"""The vectors that people annotate: neurons of every layer mixed with controls, in an order that tells nothing."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count, groupby
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import visible
+from catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
+from catalog.tables.table import IDS, TEXT
+from queries.annotate.errors import ControlsMissing
+from queries.ask.statements import ask_records
+from queries.names.models import KnownModel, choose_models
+
+PER_LAYER = 10
+"""Vectors of each condition and layer ([G] 4)."""
+
+_HANDLE = re.compile(r"(?P<seed>\d{1,9})-[0-9a-f]{12}")
+
+Key = tuple[Condition, int, int]
+"""Condition, layer, and number of the neuron or control within them."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A vector as an annotator sees it, and what it is.
+
+    Attributes:
+        handle: a name that does not tell what it is; it changes when the vector's highest tokens do.
+        key: what it is.
+        token_ids: its highest tokens, best first.
+        tokens: their exact texts.
+    """
+
+    handle: str
+    key: Key
+    token_ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is drawn of one model by one seed; the same for everybody, in the same order.
+
+    Attributes:
+        model: the model.
+        seed: of the draw.
+        vectors: in the order in which they are judged.
+    """
+
+    model: KnownModel
+    seed: int
+    vectors: tuple[Vector, ...]
+
+    @cached_property
+    def by_handle(self) -> Mapping[str, Vector]:
+        """The vectors by their handles."""
+        return {vector.handle: vector for vector in self.vectors}
+
+    def frame(self) -> pl.DataFrame:
+        """One row a vector: model, vector, token_ids, tokens."""
+        return pl.DataFrame(
+            {
+                "model": [self.model.name] * len(self.vectors),
+                "vector": [vector.handle for vector in self.vectors],
+                "token_ids": [list(vector.token_ids) for vector in self.vectors],
+                "tokens": [list(vector.tokens) for vector in self.vectors],
+            },
+            schema={"model": TEXT, "vector": TEXT, "token_ids": IDS, "tokens": pl.List(TEXT)},
+        )
+
+    def sheet(self, annotator: str | None = None) -> pl.DataFrame:
+        """One row a vector to be filled in: concept, class and ranks are empty, every token has a cell with its rank.
+
+        A token stands behind its rank, as a cell that began with = or + would be a formula to a spreadsheet.
+        """
+        n_shown = max((len(vector.tokens) for vector in self.vectors), default=0)
+        empty = [None] * len(self.vectors)
+        columns: dict[str, Sequence[str | None]] = {
+            "model": [self.model.name] * len(self.vectors),
+            "vector": [vector.handle for vector in self.vectors],
+            "annotator": [annotator] * len(self.vectors),
+            **dict.fromkeys(("concept", "class", "ranks"), empty),
+            **{str(rank): [_cell(vector, rank) for vector in self.vectors] for rank in range(1, n_shown + 1)},
+        }
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, TEXT))
+
+
+NO_CONCEPT = "none"
+"""What stands as class in a sheet where a vector has no concept: an empty row is one not judged yet."""
+
+CLASSES_OF_A_SHEET = (*CONCEPT_CLASSES, NO_CONCEPT)
+
+
+def seed_of(handle: str) -> int | None:
+    """The seed of the sample that a handle is of; None where it is no handle."""
+    found = _HANDLE.fullmatch(handle)
+    return None if found is None else int(found["seed"])
+
+
+def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> Sample:
+    """Ten neurons a layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4).
+
+    Raises:
+        NoModels, UnknownModel: there is no such model.
+        ControlsMissing: it has no controls, or none of its neurons has a list.
+    """
+    (known,) = choose_models(connection, [model])
+    controls = [_key(row) for row in ask_records(connection, "control_keys", {"model_id": known.model_id})]
+    shown = tokens_shown(connection, known, [*_neurons(known, seed), *_some(controls, seed)])
+    if not controls or all(key[0] != "value" for key in shown):
+        raise ControlsMissing(model)
+    vectors = [Vector(_handle(seed, key, ids), key, ids, tokens) for key, (ids, tokens) in shown.items()]
+    # Handles are drawn at random: their order is the shuffle.
+    return Sample(known, seed, tuple(sorted(vectors, key=lambda vector: vector.handle)))
+
+
+def judged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> frozenset[str]:
+    """Handles of the sample's vectors that an annotator has judged, as they are now."""
+    parameters = {"model_id": sample.model.model_id, "annotator": annotator}
+    rows = ask_records(connection, "judged_vectors", parameters)
+    known = {(_key(row), tuple(row["token_ids"])) for row in rows}
+    return frozenset(vector.handle for vector in sample.vectors if (vector.key, vector.token_ids) in known)
+
+
+def unjudged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> Sample:
+    """What an annotator has still to judge."""
+    done = judged(connection, sample, annotator)
+    return replace(sample, vectors=tuple(vector for vector in sample.vectors if vector.handle not in done))
+
+
+Shown = tuple[tuple[int, ...], tuple[str, ...]]
+"""Ids and exact texts of tokens."""
+
+
+def tokens_shown(connection: duckdb.DuckDBPyConnection, model: KnownModel, keys: Iterable[Key]) -> dict[Key, Shown]:
+    """The highest tokens of vectors that have a list."""
+    wanted = list(dict.fromkeys(keys))
+    parameters = {
+        "model_id": model.model_id,
+        "n_shown": N_SHOWN,
+        "conditions": [condition for condition, _, _ in wanted],
+        "layers": [layer for _, layer, _ in wanted],
+        "numbers": [number for _, _, number in wanted],
+    }
+    rows = ask_records(connection, "shown_tokens", parameters)
+    return {_key(row): (tuple(row["token_ids"]), tuple(row["tokens"])) for row in rows}
+
+
+def _neurons(model: KnownModel, seed: int) -> list[Key]:
+    """Drawn by a counter, so that no library's generator can change what a handle stands for."""
+    wanted = min(PER_LAYER, model.d_ffn)
+    found: list[Key] = []
+    for layer in range(model.n_layers):
+        drawn: dict[int, None] = {}
+        for number in count():
+            if len(drawn) == wanted:
+                break
+            drawn[int(_digest(f"{seed} {layer} {number}")[:15], 16) % model.d_ffn] = None
+        found += [("value", layer, neuron) for neuron in drawn]
+    return found
+
+
+def _some(controls: Iterable[Key], seed: int) -> list[Key]:
+    found: list[Key] = []
+    for _, keys in groupby(controls, key=lambda key: key[:2]):
+        found += sorted(keys, key=lambda key: _digest(f"{seed} {key}"))[:PER_LAYER]
+    return found
+
+
+def _handle(seed: int, key: Key, token_ids: tuple[int, ...]) -> str:
+    return f"{seed}-{_digest(f'{seed} {key} {token_ids}')[:12]}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _key(row: Mapping[str, object]) -> Key:
+    condition, layer, number = row["condition"], row["layer"], row["number"]
+    return condition, layer, number  # type: ignore[return-value]  # as the statements' columns are
+
+
+def _cell(vector: Vector, rank: int) -> str | None:
+    return f"{rank} {visible(vector.tokens[rank - 1])}" if rank <= len(vector.tokens) else None

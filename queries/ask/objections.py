@@ -1,0 +1,48 @@
+"""What DuckDB objects to, told as one sentence with the nearest names of the warehouse."""
+
+import re
+from collections.abc import Sequence
+
+import duckdb
+
+from catalog.store.damage import is_damage
+from queries.ask.statements import ask_records
+from queries.errors import QueryFailed, UnknownColumn, UnknownRelation
+
+_MISSING_TABLE = re.compile(r"Table with name ([^\s!]+) does not exist")
+_MISSING_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
+_CANDIDATES = re.compile(r"Candidate bindings: (.*)")
+_PREFIX = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
+
+
+def objection(
+    connection: duckdb.DuckDBPyConnection, error: duckdb.Error | OSError
+) -> QueryFailed | UnknownColumn | UnknownRelation:
+    """What DuckDB objects to, as one sentence with the nearest names where a name is unknown.
+
+    Raises:
+        duckdb.Error, OSError: the complaint is about the file, not about the query; the lease tells it.
+    """
+    if is_damage(error):
+        raise error
+    text = str(error)
+    table = _MISSING_TABLE.search(text)
+    if table:
+        return UnknownRelation(table[1], known_relations(connection))
+    column = _MISSING_COLUMN.search(text)
+    if column:
+        candidates = _CANDIDATES.search(text)
+        likeliest = re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
+        return UnknownColumn.among(column[1], likeliest, known_columns(connection))
+    first, *_ = text.splitlines()
+    return QueryFailed(_PREFIX.sub("", first).rstrip("!."))
+
+
+def known_relations(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
+    """Names of the views, then of the tables as `store.NAME`."""
+    return [row["name"] for row in ask_records(connection, "relations")]
+
+
+def known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of the columns of all views and tables."""
+    return [row["name"] for row in ask_records(connection, "column_names")]

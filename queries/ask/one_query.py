@@ -1,0 +1,155 @@
+"""One query that only asks, run on a reader that could do nothing else; its rows as a frame."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import is_text
+from catalog.store.interrupts import time_limit
+from queries.ask.objections import objection
+from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed
+
+_BATCH_ROWS = 2048
+"""DuckDB's own step; long texts may make even this many rows large."""
+
+_NO_TYPE = "a column's type cannot be shown; cast it to varchar"
+
+
+def run_query(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
+    """Run one query, values bound to its `$name`s, and return all of its rows.
+
+    Raises:
+        EmptyQuery, NotOneQuery: the text holds no statement or several.
+        NotAQuery: the statement does more than ask.
+        UnknownRelation, UnknownColumn: with the nearest names.
+        QueryFailed: anything else that DuckDB objects to, in one sentence.
+    """
+    try:
+        rows = _asked(connection, query, parameters)
+        frame = rows.pl()
+    except duckdb.Error as error:
+        raise objection(connection, error) from error
+    except pl.exceptions.PolarsError as error:
+        raise QueryFailed(_NO_TYPE) from error
+    return _narrowed(frame, _wide(rows))
+
+
+def stream_query(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    most_rows: int | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Run one query and hand its rows over while they are found, a few thousand at a time; at least one frame comes.
+
+    Frames differ in a column of whole numbers where one of them holds more than 64 bits.
+
+    Raises:
+        NotOneQuery, NotAQuery, UnknownRelation, UnknownColumn, QueryFailed: as `run_query`, also between frames.
+    """
+    import pyarrow  # noqa: PLC0415 - a quarter of a second, where rows are read
+
+    try:
+        rows = _asked(connection, query, parameters)
+        wide = _wide(rows)
+        reader = (rows if most_rows is None else rows.limit(most_rows)).to_arrow_reader(_BATCH_ROWS)
+        # Not `empty_table`, which makes arrays of lists, for which pyarrow imports pandas.
+        yield _narrowed(_framed(pyarrow.Table.from_batches([], schema=reader.schema)), wide)
+        for batch in reader:
+            yield _narrowed(_framed(batch), wide)
+    # What comes up between two batches passes through Arrow, which knows DuckDB's errors by their text alone.
+    except (duckdb.Error, OSError) as error:
+        raise objection(connection, error) from error
+    except pl.exceptions.PolarsError as error:
+        raise QueryFailed(_NO_TYPE) from error
+
+
+def count_rows(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None, *, seconds: float
+) -> int | None:
+    """How many rows a query has that ran before; None where that takes longer."""
+    try:
+        with time_limit(connection, seconds):
+            found = _asked(connection, query, parameters).aggregate("count(*) as n").pl()
+    except duckdb.Error:
+        return None
+    return int(found.item())
+
+
+def _asked(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any] | None
+) -> duckdb.DuckDBPyRelation:
+    statement = _only_statement(connection, query)
+    return _presentable(connection.sql(_without_end(statement.query), params=dict(parameters or {})))
+
+
+def _framed(rows: Any) -> pl.DataFrame:  # noqa: ANN401  (a batch or a table of Arrow, which is imported where rows are read)
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+# What frames have no type for, or one that compares with no text, and is shown as DuckDB writes it.
+_WRITTEN_OUT = re.compile(r"^ENUM\b|\b(INTERVAL|UNION|BIT|VARIANT|GEOMETRY|UHUGEINT|BIGNUM|TIME WITH TIME ZONE)\b")
+
+
+def _presentable(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The rows with names that differ, and with columns of types that frames lack written out."""
+    names: list[str] = []
+    for name in rows.columns:
+        taken = (f"{name}_{number}" for number in range(1, len(rows.columns) + 1))
+        names.append(next(one for one in (name, *taken) if one not in names))
+    columns = [
+        f'#{place}{"::varchar" if _WRITTEN_OUT.search(str(dtype)) else ""} as "{name.replace(chr(34), chr(34) * 2)}"'
+        for place, (name, dtype) in enumerate(zip(names, rows.types, strict=True), start=1)
+    ]
+    as_it_is = names == list(rows.columns) and not any("::varchar" in column for column in columns)
+    return rows if as_it_is else rows.project(", ".join(columns))
+
+
+def _wide(rows: duckdb.DuckDBPyRelation) -> list[str]:
+    return [name for name, dtype in zip(rows.columns, rows.types, strict=True) if str(dtype) == "HUGEINT"]
+
+
+def _narrowed(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
+    """Sums of whole numbers as 64 bits wherever they fit: few programs read DuckDB's 128."""
+    for name in wide:
+        narrow = frame.get_column(name).cast(pl.Int64, strict=False)
+        fits = narrow.null_count() == frame.get_column(name).null_count()
+        frame = frame.with_columns(narrow if fits else frame.get_column(name).cast(pl.Int128))
+    return frame
+
+
+def _without_end(query: str) -> str:
+    """The text before its last semicolon and the comments around that: where rows are counted it is put in brackets."""
+    text = query.encode()
+    end = len(text)
+    for place, kind in reversed(duckdb.tokenize(query)):
+        if kind != duckdb.token_type.comment and text[place : place + 1] != b";":
+            break
+        end = place
+    return text[:end].decode()
+
+
+def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
+    if not is_text(query):
+        raise QueryFailed("its text is no UTF-8")
+    statements = connection.extract_statements(query)
+    if not statements:
+        raise EmptyQuery(query)
+    if len(statements) != 1:
+        raise NotOneQuery(len(statements))
+    (statement,) = statements
+    if statement.type == duckdb.StatementType.MULTI:
+        raise QueryFailed("PIVOT has to be told the values that become columns: write ON column IN (value, ...)")
+    if statement.type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+        raise NotAQuery(str(statement.type).rpartition(".")[2].replace("_", " "))
+    return statement

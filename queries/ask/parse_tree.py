@@ -1,0 +1,261 @@
+"""What a query mentions, as DuckDB's own parser sees it: relations, calls of functions, and kinds of expressions."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import duckdb
+
+from queries.ask.functions import Place
+from queries.errors import NotAQuery, QueryFailed
+
+LAMBDA = "lambda"
+"""What stands for them among the functions that a condition calls."""
+
+MARK = "\ufeff"
+"""What some editors begin a file of UTF-8 with: DuckDB passes over it, and so does the gate."""
+
+MOST_CHARACTERS = 50_000
+"""A longer text is refused unread: parsing it would take longer than most answers."""
+
+EXPLAIN = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+"""How a text begins that asks for a plan."""
+
+UNREADABLE = "its text is nested too deeply, or written in a form that cannot be checked"
+
+_BY_NAME = {"aggregate", "array_aggr", "array_aggregate", "list_aggr", "list_aggregate"}
+"""Functions that call the aggregate which a text names."""
+
+_EXPRESSIONS = frozenset(
+    {
+        *("BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION"),
+        *("LAMBDA", "LAMBDA_REF", "OPERATOR", "PARAMETER", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE"),
+        "WINDOW",
+    }
+)
+_OPERATORS = frozenset(
+    {
+        *("ARRAY_CONSTRUCTOR", "ARRAY_EXTRACT", "ARRAY_SLICE", "STRUCT_EXTRACT", "COMPARE_IN", "COMPARE_NOT_IN"),
+        *("GROUPING_FUNCTION", "OPERATOR_COALESCE", "OPERATOR_IS_NOT_NULL", "OPERATOR_IS_NULL", "OPERATOR_NOT"),
+        *("OPERATOR_NULLIF", "OPERATOR_TRY", "OPERATOR_UNPACK"),
+    }
+)
+_RELATIONS = frozenset(
+    {
+        *("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"),
+        *("BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN", "PIVOT", "SHOW_REF", "SUBQUERY", "TABLE_FUNCTION"),
+        *("DISTINCT_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_MODIFIER"),
+        *("ASCENDING", "DESCENDING", "ORDER_DEFAULT"),
+    }
+)
+"""What may stand in a query; what a newer parser adds is refused until somebody has looked at it."""
+
+_SHOWN = {'"tables"', "__show_tables_expanded"}
+"""Lists that SHOW may bring: of what the warehouse holds."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a function, and where it stands."""
+
+    name: str
+    place: Place
+
+
+@dataclass
+class Mentions:
+    """What a query mentions, as one parser sees it."""
+
+    tables: list[tuple[str, str, str]] = field(default_factory=list)
+    """(catalog, schema, name) of everything that stands where a table does."""
+    ctes: set[str] = field(default_factory=set)
+    calls: list[Call] = field(default_factory=list)
+    aggregates: list[str | None] = field(default_factory=list)
+    """Aggregates that are named by a text; None: by one that is only known when the query runs."""
+
+
+def mentions_of(query: str) -> Mentions:
+    """What DuckDB's parser sees in a question.
+
+    Raises:
+        QueryFailed: it cannot be read, or holds a kind of expression that nobody has looked at.
+        NotAQuery: it does more than ask.
+    """
+    return mentions_in(statements_of(query))
+
+
+def statements_of(query: str) -> list[dict[str, Any]]:
+    """The trees of a text's statements.
+
+    Raises:
+        QueryFailed, NotAQuery: as `mentions_of`.
+    """
+    found: list[dict[str, Any]] = _tree(query).get("statements", [])
+    return found
+
+
+def mentions_in(statements: list[dict[str, Any]]) -> Mentions:
+    """What such trees mention.
+
+    Raises:
+        QueryFailed: as `mentions_of`.
+    """
+    mentions = Mentions()
+    in_tables = set()
+    for node in nodes_in(statements):
+        kind = node.get("type")
+        _check_kind(node)
+        if kind == "BASE_TABLE":
+            mentions.tables.append(_place(node))
+        elif kind == "SHOW_REF":
+            mentions.tables += _shown(node)
+        elif kind == "TABLE_FUNCTION":
+            in_tables.add(id(node["function"]))
+            mentions.calls.append(Call(_name(node["function"]), "table"))
+        elif node.get("class") == "WINDOW":
+            mentions.calls.append(Call(_name(node), "window"))
+        elif node.get("class") == "FUNCTION" and id(node) not in in_tables:
+            mentions.calls.append(Call(_name(node), "expression"))
+            mentions.aggregates += _named_by_text(node)
+        mentions.ctes |= _cte_names(node)
+    return mentions
+
+
+def nodes_in(value: object) -> Iterator[dict[str, Any]]:
+    """Every object of a JSON tree, each before what it holds; a stack, as it may be deeper than Python's recursion."""
+    stack: list[Any] = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            yield one
+            stack.extend(one.values())
+        elif isinstance(one, list):
+            stack.extend(one)
+
+
+def called_functions(condition: str) -> Counter[str]:
+    """How often a condition calls each function, operators left out; its lambdas are called LAMBDA.
+
+    Raises:
+        QueryFailed: DuckDB cannot read it.
+    """
+    # The line break ends a comment that the condition may close with.
+    try:
+        nodes = list(nodes_in(_tree(f"select 1 where (\n{condition}\n)")))
+    except NotAQuery as error:
+        raise QueryFailed(UNREADABLE) from error
+    called = Counter(
+        _name(node) for node in nodes if node.get("class") in ("FUNCTION", "WINDOW") and not node.get("is_operator")
+    )
+    called[LAMBDA] = sum(node.get("class") == "LAMBDA" for node in nodes)
+    return called
+
+
+def syntax_error(query: str) -> str:
+    """What DuckDB's parser says against the text, which names the place better than sqlglot; empty: nothing."""
+    with parser().cursor() as connection:
+        try:
+            connection.extract_statements(query)
+        except duckdb.Error as error:
+            return _first_line(str(error))
+    return ""
+
+
+@cache
+def parser() -> duckdb.DuckDBPyConnection:
+    """An empty database in memory, only whose parser and list of functions are asked; it takes 20 ms to make."""
+    return duckdb.connect()
+
+
+@cache
+def functions_of_duckdb() -> frozenset[str]:
+    """Names of all functions of this release of DuckDB, of every kind."""
+    with parser().cursor() as connection:
+        rows = connection.execute("select distinct lower(function_name) from duckdb_functions()").fetchall()
+    return frozenset(name for (name,) in rows)
+
+
+@cache
+def views_of_duckdb() -> frozenset[str]:
+    """Names of the views in which DuckDB tells of itself."""
+    with parser().cursor() as connection:
+        rows = connection.execute("select lower(view_name) from duckdb_views() where internal").fetchall()
+    return frozenset(name for (name,) in rows)
+
+
+def _tree(query: str) -> dict[str, Any]:
+    with parser().cursor() as connection:
+        rows = connection.execute("select json_serialize_sql($query)", {"query": query}).fetchall()
+    try:
+        tree: dict[str, Any] = json.loads(rows[0][0])
+    except RecursionError as error:
+        raise QueryFailed(UNREADABLE) from error
+    if not tree.get("error"):
+        return tree
+    if tree.get("error_type") == "parser":
+        raise QueryFailed(_first_line(str(tree["error_message"])))
+    raise _no_question(query)
+
+
+def _no_question(query: str) -> QueryFailed | NotAQuery:
+    """Why DuckDB hands out no tree of a text that it can read."""
+    with parser().cursor() as connection:
+        kinds = [statement.type for statement in connection.extract_statements(query)]
+    if kinds == [duckdb.StatementType.MULTI]:
+        return QueryFailed("PIVOT has to be told the values that become columns: write ON column IN (value, ...)")
+    if kinds and kinds[0] != duckdb.StatementType.SELECT:
+        return NotAQuery(str(kinds[0]).rpartition(".")[2].replace("_", " "))
+    return QueryFailed(UNREADABLE)
+
+
+def _check_kind(node: dict[str, Any]) -> None:
+    expression, kind = node.get("class"), node.get("type")
+    if expression is None:
+        # A type is described by what ends so, and runs nothing.
+        is_known = not isinstance(kind, str) or kind in _RELATIONS or kind.endswith("_TYPE_INFO")
+    else:
+        is_known = expression in _EXPRESSIONS and (expression != "OPERATOR" or kind in _OPERATORS)
+    if not is_known:
+        raise QueryFailed(f"it holds what is not known to only compute ({str(kind or expression).lower()})")
+
+
+def _shown(node: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What a SHOW, DESCRIBE or SUMMARIZE names by itself; nothing where it holds a query."""
+    if node.get("query") is not None or (node.get("show_type") == "SHOW_SPECIAL" and node.get("table_name") in _SHOWN):
+        return []
+    return [_place(node)]
+
+
+def _place(node: dict[str, Any]) -> tuple[str, str, str]:
+    catalog, schema, name = (str(node.get(f"{part}_name", "")).casefold() for part in ("catalog", "schema", "table"))
+    return catalog, schema, name
+
+
+def _name(node: dict[str, Any]) -> str:
+    return str(node.get("function_name", "")).casefold()
+
+
+def _named_by_text(node: dict[str, Any]) -> list[str | None]:
+    if _name(node) not in _BY_NAME:
+        return []
+    arguments = node.get("arguments", [])
+    # Arguments that are named may come in any order.
+    if len(arguments) < 2 or any(argument.get("name") for argument in arguments):
+        return [None]
+    literal = arguments[1].get("expression", {}).get("literal", {})
+    return [str(literal["text"]).casefold() if literal.get("kind") == "STRING" else None]
+
+
+def _cte_names(node: dict[str, Any]) -> set[str]:
+    ctes = node.get("cte_map")
+    entries: Iterable[Any] = ctes.get("map", []) if isinstance(ctes, dict) else []
+    names = {str(entry.get("key", "")).casefold() for entry in entries if isinstance(entry, dict)}
+    return names | ({str(node["cte_name"]).casefold()} if "cte_name" in node else set())
+
+
+def _first_line(complaint: str) -> str:
+    return re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", complaint.splitlines()[0]).rstrip("!.")

@@ -1,0 +1,85 @@
+"""The questions that commands ask, each a SQL file of the room that asks it; Python binds values and runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_PARSED: dict[str, duckdb.Statement] = {}
+_MOST_PARSED = 512
+"""More than all of ours: people's conditions on neurons make new ones without end."""
+
+
+@cache
+def statement(name: str) -> str:
+    """Text of `statements/NAME.sql`, in whichever room of this package it lies.
+
+    Raises:
+        LookupError: no room has it.
+    """
+    for room in resources.files("queries").iterdir():
+        file = room.joinpath("statements", f"{name}.sql")
+        if file.is_file():
+            return file.read_text("utf-8")
+    raise LookupError(f"no room has the statement {name}")
+
+
+def ask(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """Run a statement by its name, with values bound to its parameters, for many rows."""
+    return frame_of(connection, statement(name), parameters)
+
+
+def frame_of(
+    connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Run one query for many rows."""
+    frame: pl.DataFrame = connection.sql(text, params=dict(parameters or {})).pl()
+    return frame
+
+
+def ask_records(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Run a statement by its name for a few rows."""
+    return records(connection, statement(name), parameters)
+
+
+def records(
+    connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Run one query for a few rows: Arrow, which frames come through, takes a quarter of a second to import."""
+    result = connection.execute(parsed(connection, text), dict(parameters or {}))
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
+    """The one statement of a text; DuckDB reads a long one for milliseconds, so those read before are kept."""
+    found = _PARSED.get(text)
+    if found is None:
+        (found,) = connection.extract_statements(text)
+        if len(_PARSED) >= _MOST_PARSED:
+            _PARSED.clear()
+        _PARSED[text] = found
+    return found
+
+
+def framed(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Rows as a frame with exactly the columns and types of `schema`; other entries of the rows are left out."""
+    import polars as pl  # noqa: PLC0415  (it takes a tenth of a second, and most errors are told without frames)
+
+    return pl.DataFrame([pl.Series(name, [row[name] for row in rows], dtype=schema[name]) for name in schema])
+
+
+def conform(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The columns of `schema` in its order, with its types."""
+    import polars as pl  # noqa: PLC0415  (see above)
+
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())

@@ -1,0 +1,80 @@
+"""The command `compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+from catalog.terminal.console import note
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_tables
+
+
+class AnyFigure(Protocol):
+    """What is told of a figure: see `dashboards.paper.Figure`."""
+
+    name: str
+    title: str
+    series: str
+    why_not: str
+
+
+@click.command()
+@click.argument("models", nargs=-1)
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    metavar="NAME",
+    help="Compare on this corpus; several stand one after the other.  [default: each model's shown corpus]",
+)
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    help="Write the papers' figures into this folder too; of several corpora, into a folder each within it.",
+)
+@format_option
+@common_options
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    models: tuple[str, ...],
+    corpora: tuple[str, ...],
+    figure: Path | None,
+    output_format: Format,
+) -> None:
+    """Put MODELS (all, unless named) side by side: headline numbers, what changes with depth, kinds of neurons.
+
+    --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din
+    et al. 2023 on linear shortcuts (how states predict each other, precision, surprisal, parts replaced) and exits.
+    With --corpus all of it is of that corpus, and what was not measured on it is said with the command that does it.
+    A second --corpus stands beside the first, as figures 12 to 21 of Din et al. 2023 do.
+    """
+    from queries.compare.comparison import together
+    from queries.names.corpora import folder_name
+
+    asked: tuple[str | None, ...] = tuple(dict.fromkeys(corpora)) or (None,)
+    comparisons = [ctx.obj.compare(*models, corpus=corpus) for corpus in asked]
+    if figure is not None:
+        for comparison in comparisons:
+            is_one = len(comparisons) == 1 or comparison.corpus is None
+            folder = figure if is_one else figure / folder_name(comparison.corpus)
+            _say_what_is_drawn(ctx.obj.draw_comparison(comparison, folder), folder)
+    sections, data = together(comparisons)
+    show_tables(sections, output_format, data)
+
+
+def _say_what_is_drawn(figures: Sequence[AnyFigure], folder: Path) -> None:
+    """Which files were written; of those that were not, why, together where the reason is the same."""
+    for (series, why_not), group in groupby(figures, lambda one: (one.series, one.why_not)):
+        alike = list(group)
+        if why_not:
+            called = f"{alike[0].title} is" if len(alike) == 1 else f"{len(alike)} {series} are"
+            note(f"{called} not drawn: {why_not}")
+        else:
+            for one in alike:
+                note(f"wrote {folder / one.name}.png, .svg")

@@ -1,0 +1,250 @@
+"""Models side by side: headline numbers, and how they change with depth."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
+from queries.ask.answer import Section, html_page, text_page
+from queries.ask.statements import ask, conform
+from queries.compare.comparability import Way, why_not_comparable
+from queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
+from queries.compare.kinds import Typology, halves, typology
+from queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections
+from queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
+from queries.names.models import SIZE, choose_models
+from queries.names.unmeasured import Unmeasured, unmeasured
+from queries.views.on_corpus import on_corpus
+
+Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
+
+LAYER_COLUMNS: Mapping[str, pl.DataType] = {
+    "model": TEXT,
+    "layer": SMALL,
+    "depth": DOUBLE,
+    "n_neurons": BIG,
+    "n_never_active": BIG,
+    "never_active_share": DOUBLE,
+    "n_dead": BIG,
+    "dead_share": DOUBLE,
+    "mean_frequency": DOUBLE,
+    "median_frequency": DOUBLE,
+    "n_tokens_seen": BIG,
+    "corpus": TEXT,
+}
+_MOST_BINS = 10
+_HALVES = "1st: layers whose middle lies at half the depth or below; freq: mean of the neurons that fired"
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Some models side by side, smallest first.
+
+    Attributes:
+        models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
+        layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
+        typology: the kinds of neurons, of each model on its corpus.
+        saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
+        early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
+        exit_tradeoff: what shortcuts say against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
+        corpus: the corpus that was asked for; None: each model's shown one.
+        unmeasured: what was not measured on that corpus, and how to measure it.
+        common_corpus: a corpus that makes more of the models comparable; None if there is none.
+    """
+
+    models: pl.DataFrame
+    layers: pl.DataFrame
+    typology: Typology
+    saturation: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(SATURATION_COLUMNS)))
+    early_exits: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(EARLY_EXIT_COLUMNS)))
+    exit_tradeoff: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(TRADEOFF_COLUMNS)))
+    corpus: str | None = None
+    unmeasured: tuple[Unmeasured, ...] = ()
+    common_corpus: str | None = None
+
+    def why_not(self) -> dict[str, str]:
+        """Models that were measured on text but may not be compared with the others, each with the reason."""
+        rows = self.models.filter(~pl.col("comparable") & pl.col("n_tokens_seen").is_not_null())
+        return dict(zip(rows.get_column("model"), rows.get_column("why_not"), strict=True))
+
+    @property
+    def notes(self) -> list[str]:
+        """Which models may not be compared, and which are no sizes."""
+        notes = []
+        for row in self.models.select("model", "variant", "comparable", "why_not").to_dicts():
+            if not row["comparable"]:
+                where = f" on {self.corpus}" if self.corpus is not None else ""
+                notes.append(f"{row['model']} is not comparable{where}: {row['why_not']}")
+            if row["variant"] is not None:
+                notes.append(f"{row['model']} is a variant ({row['variant']}), not a size")
+        return notes
+
+    @property
+    def hints(self) -> list[str]:
+        """What to type: for what was not measured on the corpus, and to compare more of them."""
+        found = [str(one) for one in self.unmeasured]
+        if self.common_corpus is not None:
+            found.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
+        return found
+
+    def table(self) -> pl.DataFrame:
+        """The headline numbers that people read."""
+        return self.models.select(
+            "model",
+            pl.col("size").alias(SIZE),
+            pl.col("n_neurons").alias("neurons"),
+            pl.col("n_tokens_seen").alias("tokens"),
+            pl.col("dead_share").alias("dead"),
+            pl.col("mean_frequency").alias("frequency"),
+            pl.col("median_frequency").alias("median"),
+            "comparable",
+            pl.col("tokens_per_parameter").alias("tokens/param"),
+            "corpus",
+        )
+
+    def by_depth(self, metric: Metric) -> pl.DataFrame:
+        """One row per stretch of relative depth, one column per model: `metric` pooled over the layers within.
+
+        There are as many stretches as the shallowest model has layers, ten at most, so that every model has a layer
+        in each.
+        """
+        counted, weight = {
+            "dead_share": (pl.col("n_dead").cast(pl.Float64), pl.col("n_neurons")),
+            "never_active_share": (pl.col("n_never_active").cast(pl.Float64), pl.col("n_neurons")),
+            "mean_frequency": (
+                pl.col("mean_frequency") * (pl.col("n_neurons") - pl.col("n_never_active")),
+                pl.col("n_neurons") - pl.col("n_never_active"),
+            ),
+        }[metric]
+        n_bins = self._n_bins()
+        binned = self.layers.with_columns((pl.col("depth") * n_bins).floor().cast(pl.Int64).alias("stretch"))
+        known = counted.is_not_null()
+        pooled = binned.group_by("model", "stretch").agg(
+            # A mean of no neurons is unknown, not 0.
+            pl.when(known.any()).then(counted.sum() / weight.filter(known).sum()).alias("value")
+        )
+        names = [name for name in self.models.get_column("model") if name in set(pooled.get_column("model"))]
+        label = pl.concat_str(
+            (pl.col("stretch") * 100 / n_bins).round().cast(pl.Int64),
+            pl.lit("-"),
+            ((pl.col("stretch") + 1) * 100 / n_bins).round().cast(pl.Int64),
+            pl.lit("%"),
+        )
+        wide = pooled.pivot(on="model", on_columns=names, index="stretch", values="value").sort("stretch")
+        return wide.select(label.alias("depth"), *names)
+
+    def _n_bins(self) -> int:
+        per_model = self.layers.group_by("model").len().get_column("len")
+        return min([_MOST_BINS, *(int(n_layers) for n_layers in per_model)])
+
+    def sections(self) -> list[Section]:
+        """The headline numbers, what changes with depth, and the kinds of neurons."""
+        head = Section("models", self.table(), "\n".join([*self.notes, *self.hints]))
+        # A masked model has no activity, and yet shortcuts to leave it by.
+        activity = [] if self.layers.is_empty() else self._of_activity()
+        told = [
+            head,
+            *activity,
+            *saturation_sections(self.saturation),
+            *exit_sections(self.early_exits, self.exit_tradeoff),
+        ]
+        if self.corpus is None:
+            return told
+        return [replace(section, title=f"{section.title}, on {self.corpus}") for section in told]
+
+    def _of_activity(self) -> list[Section]:
+        return [
+            Section("share of dead neurons by depth", _models_down(self.by_depth("dead_share"))),
+            Section(
+                "mean frequency of the neurons that fired, by depth", _models_down(self.by_depth("mean_frequency"))
+            ),
+            Section("halves of the network", self._in_order(halves(self.layers)), _HALVES),
+            *self.typology.sections(),
+        ]
+
+    def data(self) -> dict[str, pl.DataFrame]:
+        """The comparison for programs."""
+        exits = {"early_exits": self.early_exits, "exit_tradeoff": self.exit_tradeoff}
+        told = {"models": self.models, "layers": self.layers, **self.typology.data(), "saturation": self.saturation}
+        return told | exits
+
+    def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
+
+    def __repr__(self) -> str:
+        """The comparison as text."""
+        return text_page(self.sections())
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections())
+
+
+def _models_down(by_depth: pl.DataFrame) -> pl.DataFrame:
+    """One row a model, one column a stretch of depth: there may be more models than a terminal has columns for."""
+    return by_depth.transpose(include_header=True, header_name="model", column_names="depth")
+
+
+def compare(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str] = (), *, corpus: str | None = None
+) -> Comparison:
+    """Put models side by side on their shown corpora, or on the one called `corpus`.
+
+    Raises:
+        NoModels, UnknownModel, UnknownCorpus: there is nothing to compare.
+    """
+    names = [model.name for model in choose_models(connection, models)]
+    with on_corpus(connection, names, corpus) as shown:
+        return _side_by_side(shown, names, corpus)
+
+
+def together(comparisons: Sequence[Comparison]) -> tuple[list[Section], dict[str, pl.DataFrame]]:
+    """Comparisons on one corpus or several, one after the other: their sections, and their rows by name."""
+    sections = [section for comparison in comparisons for section in comparison.sections()]
+    parts = [comparison.data() for comparison in comparisons]
+    return sections, {name: pl.concat(part[name] for part in parts) for name in parts[0]}
+
+
+def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
+    chosen = shown_corpora(connection, names)
+    why_not = why_not_comparable(_ways(connection, chosen.values()))
+    n_comparable = list(why_not.values()).count(None)
+    return Comparison(
+        models=_judged(ask(connection, "scaling", {"models": names}), why_not),
+        layers=conform(ask(connection, "shown_layer_activity", {"models": names}), LAYER_COLUMNS),
+        typology=typology(connection, names),
+        saturation=saturation(connection, names),
+        early_exits=early_exits(connection, names),
+        exit_tradeoff=exit_tradeoff(connection, names),
+        corpus=corpus,
+        unmeasured=() if corpus is None else tuple(unmeasured(connection, names, corpus)),
+        common_corpus=None if corpus is not None else _common_corpus(connection, names, n_comparable),
+    )
+
+
+def _ways(connection: duckdb.DuckDBPyConnection, corpora: Iterable[MeasuredCorpus]) -> list[Way]:
+    corpora = list(corpora)
+    pairs = {"models": [one.model for one in corpora], "corpus_ids": [one.corpus_id for one in corpora]}
+    return [Way(**row) for row in ask(connection, "measurement_ways", pairs).to_dicts()]
+
+
+def _common_corpus(connection: duckdb.DuckDBPyConnection, names: Sequence[str], n_comparable: int) -> str | None:
+    """The corpus on which most of the models may be compared, if these are more than `n_comparable`."""
+    best = None
+    for corpus in sorted({one.corpus for one in measured_corpora(connection, names)}):
+        why_not = why_not_comparable(_ways(connection, choose_corpora(connection, names, corpus).values()))
+        if list(why_not.values()).count(None) > n_comparable:
+            best, n_comparable = corpus, list(why_not.values()).count(None)
+    return best
+
+
+def _judged(scaling: pl.DataFrame, why_not: Mapping[str, str | None]) -> pl.DataFrame:
+    """The headline numbers with the verdict among these models only."""
+    names = scaling.get_column("model").to_list()
+    reasons = [why_not.get(name, "its activity was not measured") for name in names]
+    return scaling.with_columns(
+        pl.Series("comparable", [reason is None for reason in reasons], dtype=pl.Boolean),
+        pl.Series("why_not", reasons, dtype=pl.String),
+    )

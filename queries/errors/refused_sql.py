@@ -1,0 +1,137 @@
+"""Queries that people wrote: what is refused, what failed, what was stopped."""
+
+from collections.abc import Collection
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.spelling import visible
+from queries.errors.suggestions import enumerated, nearest
+
+
+class NotOneQuery(NeurothekError):
+    """SQL of several statements."""
+
+    def __init__(self, n_statements: int) -> None:
+        super().__init__(f"the query holds {n_statements} statements; ask one query at a time")
+
+
+class EmptyQuery(NeurothekError):
+    """A text without a statement."""
+
+    def __init__(self, text: str) -> None:
+        found = "holds nothing but comments and semicolons" if text.strip() else "is empty"
+        super().__init__(
+            f'the query {found}; write one, for example "from models" (`{command_line("views")}` lists what there is)'
+        )
+
+
+class NotAQuery(NeurothekError):
+    """A statement that does more than ask."""
+
+    def __init__(self, kind: str) -> None:
+        reason = _REASONS.get(kind.partition(" ")[0], "it does more than ask")
+        super().__init__(
+            f"{kind} is refused, as {reason}; ask one SELECT (also WITH, FROM, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN)"
+        )
+
+
+_REASONS = {
+    **dict.fromkeys(("COPY", "EXPORT", "CHECKPOINT", "FORCE", "VACUUM"), "it writes files"),
+    **dict.fromkeys(("IMPORT", "ATTACH", "DETACH", "USE"), "it leaves this warehouse for another database"),
+    **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "it runs other code"),
+    **dict.fromkeys(("SET", "RESET"), "it changes settings"),
+    "PRAGMA": "it speaks to DuckDB itself and not of this warehouse's rows",
+    **dict.fromkeys(("CALL", "EXECUTE", "PREPARE", "DEALLOCATE"), "it runs what this query does not show"),
+    **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "TRUNCATETABLE"), "it changes rows"),
+    **dict.fromkeys(("CREATE", "DROP", "ALTER", "COMMENT", "INTO"), "it changes tables or views"),
+    **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "START", "ABORT", "TRANSACTION"), "nothing is there to commit"),
+    "EXPLAIN": "only a plain EXPLAIN of a query runs nothing",
+}
+
+
+class FunctionRefused(NeurothekError):
+    """A function that reaches beyond the warehouse or does more than compute, or that nobody has looked at."""
+
+    def __init__(self, name: str, reason: str, within: str = "") -> None:
+        called = f"{name}, which {within} calls," if within else name
+        super().__init__(
+            f"the function {called} is refused, as {reason}; ask of the views and tables"
+            f" (see `{command_line('schema')}`)"
+        )
+
+
+class UnknownFunction(NeurothekError):
+    """A function that DuckDB does not have."""
+
+    def __init__(self, name: str, functions: Collection[str]) -> None:
+        near = nearest(name, functions)
+        instead = f"nearest: {enumerated(near)}" if near else "`from duckdb_functions()` lists those of DuckDB"
+        super().__init__(f"there is no function {visible(name)}; {instead}")
+
+
+class MacroInTheWay(NeurothekError):
+    """A macro of the file that takes the name of a function of DuckDB."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"this file has a macro called {name}, which answers in place of DuckDB's own {name}; neurothek makes no"
+            " macros: import an export of the file, and ask that"
+        )
+
+
+class OutsideTheWarehouse(NeurothekError):
+    """A table that would be a file, an address, or in another database."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is not in this warehouse, and files, addresses and other databases are out of reach; ask of its"
+            f" views and tables (see `{command_line('schema')}`)"
+        )
+
+
+class ConditionTooSlow(NeurothekError):
+    """A condition on neurons that was stopped."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        super().__init__(
+            f"with the condition {text!r} the question took more than {seconds:g} s and was stopped; write a simpler"
+            " condition, or ask fewer models with --model"
+        )
+
+
+class OverLimit(NeurothekError):
+    """A query that was stopped."""
+
+    def __init__(self, found: str, limit: str) -> None:
+        super().__init__(f"the query {found} and was stopped; narrow it, or allow more with {limit}")
+
+
+class StoppedHalfway(NeurothekError):
+    """A query that failed when many of its rows had been printed."""
+
+    def __init__(self, error: NeurothekError, n_rows: int) -> None:
+        super().__init__(f"{error}; the {n_rows:,} rows that were printed before are not the whole answer")
+
+
+class FactsOfShownCorpora(NeurothekError):
+    """A query of a corpus that reads a table which holds no rows of it."""
+
+    def __init__(self, corpus: str) -> None:
+        super().__init__(
+            f"the table store.neuron_facts was asked for on the corpus {corpus}, but it holds each model's shown"
+            " corpus; ask the view neurons, or leave out --corpus"
+        )
+
+
+class QueryFailed(NeurothekError):
+    """DuckDB's own complaint, as one sentence.
+
+    Attributes:
+        problem: the complaint alone.
+    """
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"the query failed: {problem}; correct it and ask again (`{command_line('schema', 'NAME')}` lists columns)"
+        )

@@ -1,0 +1,104 @@
+"""Conditions of a question that make no sense, or that nothing was measured for."""
+
+from collections.abc import Sequence
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.spelling import visible
+from queries.errors.suggestions import enumerated
+
+
+class BadLayers(NeurothekError):
+    """A range of layers that is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is no range of layers; write one as 3 or several as 3-5")
+
+
+class BadDepth(NeurothekError):
+    """A range of depths that is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is no range of depths; write one within 0 and 1, such as 0.5-1")
+
+
+class NoLayersLeft(NeurothekError):
+    """Layers and depths that no model has."""
+
+    def __init__(self) -> None:
+        super().__init__("no model asked about has a layer in that range of layers and depths; ask for a wider one")
+
+
+class NotMeasured(NeurothekError):
+    """A question about measurements that no model asked about has."""
+
+    def __init__(self, what: str, job: str) -> None:
+        command = command_line("ingest", "MODEL", "--job", job)
+        super().__init__(f"{what} of no model asked about; measure them with `{command}`")
+
+
+class PhraseTooLong(NeurothekError):
+    """A phrase of more tokens than the n-grams that were counted."""
+
+    def __init__(self, phrase: str, pieces: Sequence[str], longest: int) -> None:
+        super().__init__(
+            f"{phrase!r} is {len(pieces)} tokens ({' '.join(map(visible, pieces))}), and n-grams of at most {longest}"
+            " were counted; ask for a shorter phrase"
+        )
+
+
+class OtherTokenizer(NeurothekError):
+    """Models whose tokens cannot be compared."""
+
+    def __init__(self, asked: str, others: Sequence[str]) -> None:
+        super().__init__(
+            f"the tokens of {enumerated(others)} are not those of {asked}, so their lists cannot be compared; ask for"
+            f" models with the same tokenizer (see `{command_line('models', '--format', 'json')}`)"
+        )
+
+
+class BadOption(NeurothekError):
+    """A condition of a question, given in Python, that is of the wrong kind or out of range."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(f"{name}={value!r} cannot be asked; {expected}")
+
+
+class NotAskedHere(NeurothekError):
+    """Conditions that an answer of this kind would not follow."""
+
+    def __init__(self, conditions: Sequence[str], kind: str, honoured: Sequence[str]) -> None:
+        super().__init__(
+            f"{', '.join(conditions)} cannot be asked of {kind}, only {', '.join(honoured)}; leave out what is more"
+        )
+
+
+class NoConcept(NeurothekError):
+    """Something is said of the words that a concept is widened with, but no concept is asked for."""
+
+    def __init__(self, conditions: Sequence[str]) -> None:
+        said = f"{' and '.join(conditions)} {'is' if len(conditions) == 1 else 'are'}"
+        super().__init__(
+            f"{said} about the words that a concept is widened with, and none is asked for;"
+            " add --concept (concept=True)"
+        )
+
+
+class NoSuchLayer(NeurothekError):
+    """Layers beyond every model asked about."""
+
+    def __init__(self, first: int, deepest: int) -> None:
+        super().__init__(
+            f"there is no layer {first}: the deepest model asked about has layers 0 to {deepest};"
+            " ask for layers within these"
+        )
+
+
+class BadPredicate(NeurothekError):
+    """A condition on neurons that is not one expression, or may take any amount of memory."""
+
+    def __init__(self, text: str, problem: str) -> None:
+        super().__init__(
+            f"the condition {text!r} {problem}; write one expression over the columns of neurons, "
+            'for example "frequency < 0.01 and layer > 3"'
+        )

@@ -1,0 +1,102 @@
+"""The models a question is about: by name, in order of size, with what is needed to ask about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from catalog.variants import variant_order
+from queries.ask.statements import ask_records
+from queries.errors import NoModels, UnknownModel
+
+SIZE = "size w/o embeddings"
+"""What tables for people call the column `size`."""
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """A model of the warehouse.
+
+    Attributes:
+        model_id: its number in the file.
+        name: its name.
+        variant: None for a plain size; else what sets the model apart.
+        size: parameters without embeddings.
+        n_layers: number of blocks.
+        d_ffn: feed-forward neurons per layer.
+        tokenizer_id: its tokenizer.
+        is_measured_on_text: whether any text was run through it.
+    """
+
+    model_id: int
+    name: str
+    variant: str | None
+    size: int
+    n_layers: int
+    d_ffn: int
+    tokenizer_id: int
+    is_measured_on_text: bool
+
+
+def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:
+    """The models called `names`, or all, smallest first.
+
+    Raises:
+        NoModels: the warehouse is empty.
+        UnknownModel: a name is not among its models.
+    """
+    models = [KnownModel(**row) for row in ask_records(connection, "models")]
+    # DuckDB takes longer to put a handful in order.
+    known = {model.name: model for model in sorted(models, key=_by_size)}
+    if not known:
+        raise NoModels
+    for name in names:
+        if name not in known:
+            raise UnknownModel(name, list(known))
+    return [model for name, model in known.items() if not names or name in names]
+
+
+def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    """Names of the other models with the tokenizer of the model `name`, smallest first.
+
+    Raises:
+        UnknownModel: there is no such model.
+    """
+    (own,) = choose_models(connection, [name])
+    models = choose_models(connection)
+    return [model.name for model in models if model.tokenizer_id == own.tokenizer_id and model.name != name]
+
+
+def _by_size(model: KnownModel) -> tuple[int, tuple[bool, str, int], str]:
+    """Plain models before their variants, steps in the order of training."""
+    return (model.size, variant_order(model.variant), model.name)
+
+
+@dataclass(frozen=True)
+class MeasuredModel:
+    """A model of the warehouse whose weights are wanted.
+
+    Attributes:
+        name: its name.
+        source: where it came from: a folder, the name of a shipped model, or a hub id.
+        revision: the hub's commit, if it came from there.
+        weights_sha256: what its weights are known by.
+        tokenizer_id: its tokenizer.
+    """
+
+    name: str
+    source: str
+    revision: str | None
+    weights_sha256: str
+    tokenizer_id: int
+
+
+def measured_model(connection: duckdb.DuckDBPyConnection, name: str) -> MeasuredModel:
+    """What the warehouse knows of a model's weights.
+
+    Raises:
+        NoModels, UnknownModel: there is no such model.
+    """
+    choose_models(connection, [name])
+    (row,) = ask_records(connection, "traced_model", {"model": name})
+    return MeasuredModel(**row)

@@ -1,0 +1,90 @@
+"""The tokens of one neuron's page: its rows hold ids, whose texts and counts are fetched once for all of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from queries.ask.statements import ask_records
+
+Row = dict[str, Any]
+
+
+def texts_of(connection: duckdb.DuckDBPyConnection, tokenizer_id: int, token_ids: Iterable[int]) -> dict[int, str]:
+    """Token id -> exact text, of those that the tokenizer has."""
+    asked = {"tokenizer_id": tokenizer_id, "token_ids": sorted(set(token_ids))}
+    return {row["token_id"]: row["text"] for row in ask_records(connection, "token_texts", asked)}
+
+
+def counts_of(
+    connection: duckdb.DuckDBPyConnection, corpus_id: int | None, token_ids: Iterable[int]
+) -> Mapping[int, int] | None:
+    """Token id -> how often it occurs in a corpus, of those that do; None without a corpus."""
+    if corpus_id is None:
+        return None
+    asked = {"corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
+    counts = Counter[int]()
+    for row in ask_records(connection, "token_counts", asked):
+        counts[row["token_id"]] += row["n_occurrences"]
+    return counts
+
+
+def listed_tokens(rows: Sequence[Row]) -> list[Row]:
+    """A row for each token that the neuron lists, promoted ones first: side, rank, token_id, score, z_score."""
+    return [
+        {"side": side, "rank": rank, "token_id": token_id, "score": score, "z_score": _z_score(row, score)}
+        for row in rows
+        for side, ids, scores in (
+            ("promoted", row["top_token_ids"], row["top_scores"]),
+            ("suppressed", row["bottom_token_ids"], row["bottom_scores"]),
+        )
+        for rank, (token_id, score) in enumerate(zip(ids, scores, strict=True), start=1)
+    ]
+
+
+def with_texts(rows: Sequence[Row], texts: Mapping[int, str], counts: Mapping[int, int] | None) -> list[Row]:
+    """The listed tokens with their texts, and their counts in the shown corpus where there is one."""
+    return [
+        {
+            **row,
+            "token": texts[row["token_id"]],
+            "corpus_count": None if counts is None else counts.get(row["token_id"], 0),
+        }
+        for row in rows
+        if row["token_id"] in texts
+    ]
+
+
+def first_texts(rows: Sequence[Row], texts: Mapping[int, str]) -> dict[str, list[str | None] | None]:
+    """`top_tokens` and `bottom_tokens`: texts of the first ten ids of each list, as the table neuron_facts has them."""
+    return {
+        name: [texts.get(token_id) for token_id in rows[0][ids][:10]] if rows else None
+        for name, ids in (("top_tokens", "top_token_ids"), ("bottom_tokens", "bottom_token_ids"))
+    }
+
+
+def context_ids(rows: Sequence[Row]) -> list[int]:
+    """Ids of all tokens around the neuron's strongest places."""
+    return [one for row in rows for one in (*row["ids_before"], row["token_id"], *row["ids_after"])]
+
+
+def spelled(rows: Sequence[Row], texts: Mapping[int, str]) -> list[Row]:
+    """The strongest places with the text before and after the token."""
+    return [
+        {
+            **row,
+            "before": _joined(row["ids_before"], texts),
+            "token": texts.get(row["token_id"]),
+            "after": _joined(row["ids_after"], texts),
+        }
+        for row in rows
+    ]
+
+
+def _joined(token_ids: Iterable[int], texts: Mapping[int, str]) -> str:
+    return "".join(texts.get(token_id, "") for token_id in token_ids)
+
+
+def _z_score(row: Row, score: float) -> float | None:
+    return (score - row["score_mean"]) / row["score_sd"] if row["score_sd"] else None

@@ -1,0 +1,121 @@
+"""What was not measured on the corpus that a person asks for, and the command that measures it there."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from catalog.advice import command_line
+from catalog.spelling import named
+from queries.ask.statements import ask_records
+from queries.names.corpora import choose_corpora, shown_corpora
+
+OF_COMPARISON = ("activity", "ngrams", "positions", "events", "shortcuts", "exits")
+"""Jobs that read text and fill sections of a comparison, in their order."""
+
+OF_NEURON = ("activity", "contexts", "ngrams", "positions", "events")
+"""Jobs that read text and fill sections of a neuron's page."""
+
+_ACTIVITY = "activity"
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """Jobs that some models lack on a corpus.
+
+    Attributes:
+        corpus: the corpus, as it was asked for.
+        jobs: names of the jobs.
+        models: names of the models.
+        command: what to type to measure them.
+    """
+
+    corpus: str
+    jobs: tuple[str, ...]
+    models: tuple[str, ...]
+    command: str
+
+    def __str__(self) -> str:
+        """What is lacking, and what to do."""
+        return (
+            f"not measured on {named(self.corpus)}: {', '.join(self.jobs)} of {', '.join(map(named, self.models))};"
+            f" measure with `{self.command}`"
+        )
+
+
+def unmeasured(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str, jobs: Sequence[str] = OF_COMPARISON
+) -> list[Unmeasured]:
+    """Which of the jobs the models lack on the corpus; models that lack the same are told together.
+
+    A model that never ran a job that watches its neurons may be one that predicts no next token: of it only jobs are
+    told that it ran on another corpus.
+
+    Args:
+        connection: a lease on which views tell of the corpus, see `on_corpus`.
+        models: names, in order.
+        corpus: the corpus, as it was asked for.
+        jobs: names of jobs that read text.
+    """
+    shown = shown_corpora(connection, models)
+    ran: dict[str, set[tuple[str, int]]] = {model: set() for model in models}
+    for row in ask_records(connection, "jobs_on_corpora", {"models": list(models)}):
+        if row["job"] is not None:
+            ran[row["model"]].add((row["job"], row["corpus_id"]))
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for model in models:
+        anywhere = {job for job, _ in ran[model]}
+        here = {job for job, corpus_id in ran[model] if model in shown and corpus_id == shown[model].corpus_id}
+        possible = jobs if _ACTIVITY in anywhere else [job for job in jobs if job in anywhere]
+        absent = tuple(job for job in possible if job not in here)
+        if absent:
+            lacking.setdefault(absent, []).append(model)
+    ids = sorted({one.corpus_id for one in shown.values()})
+    recipes = {row["corpus_id"]: row for row in ask_records(connection, "corpus_recipes", {"corpus_ids": ids})}
+    found = []
+    for absent, names in lacking.items():
+        own = next((shown[name].corpus_id for name in names if name in shown), ids[-1])
+        command = ingest_words(names, absent, recipes[own])
+        found.append(Unmeasured(corpus, absent, tuple(names), command))
+    return found
+
+
+def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None) -> list[str]:
+    """The options of `ingest` that ask for a corpus of the warehouse; none where no corpus is named.
+
+    Args:
+        connection: a reader.
+        models: models of which one was measured on it at least.
+        corpus: its name.
+
+    Raises:
+        UnknownCorpus: none was.
+    """
+    if corpus is None:
+        return []
+    chosen = choose_corpora(connection, models, corpus)
+    ids = sorted({one.corpus_id for one in chosen.values()})
+    newest = ask_records(connection, "corpus_recipes", {"corpus_ids": ids[-1:]})
+    return ["--corpus", newest[0]["name"], *_of_text(newest[0])]
+
+
+def ingest_words(models: Sequence[str], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:
+    """What to type to run jobs on models and a corpus of the warehouse.
+
+    Args:
+        models: their names.
+        jobs: names of the jobs.
+        corpus: name, sequence_length and recipe of the corpus.
+    """
+    chosen = (word for job in jobs for word in ("--job", job))
+    return command_line("ingest", *models, *chosen, "--corpus", corpus["name"], *_of_text(corpus))
+
+
+def _of_text(corpus: Mapping[str, Any]) -> list[str]:
+    """What else says which text it is: builtin is whatever is asked for, other names stand for what was read."""
+    said = json.loads(corpus["recipe"])
+    known = said.get("tokens_per_domain")
+    limit = ["--tokens", str(known)] if corpus["name"] == "builtin" and known is not None else []
+    return [*limit, "--sequence-length", str(corpus["sequence_length"])]

@@ -1,0 +1,176 @@
+"""From the words of a question to tokens: by word, by exact text, or split where a word is no token."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from catalog.spelling import typed
+from queries.ask.statements import ask_records
+from queries.errors import BlankWord, NoSuchToken, NoSuchWord
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of one tokenizer."""
+
+    token_id: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one word of a question means in one tokenizer.
+
+    Attributes:
+        word: the word as asked.
+        tokenizer_id: the tokenizer.
+        parts: the word's parts; any token of a part stands for it, and all parts are needed.
+    """
+
+    word: str
+    tokenizer_id: int
+    parts: tuple[tuple[Token, ...], ...]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the word is no token, so that its parts are looked for together."""
+        return len(self.parts) > 1
+
+    @property
+    def tokens(self) -> list[str]:
+        """Texts of all tokens, part by part."""
+        return [token.text for part in self.parts for token in part]
+
+
+def find_terms(
+    connection: duckdb.DuckDBPyConnection, words: Sequence[str], tokenizer_ids: Sequence[int], *, exact: bool
+) -> list[Term]:
+    """What each word means in each tokenizer; a tokenizer that cannot write a word has no term for it.
+
+    A word means every token that reads the same without surrounding white space and case. One that is no token is
+    split into the fewest tokens that spell it, as it would stand inside a sentence. A word with commas in it that is no
+    token itself is a group: any token of any of its words stands for it.
+
+    Raises:
+        BlankWord: a word is white space only.
+        NoSuchToken: `exact`, and no token reads so.
+        NoSuchWord: no tokenizer can spell the word; the nearest words are given.
+    """
+    terms: list[Term] = []
+    for word in dict.fromkeys(words):
+        if exact:
+            terms.extend(_exact_terms(connection, word, tokenizer_ids))
+        else:
+            terms.extend(_group_terms(connection, word, tokenizer_ids))
+    # An exact token may be asked for twice, as it is and with its white space marked.
+    return list(dict.fromkeys(terms))
+
+
+def words_of(
+    connection: duckdb.DuckDBPyConnection, words: Sequence[str], tokenizer_ids: Sequence[int]
+) -> dict[tuple[str, int], tuple[Token, ...]]:
+    """(word, tokenizer_id) -> the tokens that read so, for words that are tokens."""
+    return {
+        (word, tokenizer_id): tokens
+        for word in words
+        for tokenizer_id, tokens in _that_read(connection, word, tokenizer_ids).items()
+    }
+
+
+def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[str]:
+    """Up to five words that are tokens and differ least from `word`."""
+    folded = word.strip().casefold()
+    # Beyond half of the letters two words have nothing to do with each other.
+    parameters = {"word": folded, "tokenizer_ids": list(tokenizer_ids), "most_edits": max(2, len(folded) // 2)}
+    return [row["word"] for row in ask_records(connection, "nearest_words", parameters)]
+
+
+def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    # A person may have copied the token from a table, where white space is marked.
+    for text in dict.fromkeys((word, typed(word))):
+        found = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
+        if found:
+            return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
+    alike = _that_read(connection, word, tokenizer_ids)
+    raise NoSuchToken(word, [token.text for tokens in alike.values() for token in tokens])
+
+
+def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    members = [member.strip() for member in word.split(",") if member.strip()]
+    is_token = "," not in word or _that_read(connection, word, tokenizer_ids)
+    if is_token or len(members) < 2:
+        return _word_terms(connection, word, tokenizer_ids)
+    found = [term for member in members for term in _token_terms(connection, member, tokenizer_ids)]
+    return [
+        Term(
+            word,
+            tokenizer_id,
+            (tuple(token for term in found if term.tokenizer_id == tokenizer_id for token in term.parts[0]),),
+        )
+        for tokenizer_id in tokenizer_ids
+        if any(term.tokenizer_id == tokenizer_id for term in found)
+    ]
+
+
+def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    """What a word of a group means: the members of a group are tokens."""
+    found = _that_read(connection, word, tokenizer_ids)
+    if not found:
+        raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
+    return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
+
+
+def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    if not word.strip():
+        raise BlankWord(word)
+    found = _that_read(connection, word, tokenizer_ids)
+    terms = [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
+    for tokenizer_id in tokenizer_ids:
+        if tokenizer_id not in found:
+            terms.extend(_split_terms(connection, word, tokenizer_id))
+    if not terms:
+        raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
+    return terms
+
+
+def _split_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id: int) -> list[Term]:
+    for text in dict.fromkeys((f" {word.strip()}", word.strip())):
+        found = _lookup(connection, "tokens_within", {"text": text, "tokenizer_ids": [tokenizer_id]})
+        pieces = {token.text: token for token in found.get(tokenizer_id, ())}
+        split = fewest_pieces(text, pieces)
+        if split:
+            return [Term(word, tokenizer_id, tuple((pieces[piece],) for piece in split))]
+    return []
+
+
+def fewest_pieces(text: str, pieces: Mapping[str, object]) -> list[str]:
+    """The shortest list of pieces that spells `text`, the longest piece first among equals; empty if none does."""
+    best: dict[int, list[str]] = {len(text): []}
+    for start in range(len(text) - 1, -1, -1):
+        ends = range(len(text), start, -1)
+        splits = [[text[start:end], *best[end]] for end in ends if end in best and text[start:end] in pieces]
+        if splits:
+            best[start] = min(splits, key=len)
+    return best.get(0, [])
+
+
+def _that_read(
+    connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]
+) -> dict[int, tuple[Token, ...]]:
+    """Tokenizer -> its tokens that read as the word, by id."""
+    found = _lookup(connection, "tokens_by_word", {"word": word.strip().casefold()})
+    return {one: tuple(sorted(found[one], key=_id)) for one in sorted(set(tokenizer_ids)) if one in found}
+
+
+def _id(token: Token) -> int:
+    return token.token_id
+
+
+def _lookup(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]
+) -> dict[int, tuple[Token, ...]]:
+    found: dict[int, tuple[Token, ...]] = {}
+    for row in ask_records(connection, name, parameters):
+        found[row["tokenizer_id"]] = (*found.get(row["tokenizer_id"], ()), Token(row["token_id"], row["text"]))
+    return found

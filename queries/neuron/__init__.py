@@ -1,0 +1,4 @@
+"""The page of one neuron.
+
+Imports `views` and the rooms below it, and no other question.
+"""

@@ -1,0 +1,39 @@
+"""The command `neuron`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from catalog.terminal.console import note
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_tables
+
+
+@click.command()
+@click.argument("address")
+@click.option("--corpus", help="Show its activity on this corpus.  [default: the model's shown corpus]")
+@click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=10, show_default=True, help="Tokens per side.")
+@click.option("--all", "show_all", is_flag=True, help="List the nearest in other models that are no counterparts too.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Draw its position profile to this .png or .svg too.")
+@format_option
+@common_options
+@click.pass_context
+def neuron(ctx: click.Context, /, address: str, *, figure: Path | None, output_format: Format, **options: Any) -> None:
+    """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, its activity, its strongest places.
+
+    Also what triggers it: tokens, bigrams and trigrams, whether it is a detector of them, and why not; and its
+    counterparts in other models, which overlap with it more than 99% of random vectors do: --all lists the rest.
+    """
+    from queries.neuron.page import neuron_page
+
+    with ctx.obj.reader() as connection:
+        page = neuron_page(connection, address, **options)
+    if figure is not None:
+        note(f"wrote {ctx.obj.draw_neuron(page, figure)}")
+    show_tables(page.sections(), output_format, page.data(), head=page.summary)
+    n_folded = 0 if page.show_all else page.relatives.below_chance.height
+    if output_format == "table" and n_folded:
+        note(f"{n_folded} of the nearest in other models are not above chance: --all lists them")

@@ -1,0 +1,330 @@
+"""One neuron's page: what it promotes and suppresses, how often it fires, and on what."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
+from queries.ask.answer import Section, first_of, html_page, text_page
+from queries.ask.statements import ask_records, framed
+from queries.names.neurons import NeuronAddress, find_neuron
+from queries.names.tokens import Row, spelled, with_texts
+from queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
+from queries.neuron.page_rows import NeuronRows, neuron_rows
+from queries.neuron.profiles import LEVELS, frequencies, sparkline
+from queries.neuron.relatives import Relatives, neuron_relatives
+from queries.neuron.triggers import Triggers, neuron_triggers
+from queries.views.on_corpus import on_corpus
+
+TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
+    "side": TEXT,
+    "rank": SMALL,
+    "token_id": INTEGER,
+    "token": TEXT,
+    "score": DOUBLE,
+    "z_score": DOUBLE,
+    "corpus_count": BIG,
+}
+DOMAIN_COLUMNS: Mapping[str, pl.DataType] = {
+    "domain": TEXT,
+    "n_tokens_seen": BIG,
+    "n_active": BIG,
+    "frequency": DOUBLE,
+    "mean_activation": DOUBLE,
+    "activation_max": DOUBLE,
+    "first_active": BIG,
+}
+CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
+    "rank": SMALL,
+    "activation": DOUBLE,
+    "domain": TEXT,
+    "before": TEXT,
+    "token": TEXT,
+    "after": TEXT,
+    "sequence_id": INTEGER,
+    "position": INTEGER,
+}
+PUSHED_COLUMNS: Mapping[str, pl.DataType] = {
+    "token_id": INTEGER,
+    "token": TEXT,
+    "n_pushes": BIG,
+    "n_saturations": BIG,
+    "push_share": DOUBLE,
+    "mean_score": DOUBLE,
+}
+ANNOTATION_COLUMNS: Mapping[str, pl.DataType] = {
+    "concept": TEXT,
+    "class": TEXT,
+    "tokens": pl.List(TEXT),
+    "annotator": TEXT,
+    "created_at": TIME,
+}
+POSITION_COLUMNS: Mapping[str, pl.DataType] = {
+    "domain": TEXT,
+    "n_sequences": BIG,
+    "mutual_information": DOUBLE,
+    "mutual_information_corrected": DOUBLE,
+    "first_position": INTEGER,
+    "last_position": INTEGER,
+    "frequencies": pl.List(DOUBLE),
+    "profile": TEXT,
+    "counts": pl.List(BIG),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class NeuronPage:
+    """What the warehouse knows of one neuron.
+
+    Attributes:
+        address: its address.
+        facts: its row of the view `neurons` on the page's corpus.
+        tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
+        corpus: the corpus of `domains` and `contexts`; None before any text was measured.
+        is_shown: whether that is the model's shown one; others may have its name.
+        activation_rule: when a coefficient counted as active there; None before activity was measured.
+        domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
+        contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
+        positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
+            those at every position, null where the position tells next to nothing.
+        triggers: which n-grams it answers, and whether it is a detector of them.
+        pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`.
+        relatives: who is like it: its cluster, its nearest neighbours, and its counterparts in other models.
+        annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
+            concept says that somebody finds none.
+        unmeasured: what was not measured of its model on the corpus that was asked for.
+        limit: how many tokens of a side the page shows; `tokens` has all.
+        show_all: whether it shows neurons of other models that are no more like it than random vectors are, too.
+    """
+
+    address: str
+    facts: Mapping[str, Any]
+    tokens: pl.DataFrame
+    corpus: str | None
+    is_shown: bool
+    activation_rule: str | None
+    domains: pl.DataFrame
+    contexts: pl.DataFrame
+    positions: pl.DataFrame
+    triggers: Triggers
+    pushed: pl.DataFrame
+    relatives: Relatives
+    annotations: pl.DataFrame
+    unmeasured: tuple[Unmeasured, ...] = ()
+    limit: int = 10
+    show_all: bool = False
+
+    @property
+    def summary(self) -> str:
+        """Who it is and whether it fires, in a few sentences."""
+        facts = self.facts
+        place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
+        norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
+        said = (
+            f"{place}{norm}.",
+            self._firing(),
+            self._at_bos(),
+            self._bound(),
+            self._kind(),
+            self.triggers.sentence(),
+        )
+        lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
+        return " ".join(part for part in (*said, self._building(), self.relatives.sentence(), lacking) if part)
+
+    def _firing(self) -> str:
+        if self.corpus is None:
+            return "It was not measured on text yet."
+        n_seen, n_active = (int(self.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
+        if not n_seen:
+            return f"Its activity on {self.corpus} was not measured."
+        rule = "" if self.activation_rule in (None, "m != 0") else f" ({self.activation_rule})"
+        if n_active:
+            share = f"{100 * n_active / n_seen:.3g}%"
+            return f"Active{rule} at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
+        word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
+        return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
+
+    def _at_bos(self) -> str:
+        if self.facts["fires_only_at_bos"]:
+            return "It fires at the prepended BOS, which is not counted."
+        return ""
+
+    def _bound(self) -> str:
+        if self.facts["is_provably_dead"]:
+            return f"No input can activate it: its pre-activation is at most {self.facts['preactivation_bound']:.3g}."
+        return ""
+
+    def _kind(self) -> str:
+        kind, strength = self.facts["position_kind"], self.facts["position_strength"]
+        if kind in (None, "not positional"):
+            return ""
+        if kind == "too few sequences":
+            n = self.facts["n_position_sequences"]
+            return f"Whether it is positional cannot be told from {n:,} full-length sequences."
+        return f"Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
+
+    def _building(self) -> str:
+        dominant, saturating = self.facts["times_dominant"], self.facts["times_saturating"]
+        if dominant is None:
+            return ""
+        if not dominant:
+            return "Never among the ten dominant neurons of its layer at the ends of examples."
+        pushed = f", in {saturating:,} of them where its FFN brought a token to the top to stay" if saturating else ""
+        examples = "example" if dominant == 1 else "examples"
+        return f"Among the ten dominant neurons of its layer at the end of {dominant:,} {examples}{pushed}."
+
+    def sections(self) -> list[Section]:
+        """The page's tables."""
+        columns = ("rank", "token", "score", "z_score", "corpus_count")
+        sides = [
+            first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit)
+            for title, side in (("promotes", "promoted"), ("suppresses", "suppressed"))
+        ]
+        sides += self._concepts()
+        if self.corpus is None:
+            return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
+        contexts = self.contexts.select("activation", "domain", "before", "token", "after")
+        return [
+            *sides,
+            Section(f"activity on {self.corpus}", self.domains),
+            *self._profiles(),
+            *self.triggers.sections(self.corpus, self.limit),
+            *self._pushes(),
+            Section(f"strongest places in {self.corpus}", contexts),
+            *self.relatives.sections(self.limit, show_all=self.show_all),
+        ]
+
+    def _concepts(self) -> list[Section]:
+        if self.annotations.is_empty():
+            return []
+        shown = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
+        return [Section("concepts that people name in what it promotes", shown)]
+
+    def _pushes(self) -> list[Section]:
+        if self.pushed.is_empty():
+            return []
+        shown = self.pushed.select(pl.exclude("token_id"))
+        remark = (
+            "n_saturations: examples in which an FFN brought the token to the top to stay; n_pushes: those where this"
+            " neuron was among the dominant ones and raised its score"
+        )
+        return [first_of(f"tokens it brought to the top in {self.corpus}", shown, self.limit, remark)]
+
+    def _profiles(self) -> list[Section]:
+        if self.positions.is_empty():
+            return []
+        row = self.positions.row(0, named=True)
+        shown = self.positions.select(
+            "domain", "n_sequences", pl.col("mutual_information_corrected").alias("nats"), "profile"
+        )
+        remark = (
+            f"profile: frequency from 0 ({LEVELS[0]}) to 1 ({LEVELS[-1]}) over positions {row['first_position']} to"
+            f" {row['last_position']}; nats: mutual information less the bias of chance"
+        )
+        return [Section(f"positions in {self.corpus}", shown, remark)]
+
+    def data(self) -> dict[str, Any]:
+        """The page for programs: its frames, and `neuron`, its row of the view `neurons`."""
+        return {
+            "tokens": self.tokens,
+            "neuron": dict(self.facts),
+            "domains": self.domains,
+            "positions": self.positions,
+            "triggers": self.triggers.ngrams,
+            "detection": self.triggers.detection,
+            "suppression": self.triggers.suppression,
+            "contexts": self.contexts,
+            "pushed": self.pushed,
+            "cluster": self.relatives.cluster,
+            "mates": self.relatives.mates,
+            "neighbours": self.relatives.neighbours,
+            "counterparts": self.relatives.counterparts,
+            "compared": self.relatives.compared,
+            **({"below_chance": self.relatives.below_chance} if self.show_all else {}),
+            "annotations": self.annotations,
+        }
+
+    def __repr__(self) -> str:
+        """The page as text."""
+        return text_page(self.sections(), head=self.summary)
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), head=self.summary)
+
+
+def neuron_page(
+    connection: duckdb.DuckDBPyConnection,
+    address: str,
+    *,
+    corpus: str | None = None,
+    limit: int = 10,
+    show_all: bool = False,
+) -> NeuronPage:
+    """Everything about the neuron at `address`, on the model's shown corpus or on the one asked for.
+
+    Raises:
+        BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
+    """
+    neuron = find_neuron(connection, address)
+    with on_corpus(connection, [neuron.model], corpus) as shown:
+        page = _page(connection, shown, neuron, corpus)
+    return replace(page, limit=limit, show_all=show_all)
+
+
+def _page(
+    connection: duckdb.DuckDBPyConnection, shown: duckdb.DuckDBPyConnection, neuron: NeuronAddress, corpus: str | None
+) -> NeuronPage:
+    rows = neuron_rows(connection, neuron, corpus, shown)
+    named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
+    has = {row["name"] for row in rows.of["has"]}
+    return NeuronPage(
+        address=str(neuron),
+        facts=rows.facts,
+        tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
+        corpus=None if rows.measured is None else rows.measured.corpus,
+        is_shown=rows.is_shown,
+        activation_rule=None if rows.measured is None else rows.measured.activation_rule,
+        domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
+        contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
+        positions=framed(_positions(rows), POSITION_COLUMNS),
+        triggers=neuron_triggers(shown, neuron, rows, has),
+        pushed=_pushed(shown, named, rows.facts),
+        relatives=neuron_relatives(connection, named, rows.facts, has),
+        annotations=_annotations(connection, named, has),
+        unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
+    )
+
+
+def _annotations(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], has: Collection[str]
+) -> pl.DataFrame:
+    rows = ask_records(connection, "neuron_annotations", parameters) if "annotations" in has else []
+    return framed(rows, ANNOTATION_COLUMNS)
+
+
+def _pushed(
+    connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any], facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    # The view reads every saturation of the model: most neurons have no part in any.
+    rows = ask_records(connection, "neuron_pushed", parameters) if facts["times_saturating"] else []
+    return framed(rows, PUSHED_COLUMNS)
+
+
+def _positions(rows: NeuronRows) -> list[Row]:
+    """Of each domain, all of the corpus first."""
+    if rows.measured is None:
+        return []
+    last = rows.measured.sequence_length - 1
+    found = []
+    for row in sorted(rows.of["positions"], key=lambda row: (row["domain"] != "all", row["domain"])):
+        shown = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
+        found.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
+    return found
+
+
+def _in_order(rows: Sequence[Row], *columns: str) -> list[Row]:
+    """The rows by these columns: DuckDB takes milliseconds to put a handful in order."""
+    return sorted(rows, key=lambda row: tuple(row[name] for name in columns))

@@ -1,0 +1,130 @@
+"""The rows that a neuron's page always reads, and the texts of their tokens, asked side by side."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import duckdb
+
+from queries.ask.statements import ask_records, records, statement
+from queries.ask.threads import Aside
+from queries.names.corpora import MeasuredCorpus, chosen_corpora, measured_corpora
+from queries.names.neurons import NeuronAddress
+from queries.names.tokens import Row, context_ids, counts_of, first_texts, listed_tokens, texts_of
+from queries.views.labels import labelled
+from queries.views.on_corpus import of_facts
+
+_OF_TEXT = ("contexts", "triggers", "positions", "ngrams", "lengths", "domains")
+"""What a page tells of a corpus."""
+
+_Asked = Future[list[Row]]
+
+
+@dataclass(frozen=True)
+class NeuronRows:
+    """What a neuron's page is made of.
+
+    Attributes:
+        measured: the corpus that it is about; None before any text was measured.
+        is_shown: whether that is the shown one of its model.
+        facts: the neuron's row of the view `neurons` on that corpus.
+        tokens: a row for each token that it lists; see `listed`.
+        of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
+            contexts hold the ids around the places.
+        texts: texts of the tokens in all these rows.
+        counts: how often the listed tokens occur in that corpus; None without one.
+    """
+
+    measured: MeasuredCorpus | None
+    is_shown: bool
+    facts: Mapping[str, Any]
+    tokens: Sequence[Row]
+    of: Mapping[str, Sequence[Row]]
+    texts: Mapping[int, str]
+    counts: Mapping[int, int] | None
+
+
+def neuron_rows(
+    connection: duckdb.DuckDBPyConnection,
+    neuron: NeuronAddress,
+    corpus: str | None,
+    shown: duckdb.DuckDBPyConnection,
+) -> NeuronRows:
+    """The rows of one neuron, on its model's shown corpus or on the one called `corpus`.
+
+    Args:
+        connection: a reader.
+        neuron: which one.
+        corpus: name of a corpus; None: the shown one.
+        shown: a connection on which views tell of that corpus: the reader itself, or one that `on_corpus` leased.
+
+    Raises:
+        UnknownCorpus: its model was not measured on such a corpus.
+    """
+    place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
+    with Aside(connection) as aside:
+        asked = {"lists": _ask(aside, "lists", place), "facts": _ask_views(aside, shown, "neuron_facts", place)}
+        corpora = measured_corpora(connection, [neuron.model])
+        usual = chosen_corpora(corpora).get(neuron.model)
+        measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
+        if measured is not None:
+            asked |= _ask_of_text(aside, shown, place, measured.corpus_id)
+        asked["has"] = _ask_views(aside, shown, "neuron_has", place)
+        lists = asked["lists"].result()
+        tokens = listed_tokens(lists)
+        corpus_id = None if measured is None else measured.corpus_id
+        counts = counts_of(connection, corpus_id, (row["token_id"] for row in tokens))
+        texts = texts_of(connection, neuron.of.tokenizer_id, _token_ids(tokens, asked))
+        of = {name: asked[name].result() if name in asked else [] for name in (*asked, *_OF_TEXT)}
+    (flat,) = of["facts"]
+    names = {one.corpus_id: one.corpus for one in corpora}
+    facts = labelled(flat | first_texts(lists, texts), neuron.of, names.get(flat["corpus_id"]))
+    return NeuronRows(measured, measured == usual, facts, tokens, of, texts, counts)
+
+
+def _ask_of_text(
+    aside: Aside, shown: duckdb.DuckDBPyConnection, place: Mapping[str, Any], corpus_id: int
+) -> dict[str, _Asked]:
+    """First what takes longest: it holds tokens, whose texts are asked for next."""
+    own = {**place, "corpus_id": corpus_id}
+    lengths = {"model_id": place["model_id"], "corpus_id": corpus_id}
+    return {
+        "contexts": aside.ask(partial(_contexts, parameters=own)),
+        **{name: _ask(aside, name, own) for name in ("triggers", "positions", "ngrams", "domains")},
+        "lengths": _ask_views(aside, shown, "corpus_lengths", lengths),
+    }
+
+
+def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Asked:
+    return aside.ask(partial(ask_records, name=f"neuron_{name}", parameters=parameters))
+
+
+def _ask_views(aside: Aside, shown: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> _Asked:
+    """Ask what hangs on the corpus that is shown; what `on_corpus` leased knows it alone, and is not asked aside."""
+    if shown is aside.connection:
+        return aside.ask(partial(ask_records, name=name, parameters=parameters))
+    answered = _Asked()
+    answered.set_result(records(shown, of_facts(statement(name)), parameters))
+    return answered
+
+
+def _contexts(connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any]) -> list[Row]:
+    """The strongest places with what is around them, in two questions: DuckDB plans one of both for longer."""
+    rows = ask_records(connection, "neuron_contexts", parameters)
+    places = {
+        "corpus_id": parameters["corpus_id"],
+        "sequence_ids": [row["sequence_id"] for row in rows],
+        "positions": [row["position"] for row in rows],
+    }
+    windows = {(row["sequence_id"], row["position"]): row for row in ask_records(connection, "text_windows", places)}
+    found = ((row, windows.get((row["sequence_id"], row["position"]))) for row in rows)
+    return [row | window for row, window in found if window is not None]
+
+
+def _token_ids(tokens: Sequence[Row], asked: Mapping[str, _Asked]) -> list[int]:
+    """Ids of the tokens that are shown anywhere on the page."""
+    contexts, triggers = (asked[name].result() if name in asked else [] for name in ("contexts", "triggers"))
+    in_triggers = [token_id for row in triggers for token_id in row["token_ids"]]
+    return [*(row["token_id"] for row in tokens), *context_ids(contexts), *in_triggers]

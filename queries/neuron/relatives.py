@@ -1,0 +1,164 @@
+"""Who is like one neuron: of its cluster, by the direction of its value vector, and by its tokens in other models."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import BIG, DOUBLE, FLAG, SMALL, TEXT
+from queries.ask.answer import Section, first_of
+from queries.ask.statements import ask_records, framed
+
+MATE_COLUMNS: Mapping[str, pl.DataType] = {
+    "address": TEXT,
+    "centre_cosine": DOUBLE,
+    "top_tokens": pl.List(TEXT),
+}
+NEIGHBOUR_COLUMNS: Mapping[str, pl.DataType] = {
+    "rank": SMALL,
+    "address": TEXT,
+    "cosine": DOUBLE,
+    "top_tokens": pl.List(TEXT),
+}
+COUNTERPART_COLUMNS: Mapping[str, pl.DataType] = {
+    "other_model": TEXT,
+    "rank": SMALL,
+    "address": TEXT,
+    "overlap": DOUBLE,
+    "null_99": DOUBLE,
+    "is_beyond_null": FLAG,
+    "is_mutual": FLAG,
+    "top_tokens": pl.List(TEXT),
+}
+
+
+COMPARED_COLUMNS: Mapping[str, pl.DataType] = {
+    "other_model": TEXT,
+    "n_above_chance": BIG,
+    "best_overlap": DOUBLE,
+    "null_99": DOUBLE,
+}
+COUNTERPARTS_REMARK = (
+    "overlap: of the lists of tokens, 1 where they are equal; null_99: what 99% of random vectors do not exceed;"
+    " is_mutual: each is the other's first"
+)
+
+
+@dataclass(frozen=True)
+class Relatives:
+    """The relatives of one neuron; empty where its model was not clustered, or not compared with others.
+
+    Attributes:
+        mates: the other neurons of its cluster, nearest to the cluster's centre first.
+        neighbours: the neurons of largest cosine in the whole model.
+        counterparts: the neurons of other models, at most five of each, that it overlaps with more than random vectors
+            do, with the columns of `COUNTERPART_COLUMNS`.
+        below_chance: those among the five nearest of each other model that it does not: no counterparts.
+        compared: one row a model that its model was compared with, with the columns of `COMPARED_COLUMNS`: how many
+            counterparts it has there, its largest overlap (0 where it shares no listed token with any), and the one
+            that random vectors reach (null there).
+        cluster: its row of the view `clusters_summary`, in the shown clustering; None before there is one.
+    """
+
+    mates: pl.DataFrame
+    neighbours: pl.DataFrame
+    counterparts: pl.DataFrame
+    below_chance: pl.DataFrame
+    compared: pl.DataFrame
+    cluster: Mapping[str, Any] | None
+
+    def sentence(self) -> str:
+        """Its cluster in one sentence, or nothing."""
+        if self.cluster is None:
+            return ""
+        named = f"cluster {self.cluster['cluster_id']} of {self.cluster['n_clusters']:,}"
+        if self.cluster["size"] == 1:
+            return f"Alone in {named}."
+        layers = self.cluster["n_layers"]
+        where = f"in {layers} layers" if layers > 1 else "in one layer"
+        cohesion = f"mean cosine {self.cluster['cohesion']:.2f}"
+        return f"In {named}: {self.cluster['size']:,} neurons {where}, {cohesion}."
+
+    def none_above_chance(self) -> list[str]:
+        """A sentence for each model in which it has no counterpart, though the two models were compared."""
+        return [
+            f"none above chance in {row['other_model']}: {_why(row)}"
+            for row in self.compared.to_dicts()
+            if not row["n_above_chance"]
+        ]
+
+    def sections(self, limit: int, *, show_all: bool = False) -> list[Section]:
+        """All tables, where there is something in them; `show_all` adds what is no nearer than random vectors."""
+        found = []
+        if not self.mates.is_empty():
+            remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
+            found.append(first_of("others of its cluster", self.mates, limit, remark))
+        if not self.neighbours.is_empty():
+            found.append(first_of("nearest value vectors", self.neighbours, limit))
+        # The rank within a model is the order of the rows, and the model stands in the address.
+        columns = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
+        if not self.compared.is_empty():
+            explained = [] if self.counterparts.is_empty() else [COUNTERPARTS_REMARK]
+            remark = "\n".join([*explained, *self.none_above_chance()])
+            found.append(Section("counterparts in other models", self.counterparts.select(columns), remark))
+        if show_all and not self.below_chance.is_empty():
+            title = "nearest in other models, no more alike than random vectors"
+            found.append(Section(title, self.below_chance.select(columns), COUNTERPARTS_REMARK))
+        return found
+
+
+def neuron_relatives(
+    connection: duckdb.DuckDBPyConnection,
+    parameters: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    has: Collection[str],
+) -> Relatives:
+    """Of the neuron with these parameters.
+
+    Args:
+        connection: a reader.
+        parameters: model, layer and neuron.
+        facts: its row of the view `neurons`.
+        has: those of the views `neighbours` and `counterparts` that have rows of it, and `compared` where its model was
+            compared with another.
+    """
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        return ask_records(connection, f"neuron_{name}", parameters) if name in has else []
+
+    place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
+    is_clustered = facts["cluster_id"] is not None
+    clusters = (
+        ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place}) if is_clustered else []
+    )
+    mates = ask_records(connection, "neuron_mates", {**parameters, **place}) if is_clustered else []
+    model = {"model": parameters["model"]}
+    others = ask_records(connection, "neuron_compared", model) if "compared" in has else []
+    nearest = rows("counterparts")
+    return Relatives(
+        mates=framed(mates, MATE_COLUMNS),
+        neighbours=framed(rows("neighbours"), NEIGHBOUR_COLUMNS),
+        counterparts=framed([row for row in nearest if row["is_beyond_null"]], COUNTERPART_COLUMNS),
+        below_chance=framed([row for row in nearest if not row["is_beyond_null"]], COUNTERPART_COLUMNS),
+        compared=framed([_compared(other["other_model"], nearest) for other in others], COMPARED_COLUMNS),
+        cluster=clusters[0] if clusters else None,
+    )
+
+
+def _compared(other: str, nearest: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of one other model; its rows begin with the best."""
+    found = [row for row in nearest if row["other_model"] == other]
+    return {
+        "other_model": other,
+        "n_above_chance": sum(row["is_beyond_null"] for row in found),
+        "best_overlap": found[0]["overlap"] if found else 0.0,
+        "null_99": found[0]["null_99"] if found else None,
+    }
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    if row["null_99"] is None:
+        return "it shares no listed token with any neuron there"
+    return f"the nearest overlaps {row['best_overlap']:.3f}, 99% of random vectors up to {row['null_99']:.3f}"

@@ -1,0 +1,203 @@
+"""What one neuron answers: the n-grams that trigger it, whether it detects them, whether it suppresses them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from queries.ask.answer import Section, first_of
+from queries.ask.statements import ask_records, framed
+from queries.names.neurons import NeuronAddress
+from queries.names.tokens import Row
+from queries.neuron.page_rows import NeuronRows
+from queries.views.thresholds import thresholds
+
+Status = Literal["detector", "strict detector", "not", "too few activations", "cannot be labelled", "not judged"]
+
+TRIGGER_COLUMNS: Mapping[str, pl.DataType] = {
+    "n": SMALL,
+    "rank": SMALL,
+    "text": TEXT,
+    "token_ids": pl.List(INTEGER),
+    "recall": DOUBLE,
+    "share": DOUBLE,
+    "n_active": BIG,
+    "n_occurrences": BIG,
+    "score": DOUBLE,
+    "z_score": DOUBLE,
+    "rank_from_bottom": INTEGER,
+}
+DETECTION_COLUMNS: Mapping[str, pl.DataType] = {
+    "n": SMALL,
+    "status": TEXT,
+    "coverage": BIG,
+    "corpus_coverage": BIG,
+    "n_active": BIG,
+    "n_distinct": BIG,
+    "n_detected": BIG,
+    "why": TEXT,
+}
+_NAMES = {1: "tokens", 2: "bigrams", 3: "trigrams"}
+MOST_SHOWN = 5
+"""Triggers of a length that the page shows, as many as every alive neuron has."""
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """What one neuron answers on one corpus; empty where n-grams were not counted.
+
+    Attributes:
+        ngrams: its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`.
+        detection: a row for each length, with the columns of `DETECTION_COLUMNS`.
+        suppression: the row of the view `suppression`, or None unless it detects tokens.
+    """
+
+    ngrams: pl.DataFrame
+    detection: pl.DataFrame
+    suppression: Mapping[str, Any] | None
+
+    def sentence(self) -> str:
+        """Whether it detects tokens, and whether it writes against them; nothing where there is nothing to say."""
+        if self.suppression is None:
+            return ""
+        row = self.suppression
+        tokens = "1 token" if row["n_detected"] == 1 else f"{row['n_detected']} tokens"
+        verb = "suppresses" if row["suppresses"] else "does not suppress"
+        return (
+            f"Token detector: it detects {tokens} and {verb} them (mean score {row['mean_score']:.3g};"
+            f" {100 * row['expected']:.0f}% of equally frequent tokens would be suppressed too)."
+        )
+
+    def by_length(self) -> dict[int, pl.DataFrame]:
+        """Length of n-grams -> those that trigger the neuron, by rank; without lengths that have none."""
+        found = {}
+        for n in _NAMES:
+            rows = self.ngrams.filter(pl.col("n") == n)
+            columns = ["rank", "text", "recall", "share", "n_active", "n_occurrences"]
+            columns += ["score", "z_score"] if n == 1 else []
+            if not rows.is_empty():
+                found[n] = rows.select(columns)
+        return found
+
+    def verdicts(self) -> pl.DataFrame:
+        """What the triggers of each length make of the neuron, a row a length."""
+        return self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
+
+    def reasons(self) -> list[str]:
+        """Why it is no detector of n-grams of a length, a phrase a length of which there is something to say."""
+        return [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
+
+    def sections(self, corpus: str, limit: int) -> list[Section]:
+        """The triggers of each length and what they make of the neuron."""
+        if self.detection.is_empty():
+            return []
+        parts = [
+            first_of(f"{called(n)} that trigger it in {corpus}", rows, min(limit, MOST_SHOWN), _MEANING[n])
+            for n, rows in self.by_length().items()
+        ]
+        remark = "\n".join([*self.reasons(), *rule()])
+        return [*parts, Section(f"detector of n-grams in {corpus}", self.verdicts(), remark)]
+
+
+def called(n: int) -> str:
+    """What n-grams of a length are called."""
+    return _NAMES[n]
+
+
+_MEANING = {
+    1: "recall: of the token's occurrences; share: of its activations; score: of the token in its value vector",
+    2: "",
+    3: "",
+}
+
+
+def rule() -> tuple[str, str]:
+    """When a neuron is called a detector, with the thresholds of the views: a sentence of two lines."""
+    of = thresholds("detected_ngrams")
+    least = thresholds("corpus_ngrams")["min_occurrences"]
+    return (
+        f"detector: {of['min_activations']:.0f} activations or more, 95% of them on at most {of['most_tokens']:.0f}"
+        f" tokens ({of['most_ngrams']:.0f} n-grams),",
+        f"and the n-grams that come {least:.0f} times or more and activate"
+        f" it {100 * of['least_recall']:g}% of the time hold {100 * of['least_share']:g}%",
+    )
+
+
+def neuron_triggers(
+    connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress, rows: NeuronRows, has: Collection[str]
+) -> Triggers:
+    """What a neuron answers on the corpus of its page.
+
+    Labels are those of the views.
+
+    Args:
+        connection: a connection on which views tell of that corpus.
+        neuron: which one.
+        rows: its rows on that corpus.
+        has: tables that hold any of the neuron, as the statement `neuron_has` says.
+    """
+    place = {"layer": neuron.layer, "neuron": neuron.neuron}
+    asked = {**place, "model_id": neuron.model_id}
+    detected = ask_records(connection, "neuron_detected", asked) if "detected_ngrams" in has else []
+    lengths = _lengths(rows, {row["n"]: row for row in detected})
+    n_active = {row["n"]: row["n_active"] for row in lengths}
+    spelled = [
+        {
+            **row,
+            "text": "".join(rows.texts.get(token_id, "") for token_id in row["token_ids"]),
+            "recall": _share(row["n_active"], row["n_occurrences"]),
+            "share": _share(row["n_active"], n_active[row["n"]]),
+        }
+        for row in sorted(rows.of["triggers"], key=lambda row: (row["n"], row["rank"]))
+        if row["n"] in n_active and row["token_ids"][0] in rows.texts
+    ]
+    for row in lengths:
+        row["status"], row["why"] = _status(row, [one for one in spelled if one["n"] == row["n"]])
+    is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
+    found = ask_records(connection, "neuron_suppression", {**place, "model": neuron.model}) if is_detector else []
+    return Triggers(framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+
+
+def _lengths(rows: NeuronRows, detected: Mapping[int, Row]) -> list[Row]:
+    """A row for each length of n-grams; what the corpus allows is None where it is not known."""
+    allowed = {row["n"]: row for row in rows.of["lengths"]}
+    unknown = dict.fromkeys(("corpus_coverage", "can_be_labelled", "frequent_share", "min_occurrences"))
+    none = {"n_detected": 0, "is_strict": None}
+    return [
+        {**row, **allowed.get(row["n"], unknown), **(detected.get(row["n"], none) if row["n"] in allowed else none)}
+        for row in sorted(rows.of["ngrams"], key=lambda row: int(row["n"]))
+    ]
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _status(row: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> tuple[Status, str]:
+    """A length's label and, where it is not a detector, the reason in numbers."""
+    of = thresholds("detected_ngrams")
+    what = _NAMES[row["n"]]
+    most = of["most_tokens"] if row["n"] == 1 else of["most_ngrams"]
+    if row["can_be_labelled"] is None:
+        return "not judged", "how often n-grams come in the corpus is not known"
+    if not row["can_be_labelled"]:
+        least = thresholds("corpus_ngrams")["least_frequent_share"]
+        held = f"hold {100 * row['frequent_share']:.0f}% of the positions, under {100 * least:.0f}%"
+        return "cannot be labelled", f"{what} that come {row['min_occurrences']} times or more {held}"
+    if row["n_active"] < of["min_activations"]:
+        return "too few activations", f"{row['n_active']} activations, {of['min_activations']:.0f} are needed"
+    if row["n_detected"]:
+        return ("strict detector" if row["is_strict"] else "detector"), ""
+    if row["coverage"] > most:
+        return "not", f"{row['coverage']:,} {what} cover its activations, more than {most:.0f}"
+    answered = [
+        one["n_active"]
+        for one in kept
+        if one["n_occurrences"] >= row["min_occurrences"] and one["recall"] >= of["least_recall"]
+    ]
+    held = sum(answered) / row["n_active"]
+    often = f"{100 * of['least_recall']:g}%"
+    return "not", f"{what} that activate it {often} of the time hold {100 * held:.0f}% of its activations"

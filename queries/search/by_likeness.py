@@ -1,0 +1,209 @@
+"""Neurons that do alike: by how far their lists of promoted and suppressed tokens overlap, across models too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
+from queries.ask.answer import Section, html_page, text_page
+from queries.ask.statements import ask_records, framed
+from queries.errors import OtherTokenizer
+from queries.names.corpora import which_corpora
+from queries.names.models import KnownModel, choose_models
+from queries.names.neurons import find_neuron
+from queries.names.tokens import listed_tokens
+from queries.search.condition import filtered_records
+from queries.search.question import Question
+from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.views.rows import with_facts
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "place": BIG,
+    "address": TEXT,
+    "model": TEXT,
+    "layer": SMALL,
+    "neuron": INTEGER,
+    "depth": DOUBLE,
+    "overlap": DOUBLE,
+    "null_99": DOUBLE,
+    "is_beyond_null": FLAG,
+    "n_promoted": BIG,
+    "n_suppressed": BIG,
+    "top_tokens": pl.List(TEXT),
+    "frequency": DOUBLE,
+}
+
+FACTS = ("address", "depth", "top_tokens", "frequency")
+"""What is said of a neuron beside its overlap."""
+
+
+@dataclass(frozen=True, repr=False)
+class AlikeResult:
+    """The neurons most like one, best first.
+
+    Attributes:
+        address: the one.
+        neurons: one row a neuron, with the columns of `COLUMNS`. A token at rank r of a list weighs 1 / log2(1 + r);
+            `overlap` is the weight that both neurons give to the tokens of both lists (the smaller of the two), over
+            the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours). `null_99` is what
+            99% of random vectors like those of the neuron's layer do not exceed with their best in the other model, and
+            `is_beyond_null` whether the overlap does: both null in the neuron's own model, and in models that it was
+            not compared with by the job counterparts.
+        n_found: how many share at least one token on a side, beyond the limit too.
+        notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
+    """
+
+    address: str
+    neurons: pl.DataFrame
+    n_found: int
+    notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """One line over the table."""
+        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
+        return f"{first}{self.n_found:,} neurons that share tokens (promoted + suppressed) with {self.address}"
+
+    def table(self) -> pl.DataFrame:
+        """The columns that people read."""
+        is_known = self.neurons.get_column("null_99").null_count() < self.neurons.height
+        return self.neurons.select(
+            pl.col("place").alias("#"),
+            "address",
+            "overlap",
+            *(["null_99"] if is_known else []),
+            pl.format("{} + {}", "n_promoted", "n_suppressed").alias("shared"),
+            pl.col("top_tokens").alias("promotes"),
+        )
+
+    def sections(self) -> list[Section]:
+        """The table with its title."""
+        return [Section(self.title, self.table())]
+
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        return text_page(self.sections(), self.remarks())
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), self.remarks())
+
+
+def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Question | None = None) -> AlikeResult:
+    """Find the neurons whose lists overlap most with those of the neuron at `address`.
+
+    The question's models, variants, layers, depth, where, alive and limit hold; without models the plain sizes that
+    share its tokenizer, and its own.
+
+    Raises:
+        BadAddress, UnknownModel, UnknownNeuron, NoSuchLayer, NoLayersLeft, BadPredicate, UnknownColumn: see `search`.
+        OtherTokenizer: a model asked for has other tokens.
+        NotAskedHere: there are other conditions.
+    """
+    question = question or Question(words=())
+    question.require_only("neurons like one", "models", "layers", "depth", "where", "alive", "limit", "variants")
+    neuron = find_neuron(connection, address)
+    (own,) = choose_models(connection, [neuron.model])
+    asked = models_asked(connection, question, own=own.name)
+    models = _comparable(own, asked.models, by_name=bool(question.models))
+    layers = layers_of(question, models)
+    own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
+    place = {**own_layer, "neuron": neuron.neuron}
+    mine = _own(listed_tokens(ask_records(connection, "neuron_lists", place)))
+    parameters = {
+        **place,
+        **mine,
+        "model_ids": list(layers),
+        "model_first_layers": [first for first, _ in layers.values()],
+        "model_last_layers": [last for _, last in layers.values()],
+        "models_by_name": [model.model_id for model in sorted(models, key=lambda model: model.name)],
+        "alive": question.alive,
+        # The neuron itself comes first.
+        "n_rows": question.limit + 1,
+    }
+    rows = filtered_records(
+        connection,
+        "alike",
+        question.where,
+        parameters,
+        is_filtered=question.is_filtered,
+        holding=_holding(connection, question, models),
+    )
+    names = {model.model_id: model.name for model in models}
+    others = [row for row in rows if any(row[name] != own_value for name, own_value in place.items())]
+    nulls = {row["other_model_id"]: row["null_99"] for row in ask_records(connection, "alike_nulls", own_layer)}
+    found = [
+        {**row, "place": number, "model": names[row["model_id"]], **_against(row, nulls)}
+        for number, row in enumerate(others[: question.limit], start=1)
+    ]
+    return AlikeResult(
+        address=str(neuron),
+        neurons=framed(with_facts(connection, found, FACTS), COLUMNS),
+        n_found=found[0]["n_found"] if found else 0,
+        notes=(
+            f"in {', '.join(model.name for model in models)}",
+            *_above_chance(found, nulls, models),
+            *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
+        ),
+        left_out=_alike_in_tokens(connection, own, asked.left_out),
+    )
+
+
+def _against(row: Mapping[str, Any], nulls: Mapping[int, float]) -> dict[str, Any]:
+    null = nulls.get(row["model_id"])
+    return {"null_99": null, "is_beyond_null": None if null is None else row["overlap"] > null}
+
+
+def _above_chance(
+    found: Sequence[Mapping[str, Any]], nulls: Mapping[int, float], models: Sequence[KnownModel]
+) -> list[str]:
+    """Of each other model that random vectors were compared with: how many overlap more than these do."""
+    said = []
+    for model in models:
+        null = nulls.get(model.model_id)
+        if null is None:
+            continue
+        n = sum(row["model_id"] == model.model_id and row["is_beyond_null"] for row in found)
+        # The rows are in order: where the last one is not above the null, no neuron after it is.
+        is_cut = bool(found) and found[-1]["place"] < found[-1]["n_found"] and found[-1]["overlap"] > null
+        how_many = f"{n:,}" if n else "none"
+        of_these = " of these" if is_cut else ""
+        said.append(
+            f"{how_many}{of_these} above chance in {model.name}: 99% of random vectors overlap up to {null:.3f}"
+        )
+    return said
+
+
+def _own(lists: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The neuron's own lists, as values."""
+    return {f"own_{name}s": [row[name] for row in lists] for name in ("side", "token_id", "rank")}
+
+
+def _holding(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
+) -> tuple[str, ...]:
+    """What is asked of models and layers; where it is nothing a million rows need not be compared with it."""
+    if question.layers is not None or question.depth is not None:
+        return ("layers are chosen",)
+    return () if len(models) == len(choose_models(connection)) else ("models are chosen",)
+
+
+def _alike_in_tokens(connection: duckdb.DuckDBPyConnection, own: KnownModel, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the models that could have been asked."""
+    models = choose_models(connection, names) if names else []
+    return tuple(model.name for model in _comparable(own, models, by_name=False))
+
+
+def _comparable(own: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:
+    others = [model.name for model in models if model.tokenizer_id != own.tokenizer_id]
+    if by_name and others:
+        raise OtherTokenizer(own.name, others)
+    return [model for model in models if model.tokenizer_id == own.tokenizer_id]

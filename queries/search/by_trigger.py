@@ -1,0 +1,221 @@
+"""Search by trigger: which neurons fire on a token or a short phrase, by recall and share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import visible_list
+from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
+from queries.ask.answer import Section, html_page, text_page
+from queries.ask.statements import ask_records, framed
+from queries.errors import NotMeasured, PhraseTooLong
+from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
+from queries.names.models import KnownModel
+from queries.names.words import Term, find_terms
+from queries.search.condition import filtered_records
+from queries.search.question import Question
+from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.views.rows import Neuron, with_facts
+
+LONGEST = 3
+"""Length of the longest n-grams that are counted."""
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "place": BIG,
+    "address": TEXT,
+    "model": TEXT,
+    "layer": SMALL,
+    "neuron": INTEGER,
+    "depth": DOUBLE,
+    "n_words": BIG,
+    "strength": DOUBLE,
+    "matched": pl.List(TEXT),
+    "recalls": pl.List(DOUBLE),
+    "shares": pl.List(DOUBLE),
+    "matched_active": pl.List(BIG),
+    "matched_occurrences": pl.List(BIG),
+    "top_tokens": pl.List(TEXT),
+    "frequency": DOUBLE,
+    "token_status": TEXT,
+    "corpus": TEXT,
+}
+"""Columns of a result: `recalls` and its companions hold one entry per word that triggers the neuron."""
+
+FACTS = ("address", "depth", "top_tokens", "frequency", "token_status", "corpus")
+"""What is said of a neuron beside how it fires on the words."""
+
+KEPT = (
+    "of what fires a neuron the first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover"
+    " it: a neuron that fires on a word, but more often on so many others, is not listed"
+)
+"""What an answer leaves out."""
+
+
+@dataclass(frozen=True, repr=False)
+class TriggeredResult:
+    """The neurons that fire on what was asked, best first.
+
+    Attributes:
+        question: what was asked.
+        neurons: one row a neuron, with the columns of `COLUMNS`; `strength` is the sum over words of the harmonic mean
+            of recall (of the word's occurrences, those that activate the neuron) and share (of the neuron's
+            activations, those on the word): 1 for a neuron that fires on the word always, and on nothing else (ours).
+        n_found: how many neurons there are beyond the limit too.
+        notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
+    """
+
+    question: Question
+    neurons: pl.DataFrame
+    n_found: int
+    notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """One line over the table."""
+        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
+        firing = "neuron that fires on" if self.n_found == 1 else "neurons that fire on"
+        return f"{first}{self.n_found:,} {firing} {self.question.shown(self.question.triggered_by)}"
+
+    def table(self) -> pl.DataFrame:
+        """The columns that people read; single values where one word was asked for."""
+        place = pl.col("place").alias("#")
+        shown = {"matched": "token", "recalls": "recall", "shares": "share", "matched_active": "active"}
+        if len(self.question.triggered_by) > 1:
+            columns = [pl.col(name).alias(new) for name, new in shown.items()]
+        else:
+            shown = {name: new for name, new in shown.items() if name != "matched"}
+            columns = [pl.col("matched"), *[pl.col(name).list.first().alias(new) for name, new in shown.items()]]
+        return self.neurons.select(
+            place, "address", pl.col("strength"), *columns, pl.col("top_tokens").alias("promotes")
+        )
+
+    def sections(self) -> list[Section]:
+        """The table with its title."""
+        return [Section(self.title, self.table())]
+
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        return text_page(self.sections(), self.remarks())
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), self.remarks())
+
+
+def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> TriggeredResult:
+    """Find the neurons that list one of the words (`match_all`: all of them) among their triggers.
+
+    A word is any of its spellings; what is no token is looked for as the n-gram of its pieces, as they stand inside a
+    sentence. Only triggers that are stored can be found: see the table store.triggers.
+
+    Raises:
+        NoModels, UnknownModel, NoLayersLeft, BlankWord, NoSuchWord, PhraseTooLong, NotMeasured: it cannot be answered.
+        NotAskedHere: there are conditions on what the neurons list.
+    """
+    question.require_only(
+        "neurons by what they fire on alone",
+        "triggered_by",
+        "models",
+        "layers",
+        "depth",
+        "match_all",
+        "exact",
+        "where",
+        "alive",
+        "limit",
+        "variants",
+    )
+    asked = models_asked(connection, question)
+    rows, terms = _rows(connection, question, asked.models, limit=question.limit)
+    return TriggeredResult(
+        question=question,
+        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
+        n_found=rows[0]["n_found"] if rows else 0,
+        notes=(*_notes(terms), KEPT, *read_for_triggers(connection, asked.models)),
+        left_out=asked.left_out,
+    )
+
+
+def triggered_neurons(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
+) -> list[Neuron]:
+    """(model_id, layer, neuron) of every neuron that fires on what `question.triggered_by` says.
+
+    Raises:
+        As `triggered`.
+    """
+    rows, _ = _rows(connection, question, models, limit=2**31 - 1)
+    return [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
+
+
+def read_for_triggers(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> list[str]:
+    """What to say of the texts behind an answer about triggers: on which corpora, and whose were not counted."""
+    corpora = _counted_corpora(connection, models)
+    missing = [model.name for model in models if model.name not in corpora]
+    left_out = [f"no n-grams counted on the shown corpus, so left out: {', '.join(missing)}"] if missing else []
+    return [*which_corpora(connection, list(corpora)), *left_out]
+
+
+def _counted_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> dict[str, MeasuredCorpus]:
+    """Model -> its shown corpus, where n-grams were counted there."""
+    names = [model.name for model in models]
+    runs = ask_records(connection, "jobs_on_corpora", {"models": names})
+    # Not by the corpus's name, which two corpora may have.
+    counted = {(run["model"], run["corpus_id"]) for run in runs if run["job"] == "ngrams"}
+    chosen = choose_corpora(connection, names)
+    return {model: one for model, one in chosen.items() if (model, one.corpus_id) in counted}
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], *, limit: int
+) -> tuple[list[dict[str, Any]], list[Term]]:
+    tokenizer_ids = sorted({model.tokenizer_id for model in models})
+    terms = find_terms(connection, question.triggered_by, tokenizer_ids, exact=question.exact)
+    for term in terms:
+        if len(term.parts) > LONGEST:
+            raise PhraseTooLong(term.word, term.tokens, LONGEST)
+    corpora = _counted_corpora(connection, models)
+    if not corpora:
+        raise NotMeasured("triggers are measured", "ngrams")
+    layers = layers_of(question, models)
+    words = list(dict.fromkeys(term.word for term in terms))
+    asked = [
+        (model, corpora[model.name].corpus_id, words.index(term.word), ngram, layers[model.model_id])
+        for model in models
+        if model.name in corpora and model.model_id in layers
+        for term in terms
+        if term.tokenizer_id == model.tokenizer_id
+        for ngram in product(*term.parts)
+    ]
+    parameters = {
+        "model_ids": [model.model_id for model, *_ in asked],
+        "corpus_ids": [corpus_id for _, corpus_id, *_ in asked],
+        "word_numbers": [number for _, _, number, *_ in asked],
+        "ngrams": [[token.token_id for token in ngram] for *_, ngram, _ in asked],
+        "first_ids": sorted({ngram[0].token_id for *_, ngram, _ in asked}),
+        "texts": ["".join(token.text for token in ngram) for *_, ngram, _ in asked],
+        "first_layers": [first for *_, (first, _) in asked],
+        "last_layers": [last for *_, (_, last) in asked],
+        "match_all": question.match_all,
+        "n_words": len(words),
+        "limit": limit,
+    }
+    is_filtered = question.where is not None
+    return filtered_records(connection, "triggered", question.where, parameters, is_filtered=is_filtered), terms
+
+
+def _notes(terms: Sequence[Term]) -> list[str]:
+    meanings = []
+    for term in terms:
+        what = "the n-gram" if term.is_split else "any of"
+        meanings.append(f"{term.word!r} is {what} {visible_list(term.tokens)}")
+    return list(dict.fromkeys(meanings))

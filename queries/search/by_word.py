@@ -1,0 +1,336 @@
+"""Search by word: which neurons promote or suppress a token, ranked by z-score."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import visible_list
+from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
+from queries.ask.answer import Section, html_page, text_page
+from queries.ask.parts import how_many
+from queries.ask.statements import framed
+from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
+from queries.names.corpora import which_corpora
+from queries.names.models import KnownModel
+from queries.names.words import Term, find_terms, nearest_words
+from queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
+from queries.search.condition import filtered_records
+from queries.search.one_word import is_one_word, one_word_rows, with_counts
+from queries.search.question import Question, Side
+from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.search.widening import Neighbour, neighbours_of, remarks
+from queries.views.neuron_facts import told
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "place": BIG,
+    "address": TEXT,
+    "model": TEXT,
+    "layer": SMALL,
+    "neuron": INTEGER,
+    "depth": DOUBLE,
+    "n_words": BIG,
+    "z_sum": DOUBLE,
+    "side": TEXT,
+    "matched": pl.List(TEXT),
+    "matched_sides": pl.List(TEXT),
+    "matched_ranks": pl.List(SMALL),
+    "matched_scores": pl.List(DOUBLE),
+    "matched_z_scores": pl.List(DOUBLE),
+    "matched_counts": pl.List(BIG),
+    "neighbours": pl.List(TEXT),
+    "frequency": DOUBLE,
+    "never_active": FLAG,
+    "n_tokens_seen": BIG,
+    "corpus": TEXT,
+}
+"""Columns of a result: `matched` and its companions hold one entry per word, or per part of a word that was split."""
+
+
+_OF_ONE, _OF_MANY = ("promotes", "suppresses", "fires on"), ("promote", "suppress", "fire on")
+
+
+@dataclass(frozen=True, repr=False)
+class SearchResult:
+    """The neurons found, best first.
+
+    Attributes:
+        question: what was asked.
+        terms: what each word meant in each tokenizer.
+        neurons: one row a neuron, with the columns of `COLUMNS`; a neuron's `z_sum` is the sum over words of its
+            best z-score, the sign turned on the suppressed side.
+        n_found: how many neurons there are beyond the limit too.
+        notes: remarks for the person who asked, a sentence each.
+        left_out: variants that were not asked, since plain sizes are.
+        near: words that a concept may be widened with in any of the models, nearest first, those left out among them.
+    """
+
+    question: Question
+    terms: tuple[Term, ...]
+    neurons: pl.DataFrame
+    n_found: int
+    notes: tuple[str, ...]
+    near: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """One line over the table."""
+        words = f"{'the concept ' if self.question.concept else ''}{self.question.shown(self.question.words)}"
+        is_one = self.n_found == 1
+        promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
+        doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
+        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
+        also = (
+            f" and {suppress} {self.question.shown(self.question.suppresses, all_of=True)}"
+            if self.question.suppresses
+            else ""
+        )
+        fire = f" and {fire_on} {self.question.shown(self.question.triggered_by)}" if self.question.triggered_by else ""
+        return f"{first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
+
+    def table(self) -> pl.DataFrame:
+        """The columns that people read; single values where one token was asked for."""
+        place = pl.col("place").alias("#")
+        two_sided = self.question.side == "both" or bool(self.question.suppresses)
+        side = [pl.col("side" if self.question.side == "both" else "matched_sides")] if two_sided else []
+        if bool((self.neurons.get_column("matched").list.len() <= 1).all()):
+            names = {
+                "matched_ranks": "rank",
+                "matched_scores": "score",
+                "matched_z_scores": "z_score",
+                "matched": "token",
+            }
+            single = [pl.col(name).list.first().alias(new) for name, new in names.items()]
+            return self.neurons.select(place, "address", *side, *single, "neighbours")
+        return self.neurons.select(
+            place,
+            "address",
+            pl.col("n_words").alias("words"),
+            pl.col("z_sum"),
+            *side,
+            pl.col("matched").alias("tokens"),
+            pl.col("matched_z_scores").alias("z_score"),
+            pl.col("matched_scores").alias("score"),
+            pl.col("matched_ranks").alias("rank"),
+            "neighbours",
+        )
+
+    def sections(self) -> list[Section]:
+        """The table with its title."""
+        return [Section(self.title, self.table())]
+
+    def remarks(self) -> list[str]:
+        """The notes, and how to ask the variants that were left out from Python."""
+        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        return text_page(self.sections(), self.remarks())
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), self.remarks())
+
+
+def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchResult:
+    """Find the neurons whose lists of most promoted or suppressed tokens hold the words.
+
+    Raises:
+        NothingAsked, NoModels, UnknownModel, NoSuchLayer, BlankWord, NoSuchWord, NoSuchToken, SplitNotFound,
+        BadPredicate, UnknownColumn: the question cannot be answered; the error says why.
+    """
+    if not question.words:
+        raise NothingAsked
+    asked_models = models_asked(connection, question)
+    models = asked_models.models
+    tokenizer_ids = sorted({model.tokenizer_id for model in models})
+    terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
+    opposite = find_terms(connection, question.suppresses, tokenizer_ids, exact=question.exact)
+    banned = _banned(connection, question, tokenizer_ids)
+    near = _near(connection, question, models, terms)
+    widened = _without(near, question.left_out)
+    if is_one_word(question, terms):
+        rows = one_word_rows(connection, question, models, terms)
+        found = with_counts(connection, told(connection, rows, models))
+    else:
+        asked = [*_sided(terms, question.side), *_sided(opposite, "suppressed")]
+        rows = _listed(connection, question, models, _parameters(question, models, asked, banned, widened))
+        found = told(connection, rows, models)
+    if not rows:
+        _raise_if_split(connection, terms, tokenizer_ids)
+    return SearchResult(
+        question=question,
+        terms=tuple(terms),
+        neurons=framed([row | {"neighbours": _neighbours(row)} for row in found], COLUMNS),
+        n_found=rows[0]["n_found"] if rows else 0,
+        notes=(
+            *_notes(question, models, [*terms, *opposite]),
+            *_added(question, models, widened),
+            *_read(connection, question, models),
+        ),
+        near=_words(near),
+        left_out=asked_models.left_out,
+    )
+
+
+def _neighbours(row: Mapping[str, Any]) -> list[str]:
+    return [token for token in row["first_tokens"] if token not in row["matched"]]
+
+
+def _listed(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    models: Sequence[KnownModel],
+    parameters: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """The best neurons of any question."""
+    token_ids = sorted({*parameters["token_ids"], *parameters["banned_token_ids"]})
+    return filtered_records(
+        connection,
+        "search",
+        question.where,
+        {**parameters, **_eligible(connection, question, models), "all_token_ids": token_ids},
+        each={"token_id": token_ids},
+        is_filtered=question.is_filtered,
+        holding=(how_many(token_ids),),
+    )
+
+
+def _banned(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
+    """The words of `without`, which must be tokens: a list of single tokens cannot hold a word of several."""
+    terms = find_terms(connection, question.without, tokenizer_ids, exact=question.exact)
+    tokens = [term for term in terms if not term.is_split]
+    for term in terms:
+        if term.word not in {token.word for token in tokens}:
+            raise NoSuchWord(term.word, nearest_words(connection, term.word, tokenizer_ids))
+    return tokens
+
+
+def _near(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], terms: Sequence[Term]
+) -> dict[int, list[Neighbour]]:
+    if not question.concept:
+        return {}
+    return neighbours_of(connection, models, terms, limit=question.neighbours, without=question.without)
+
+
+def _without(near: Mapping[int, Sequence[Neighbour]], left_out: Sequence[str]) -> dict[int, list[Neighbour]]:
+    """What is left of the near words; no others come in place of those left out."""
+    folded = {word.strip().casefold() for word in left_out}
+    return {model_id: [one for one in found if one.word not in folded] for model_id, found in near.items()}
+
+
+def _words(near: Mapping[int, Sequence[Neighbour]]) -> tuple[str, ...]:
+    together = sorted((one for found in near.values() for one in found), key=lambda one: (-one.cosine, one.word))
+    return tuple(dict.fromkeys(one.word for one in together))
+
+
+def _eligible(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
+) -> dict[str, object]:
+    """The neurons to choose among, where only those that fire on a word are asked for."""
+    triggers = replace(question, where=None)
+    neurons = triggered_neurons(connection, triggers, models) if question.triggered_by else []
+    return {
+        "is_restricted": bool(question.triggered_by),
+        "eligible_model_ids": [model_id for model_id, _, _ in neurons],
+        "eligible_layers": [layer for _, layer, _ in neurons],
+        "eligible_neurons": [neuron for _, _, neuron in neurons],
+    }
+
+
+def _sided(terms: Sequence[Term], side: Side) -> list[tuple[Term, Side]]:
+    return [(term, side) for term in terms]
+
+
+def _parameters(
+    question: Question,
+    models: Sequence[KnownModel],
+    terms: Sequence[tuple[Term, Side]],
+    banned: Sequence[Term],
+    widened: Mapping[int, Sequence[Neighbour]],
+) -> dict[str, Any]:
+    layers = layers_of(question, models)
+    words = list(dict.fromkeys((term.word, side) for term, side in terms))
+    suppressed = [number for number, (_, side) in enumerate(words) if question.suppresses and side == "suppressed"]
+    added = list(dict.fromkeys(one.word for found in widened.values() for one in found))
+    asked = [
+        (model.model_id, words.index((term.word, side)), part_number, token.token_id, side)
+        for model in models
+        for term, side in terms
+        if term.tokenizer_id == model.tokenizer_id
+        # A piece that a word is split into twice is listed once.
+        for part_number, part in enumerate(dict.fromkeys(term.parts))
+        for token in part
+    ]
+    asked += [
+        (model_id, len(words) + added.index(one.word), 0, token.token_id, question.side)
+        for model_id, found in widened.items()
+        for one in found
+        for token in one.tokens
+    ]
+    asked = [row for row in asked if row[0] in layers]
+    unwanted = [
+        (model.model_id, token.token_id)
+        for model in models
+        for term in banned
+        if term.tokenizer_id == model.tokenizer_id
+        for token in term.parts[0]
+    ]
+    return {
+        "model_ids": [row[0] for row in asked],
+        "word_numbers": [row[1] for row in asked],
+        "part_numbers": [row[2] for row in asked],
+        "token_ids": [row[3] for row in asked],
+        "first_model": min((model.model_id for model in models), default=0),
+        "last_model": max((model.model_id for model in models), default=0),
+        "word_sides": [row[4] for row in asked],
+        "first_layers": [layers[row[0]][0] for row in asked],
+        "last_layers": [layers[row[0]][1] for row in asked],
+        "banned_model_ids": [row[0] for row in unwanted],
+        "banned_token_ids": [row[1] for row in unwanted],
+        "sides": ["promoted", "suppressed"] if question.side == "both" else [question.side],
+        "needed_words": list(range(len(words))) if question.match_all else suppressed,
+        "is_another_needed": bool(suppressed) and not question.match_all,
+        "min_count": question.min_count,
+        "alive": question.alive,
+        "limit": question.limit,
+    }
+
+
+def _raise_if_split(connection: duckdb.DuckDBPyConnection, terms: Iterable[Term], tokenizer_ids: Sequence[int]) -> None:
+    for term in terms:
+        if term.is_split:
+            raise SplitNotFound(term.word, term.tokens, nearest_words(connection, term.word, tokenizer_ids))
+
+
+def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Term]) -> list[str]:
+    notes = []
+    for word in dict.fromkeys(term.word for term in terms):
+        for meaning in dict.fromkeys(_meaning(term) for term in terms if term.word == word):
+            notes.append(f"{word!r} {meaning}")
+    silent = [model.name for model in models if not model.is_measured_on_text]
+    if silent and (question.alive or question.min_count):
+        notes.append(f"not measured on text, so left out: {', '.join(silent)}")
+    if question.triggered_by:
+        notes.append(KEPT)
+    return notes
+
+
+def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]) -> list[str]:
+    """On which texts the answer hangs, where it hangs on any."""
+    if question.triggered_by:
+        return read_for_triggers(connection, models)
+    return which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else []
+
+
+def _added(question: Question, models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbour]]) -> list[str]:
+    return remarks(models, widened, question.neighbours) if question.concept else []
+
+
+def _meaning(term: Term) -> str:
+    if term.is_split:
+        return f"is no token: split into {visible_list(term.tokens)}, which must all be listed"
+    return f"stands for {visible_list(term.tokens)}"

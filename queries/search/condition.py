@@ -1,0 +1,162 @@
+"""A person's condition on neurons: checked to be one expression over columns that exist, before it joins a query."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from catalog.store.interrupts import time_limit
+from queries.ask.objections import objection
+from queries.ask.parts import PartUnknown, repeated, with_parts
+from queries.ask.statements import parsed, records, statement
+from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed, UnknownColumn
+from queries.views.install import view
+
+FUNCTIONS = frozenset(
+    {
+        *("abs", "cbrt", "ceil", "ceiling", "exp", "floor", "greatest", "hash", "isfinite", "isinf", "isnan"),
+        *("least", "ln", "log", "log10", "log2", "mod", "pow", "power", "round", "sign", "sqrt", "trunc"),
+        *("ascii", "concat", "concat_ws", "contains", "damerau_levenshtein", "editdist3", "ends_with"),
+        *("hamming", "ifnull", "instr", "isnull", "jaccard", "lcase", "left", "len", "length", "levenshtein"),
+        *("like_escape", "lower", "ltrim", "not_like_escape", "nullif", "ord", "position", "prefix"),
+        *("regexp_extract", "regexp_full_match", "regexp_matches", "reverse", "right", "rtrim", "split_part"),
+        *("starts_with", "string_split", "strip_accents", "strlen", "strpos", "substr", "substring", "suffix"),
+        *("trim", "ucase", "unicode", "unnest", "upper"),
+        *("array_contains", "array_extract", "array_filter", "array_has", "array_has_all", "array_has_any"),
+        *("array_indexof", "array_length", "array_position", "array_slice", "array_transform", "array_unique"),
+        *("list_any_value", "list_apply", "list_avg", "list_bool_and", "list_bool_or", "list_concat"),
+        *("list_contains", "list_count", "list_distinct", "list_element", "list_extract", "list_filter"),
+        *("list_has", "list_has_all", "list_has_any", "list_indexof", "list_intersect", "list_max", "list_min"),
+        *("list_position", "list_reverse", "list_slice", "list_sort", "list_sum", "list_transform"),
+        *("list_unique", "list_value"),
+    }
+)
+"""What a condition may call: none of it returns much more than it is given, as `repeat` and `range` do.
+
+A condition is evaluated in this process, where nothing bounds the memory that one call takes.
+"""
+
+MOST_CHARACTERS = 1_000
+"""Of a condition; it may have one lambda, as each makes values as many times longer as its text has room to name them.
+
+Both together keep what is computed for the rows of one step, of which there are 2,048, under a gigabyte.
+"""
+
+_ONLY_SQL = "which only the command `sql` may, within its limits"
+
+PLACE = "/* the condition of --where */ true"
+"""Where a statement takes the condition."""
+
+
+def insert_predicate(text: str, predicate: str | None, columns: Sequence[str]) -> str:
+    """The statement with the condition in its place; without one it keeps every neuron.
+
+    Raises:
+        BadPredicate: it is not one expression, or calls what may take any amount of memory.
+        UnknownColumn: it names a column that `neurons` does not have.
+        PartUnknown: the statement has no place for it.
+    """
+    if predicate is None:
+        return text
+    check_predicate(predicate, columns)
+    if PLACE not in text:
+        raise PartUnknown([PLACE])
+    # The line break ends a comment that the condition may close with.
+    return text.replace(PLACE, f"{predicate}\n")
+
+
+def check_predicate(predicate: str, columns: Sequence[str]) -> None:
+    """Raise unless `predicate` is one expression over `columns`, without a query inside, that calls `FUNCTIONS` alone.
+
+    Raises:
+        BadPredicate, UnknownColumn: it is not.
+    """
+    # sqlglot takes a tenth of a second to import, and most searches have no condition.
+    import sqlglot  # noqa: PLC0415  (see above)
+    from sqlglot import exp  # noqa: PLC0415  (see above)
+
+    if len(predicate) > MOST_CHARACTERS:
+        raise BadPredicate(
+            f"{predicate[:40]} ...", f"has {len(predicate):,} characters, of which at most {MOST_CHARACTERS:,} are read"
+        )
+    try:
+        trees = [tree for tree in sqlglot.parse(predicate, read="duckdb") if tree is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise BadPredicate(predicate, "cannot be read") from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Condition):
+        raise BadPredicate(predicate, "is not one expression")
+    if trees[0].find(exp.Query, exp.Command, exp.Placeholder, exp.Parameter):
+        raise BadPredicate(predicate, "holds more than an expression")
+    if trees[0].find(exp.Comprehension):
+        raise BadPredicate(predicate, "holds a list comprehension, in whose place list_filter takes a lambda")
+    _check_functions(predicate)
+    known = {column.casefold() for column in columns}
+    for column in trees[0].find_all(exp.Column):
+        if column.table.casefold() not in ("", "neurons") or column.name.casefold() not in known:
+            raise UnknownColumn(column.sql(dialect="duckdb"), columns, relation="neurons")
+
+
+def _check_functions(predicate: str) -> None:
+    """Raise if the condition calls what may take any amount of memory."""
+    from queries.ask.parse_tree import LAMBDA, called_functions  # noqa: PLC0415  (most searches have no condition)
+
+    try:
+        called = called_functions(predicate)
+    except QueryFailed as error:
+        raise BadPredicate(predicate, "cannot be read") from error
+    if called.pop(LAMBDA) > 1:
+        raise BadPredicate(predicate, f"has several lambdas, {_ONLY_SQL}")
+    others = sorted(called.keys() - FUNCTIONS)
+    if others:
+        raise BadPredicate(predicate, f"calls {', '.join(others)}, {_ONLY_SQL}")
+
+
+SECONDS = 30.0
+"""How long a question with a person's condition in it may hold its lease."""
+
+
+def filtered_records(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    where: str | None,
+    parameters: Mapping[str, object],
+    *,
+    each: Mapping[str, Sequence[object]] | None = None,
+    is_filtered: bool = False,
+    holding: Collection[str] = (),
+) -> list[dict[str, Any]]:
+    """Rows of `statements/NAME.sql`, for the neurons that the condition `where` keeps.
+
+    Args:
+        connection: a reader.
+        name: the statement.
+        where: a person's condition, or None.
+        parameters: its values, of which it takes those that it names.
+        each: values for its repeated parts, see `repeated`.
+        is_filtered: whether to keep the part that chooses neurons, of a statement that has one.
+        holding: what else holds, see `with_parts`.
+
+    Raises:
+        BadPredicate, UnknownColumn: the condition is not one expression over the columns of `neurons`.
+        ConditionTooSlow: with the condition it takes more than `SECONDS`.
+    """
+    holding = {*holding, *(["neurons are chosen"] if is_filtered else [])}
+    text, more = repeated(with_parts(statement(name), holding), each or {})
+    text = insert_predicate(text, where, list(view("neurons").columns))
+    try:
+        one = parsed(connection, text)
+        values = {key: value for key, value in {**parameters, **more}.items() if key in one.named_parameters}
+        if where is None:
+            return records(connection, text, values)
+        with time_limit(connection, SECONDS) as expired:
+            return records(connection, text, values)
+    except duckdb.InterruptException as error:
+        if where is None or not expired.is_set():
+            raise
+        raise ConditionTooSlow(where, SECONDS) from error
+    except duckdb.Error as error:
+        if where is None:
+            raise
+        complaint = objection(connection, error)
+        said = complaint.problem if isinstance(complaint, QueryFailed) else complaint
+        raise BadPredicate(where, f"cannot be evaluated ({said})") from error

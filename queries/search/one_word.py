@@ -1,0 +1,99 @@
+"""A search of one word and nothing else, which most are: without the joins that other questions need."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from queries.ask.parts import how_many, repeated, with_parts
+from queries.ask.statements import records, statement
+from queries.names.models import KnownModel
+from queries.names.tokens import counts_of
+from queries.names.words import Term
+from queries.search.question import Question
+from queries.views.rows import Neuron
+
+_FOLLOWED = ("words", "side", "models", "variants", "match_all", "exact", "limit")
+"""Fields of a question that the rows follow, beside those that its terms and models follow from."""
+
+
+def is_one_word(question: Question, terms: Sequence[Term]) -> bool:
+    """Whether the question asks for the tokens of one word in all layers, and for nothing else."""
+    alone = len({term.word for term in terms}) == 1 and not any(term.is_split for term in terms)
+    return alone and not question.given(beside=_FOLLOWED)
+
+
+def one_word_rows(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel], terms: Sequence[Term]
+) -> list[dict[str, Any]]:
+    """The best neurons, a row each as the statement `search` has it, but without `matched_counts`; see `with_counts`.
+
+    Args:
+        connection: a reader.
+        question: one of which `is_one_word` holds.
+        models: those that it is about.
+        terms: the word in each tokenizer.
+    """
+    found = []
+    for term in terms:
+        by_id = {model.model_id: model for model in models if model.tokenizer_id == term.tokenizer_id}
+        found += [_row(hit, by_id[hit["model_id"]], term) for hit in _best(connection, question, by_id, term)]
+    # The models of one tokenizer come in order; those of several are put in order together.
+    found.sort(key=lambda row: (-row["z_sum"], row["model"], row["layer"], row["neuron"]))
+    n_found = sum({row["tokenizer_id"]: row["n_found"] for row in found}.values())
+    kept = found[: question.limit]
+    return [{**row, "place": place, "n_found": n_found} for place, row in enumerate(kept, start=1)]
+
+
+def with_counts(connection: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with how often their token occurs in the corpus `corpus_id`; null without one."""
+    counts = {
+        corpus_id: counts_of(connection, corpus_id, [row["token_id"] for row in rows if row["corpus_id"] == corpus_id])
+        for corpus_id in {row["corpus_id"] for row in rows}
+    }
+    return [{**row, "matched_counts": [_count(counts[row["corpus_id"]], row["token_id"])]} for row in rows]
+
+
+def _best(
+    connection: duckdb.DuckDBPyConnection, question: Question, models: Mapping[int, KnownModel], term: Term
+) -> list[dict[str, Any]]:
+    """The best places of the first neurons, one each."""
+    token_ids = [token.token_id for token in term.parts[0]]
+    sides = ["promoted", "suppressed"] if question.side == "both" else [question.side]
+    most = len(token_ids) * len(sides)
+    often = "neurons are listed once" if most == 1 else "neurons are listed more than once"
+    holding = (often, how_many(token_ids), *(["one side is asked"] if len(sides) == 1 else []))
+    text, values = repeated(with_parts(statement("one_word"), holding), {"token_id": token_ids})
+    parameters = {
+        **(values or {"all_token_ids": token_ids}),
+        **({"side": question.side} if len(sides) == 1 else {}),
+        "first_model": min(models),
+        "last_model": max(models),
+        "models_by_name": sorted(models, key=lambda model_id: models[model_id].name),
+        # Enough for the neurons asked for, were each of them listed under every token on every side.
+        "n_rows": question.limit * most,
+    }
+    best: dict[Neuron, dict[str, Any]] = {}
+    for hit in records(connection, text, parameters):
+        best.setdefault((hit["model_id"], hit["layer"], hit["neuron"]), hit)
+    return list(best.values())[: question.limit]
+
+
+def _row(hit: Mapping[str, Any], model: KnownModel, term: Term) -> dict[str, Any]:
+    (text,) = (token.text for token in term.parts[0] if token.token_id == hit["token_id"])
+    return {
+        **hit,
+        "tokenizer_id": model.tokenizer_id,
+        "model": model.name,
+        "n_words": 1,
+        "z_sum": hit["strength"],
+        "matched": [text],
+        "matched_sides": [hit["side"]],
+        "matched_ranks": [hit["rank"]],
+        "matched_scores": [hit["score"]],
+        "matched_z_scores": [hit["z_score"]],
+    }
+
+
+def _count(counts: Mapping[int, int] | None, token_id: int) -> int | None:
+    return None if counts is None else counts.get(token_id, 0)

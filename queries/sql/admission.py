@@ -1,0 +1,147 @@
+"""Which SQL people may ask: one question over the warehouse's own relations that calls functions known to be harmless.
+
+Two parsers read the text: sqlglot names what is refused and why, and DuckDB's own, which the query will be run from,
+tells what is called.
+"""
+
+from collections.abc import Callable, Collection
+from typing import ClassVar
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from catalog.spelling import is_text
+from queries.ask.definitions import Definitions
+from queries.ask.parse_tree import EXPLAIN, MARK, MOST_CHARACTERS, UNREADABLE, Mentions, mentions_of, syntax_error
+from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownRelation
+from queries.sql.judgement import Ground, judge_mentions, judge_relations
+
+# The first word of what may be asked; the rest of a statement is judged as a tree.
+_FIRST_WORDS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT", "("}
+
+
+class _AsDuckDBReadsIt(DuckDB):
+    """sqlglot's DuckDB with what it lacks: `x'00'`, and `reduce` and `apply` as the functions of lists they are."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("x'", "'"), ("X'", "'")]
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind for word, kind in DuckDB.Tokenizer.KEYWORDS.items() if word != "APPLY"
+        }
+
+    class Parser(DuckDBParser):
+        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
+            name: build for name, build in DuckDBParser.FUNCTIONS.items() if name != "REDUCE"
+        }
+
+
+def check_query(
+    query: str, relations: Collection[str], *, catalog: str = "", definitions: Definitions | None = None
+) -> None:
+    """Raise unless `query` is one question over `relations` that calls admitted functions alone.
+
+    Args:
+        query: the text.
+        relations: views by name, tables as `store.NAME`.
+        catalog: the name that DuckDB has for the file.
+        definitions: what the file defines, judged as far as the query reaches it.
+
+    Raises:
+        EmptyQuery, NotOneQuery: the text holds no statement or several.
+        NotAQuery: the statement does more than ask.
+        FunctionRefused, OutsideTheWarehouse: it would reach beyond the warehouse.
+        MacroInTheWay: the file gives a function of DuckDB another meaning.
+        UnknownRelation, UnknownFunction: it names what does not exist.
+        QueryFailed: the text cannot be read.
+    """
+    query = query.removeprefix(MARK)
+    ground = Ground(relations, catalog.casefold(), definitions or Definitions())
+    if len(query) > MOST_CHARACTERS:
+        raise QueryFailed(f"its text has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read")
+    if not is_text(query):
+        raise QueryFailed("its text is no UTF-8")
+    if "\0" in query:
+        raise QueryFailed("its text holds a character that no text holds (NUL)")
+    explained = EXPLAIN.match(query)
+    tokens = _statement_tokens(query[explained.end() :] if explained else query)
+    # sqlglot hands out some statements whole.
+    first = tokens[0].text.split(maxsplit=1)[0].upper() if tokens[0].text.strip() else tokens[0].text
+    if explained:
+        _check_explained(tokens, first)
+    if first == "SHOW" and not explained:
+        _check_show(tokens[1:], relations)
+    elif first not in _FIRST_WORDS:
+        complaint = syntax_error(query)
+        raise QueryFailed(complaint) if complaint else NotAQuery(first)
+    else:
+        _check_tree(query[explained.end() :] if explained else query, ground)
+
+
+def _statement_tokens(query: str) -> list[Token]:
+    try:
+        tokens = sqlglot.tokenize(query, read=_AsDuckDBReadsIt)
+    except sqlglot.errors.SqlglotError as error:
+        raise QueryFailed("its text cannot be read") from error
+    starts = [
+        token
+        for number, token in enumerate(tokens)
+        if token.token_type != TokenType.SEMICOLON
+        and (number == 0 or tokens[number - 1].token_type == TokenType.SEMICOLON)
+    ]
+    if not starts:
+        raise EmptyQuery(query)
+    if len(starts) != 1:
+        raise NotOneQuery(len(starts))
+    return [token for token in tokens if token.token_type != TokenType.SEMICOLON]
+
+
+def _check_show(tokens: list[Token], relations: Collection[str]) -> None:
+    shown = "".join(token.text for token in tokens).casefold()
+    if not shown:
+        raise QueryFailed("SHOW has to be told what: TABLES, or the name of a view or table")
+    if shown not in ("tables", "alltables") and shown not in relations:
+        raise UnknownRelation(shown, list(relations))
+
+
+def _check_explained(tokens: list[Token], first: str) -> None:
+    second = tokens[1].text.upper() if len(tokens) > 1 else ""
+    if first in ("ANALYZE", "ANALYSE") or (first == "(" and second not in _FIRST_WORDS):
+        raise NotAQuery("EXPLAIN with options")
+    if first not in _FIRST_WORDS:
+        raise NotAQuery(f"EXPLAIN {first}")
+
+
+def _check_tree(query: str, ground: Ground) -> None:
+    try:
+        # A comment behind the last semicolon is a tree of its own.
+        trees = sqlglot.parse(query, read=_AsDuckDBReadsIt)
+        (tree,) = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
+        mentions = _sqlglot_mentions(tree)
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError) as error:
+        raise QueryFailed(syntax_error(query) or UNREADABLE) from error
+    if not isinstance(tree, exp.Query | exp.Values | exp.Describe | exp.Summarize | exp.Pivot | exp.Subquery):
+        raise NotAQuery(type(tree).__name__.upper())
+    for node in tree.find_all(exp.DML, exp.DDL, exp.Command, exp.Into):
+        # A query is one kind of what creates a table.
+        if not isinstance(node, exp.Query):
+            raise NotAQuery(type(node).__name__.upper())
+    # sqlglot reads as a table what is none to DuckDB, such as a function that is described.
+    if isinstance(tree, exp.Describe | exp.Summarize) and (complaint := syntax_error(query)):
+        raise QueryFailed(complaint)
+    judge_relations(mentions, ground)
+    judge_mentions(mentions_of(query), ground)
+
+
+def _sqlglot_mentions(tree: exp.Expr) -> Mentions:
+    """Relations alone: sqlglot has names of its own for functions."""
+    mentions = Mentions(ctes={cte.alias.casefold() for cte in tree.find_all(exp.CTE)})
+    for table in tree.find_all(exp.Table):
+        # Where sqlglot stops at a table, DuckDB may go on: AT, or a table function behind a schema.
+        if isinstance(table.this, exp.Identifier):
+            mentions.tables.append((table.catalog.casefold(), table.db.casefold(), table.name.casefold()))
+        elif not isinstance(table.this, exp.Func):
+            mentions.tables.append(("", "", table.sql(dialect="duckdb")))
+    return mentions

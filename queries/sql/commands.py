@@ -1,0 +1,206 @@
+"""The command `sql`: one query, a prompt for many, or what a query is made of."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from catalog.terminal.console import complain, note, say_in_the_answer, warn
+from catalog.terminal.options import Format, Size, common_options, format_option
+from catalog.terminal.printing import ROWS_IN_A_TABLE, print_rows, require_no_terminal, show_rows, show_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    import duckdb
+    import polars as pl
+
+    from catalog.store.warehouse import Warehouse
+    from queries.sql.limits import Answer, Limits
+
+
+_BEGINS_WITH_A_COMMENT = re.compile(r"--(?![\w-]+=)[^\n]*\s")
+"""An option has no blank but in its value, and no line has two words and is one."""
+
+
+class Door(Protocol):
+    """What these commands need of the object that joins the packages."""
+
+    def reader(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Lease a reader."""
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """Where the file is."""
+
+    def ask(self, query: str, *, limits: Limits | None = None, corpus: str | None = None) -> Answer:
+        """Answer one query within limits, of views that tell of a corpus."""
+
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a file begins that Windows' shell wrote."""
+
+
+CUT = 3
+"""Exit code of rows that are right and not all, as was asked for."""
+
+_HELD_BACK_BYTES = 4_000_000
+
+
+class QueryCommand(click.Command):
+    """Takes a query that begins with a comment, which looks like an option, for what it is."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put such a query behind what ends the options."""
+        n_options = args.index("--") if "--" in args else len(args)
+        queries = [one for one in args[:n_options] if _BEGINS_WITH_A_COMMENT.match(one)]
+        others = [one for one in args[:n_options] if one not in queries]
+        return super().parse_args(ctx, [*others, *(["--", *queries] if queries else []), *args[n_options:]])
+
+
+@click.command(cls=QueryCommand)
+@click.argument("query", required=False)
+@click.option("--explain", is_flag=True, help="Show the views and tables it reads, and what its columns are made of.")
+@click.option("--corpus", metavar="NAME", help="Ask the views on this corpus.  [default: each model's shown corpus]")
+@click.option("--seconds", type=float, help="How long it may run.  [default: 30]")
+@click.option("--memory", "memory_bytes", type=Size(), help="Memory it may take.  [default: 1.5GB]")
+@click.option("--rows", type=int, help="How many rows to bring.  [default: all; 1000 in a table]")
+@format_option
+@common_options
+@click.pass_context
+def sql(
+    ctx: click.Context,
+    /,
+    query: str | None,
+    explain: bool,
+    corpus: str | None,
+    output_format: Format,
+    **bounds: Any,
+) -> None:
+    """Ask one SQL QUERY, or - for stdin, of the views (see `neurothek views`) and of the tables of the schema store.
+
+    Without a QUERY it is a prompt: a query ends with a semicolon, Tab completes names, Ctrl-D leaves. A query only
+    asks: it runs in a process of its own, which can reach nothing but the warehouse and is stopped at its limits.
+
+    A table shows the first rows and says how many more there are; csv, json and parquet are all rows, printed while
+    they are found. Exit code 2: there is no answer, or what was printed is not whole. 3: --rows cut it.
+
+    With --corpus every view tells of that corpus, as though it were pinned; tables of the store hold all of
+    them, but store.neuron_facts, which is of the shown ones and is refused.
+    """
+    from queries.sql.limits import Limits
+
+    limits = replace(Limits(), **{name: value for name, value in bounds.items() if value is not None})
+    if query is None and _is_at_a_terminal():
+        _prompt(ctx.obj, output_format, limits, corpus)
+        return
+    text = _piped() if query in (None, "-") else str(query)
+    if explain:
+        found = ctx.obj.explain(text)
+        show_tables(found.sections(), output_format, found.data())
+    else:
+        ctx.exit(_answer(ctx.obj, text, output_format, limits, corpus))
+
+
+def _piped() -> str:
+    from queries.errors import QueryFailed
+
+    written = sys.stdin.buffer.read()
+    if written.startswith(_UTF_16):
+        raise QueryFailed("its text is UTF-16, and UTF-8 is read; save it so")
+    try:
+        return written.decode()
+    except UnicodeDecodeError as error:
+        raise QueryFailed("its text is no UTF-8") from error
+
+
+def _is_at_a_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _answer(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
+    """Print an answer; the exit code says whether `--rows` cut one that does not say so itself."""
+    if output_format == "table":
+        _show(door, query, limits, corpus)
+        return 0
+    require_no_terminal(output_format)
+    return _write(door, query, output_format, limits, corpus)
+
+
+def _show(door: Door, query: str, limits: Limits, corpus: str | None) -> None:
+    answer = door.ask(query, limits=replace(limits, rows=limits.rows or ROWS_IN_A_TABLE), corpus=corpus)
+    show_rows(answer.frame)
+    if answer.is_truncated:
+        more = "more" if answer.n_rows is None else f"{answer.n_rows - answer.frame.height:,} more"
+        say_in_the_answer(f"and {more} rows: --format csv prints all, --rows N the first N")
+
+
+def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus: str | None) -> int:
+    from catalog.errors import NeurothekError
+    from queries.errors import StoppedHalfway
+    from queries.sql.run import stream_people
+
+    with stream_people(door.warehouse, query, limits=limits, corpus=corpus) as answer:
+        whole = _HeldBack(answer)
+        try:
+            print_rows(whole, output_format)
+        except NeurothekError as error:
+            raise (StoppedHalfway(error, whole.n_written) if whole.n_written else error) from error
+    if not answer.is_truncated:
+        return 0
+    of = "more" if answer.n_rows is None else f"{answer.n_rows:,}"
+    warn(f"these are the first {answer.n_read:,} of {of} rows, as --rows asks; leave it out for all")
+    return CUT
+
+
+class _HeldBack:
+    """Rows that wait for the first megabytes of them, or for their end: a short answer is printed whole or not at all.
+
+    Attributes:
+        n_written: how many rows were handed on.
+    """
+
+    def __init__(self, rows: Iterable[pl.DataFrame]) -> None:
+        self.n_written = 0
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        waiting: list[pl.DataFrame] = []
+        n_bytes = 0
+        for frame in self._rows:
+            waiting.append(frame)
+            n_bytes += int(frame.estimated_size())
+            while waiting and n_bytes > _HELD_BACK_BYTES:
+                yield self._written(waiting.pop(0))
+        while waiting:
+            yield self._written(waiting.pop(0))
+
+    def _written(self, frame: pl.DataFrame) -> pl.DataFrame:
+        self.n_written += frame.height
+        return frame
+
+
+def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | None) -> None:
+    from catalog.errors import NeurothekError
+    from queries.ask.objections import known_relations
+    from queries.sql.prompt import converse, history_file
+
+    with door.reader() as connection:
+        relations = known_relations(connection)
+
+    def answer(query: str) -> None:
+        try:
+            _answer(door, query, output_format, limits, corpus)
+        except NeurothekError as error:
+            complain(error)
+        except KeyboardInterrupt:
+            note("stopped")
+
+    note("Ask one query at a time, ended with a semicolon; Tab completes names, Ctrl-D leaves.")
+    converse(relations, answer, history=history_file())

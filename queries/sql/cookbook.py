@@ -1,0 +1,50 @@
+"""The cookbook's questions, each in words and answered by one query, asked of whichever models are there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+_QUESTION = re.compile(r"^### (\d+)\. ([^\n]+)\n(?:(?!^###).)*?^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SMALLER, _LARGER = "tiny-1m", "tiny-2m"
+"""Models that the document's queries name."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A question of the cookbook.
+
+    Attributes:
+        number: its number there.
+        words: the question.
+        query: the query that answers it.
+    """
+
+    number: int
+    words: str
+    query: str
+
+    def about(self, models: Sequence[str]) -> str:
+        """The query, asked of the smallest and the largest of some models instead of the document's.
+
+        Args:
+            models: names of models, smallest first; none leaves the query as it is.
+        """
+        names = {_SMALLER: models[0], _LARGER: models[-1]} if models else {}
+        return re.sub(f"{_SMALLER}|{_LARGER}", lambda found: names.get(found[0], found[0]), self.query)
+
+
+@cache
+def questions() -> tuple[Recipe, ...]:
+    """All questions, in their order."""
+    found = _QUESTION.findall(_text())
+    return tuple(Recipe(int(number), words, query.strip()) for number, words, query in found)
+
+
+def _text() -> str:
+    """The document: it lies beside this file once installed, and among the other documents in a checkout."""
+    installed = resources.files("queries.sql").joinpath("cookbook.md")
+    document = installed if installed.is_file() else Path(__file__).parents[2] / "docs" / "cookbook.md"
+    return document.read_text("utf-8")

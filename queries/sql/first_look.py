@@ -1,0 +1,124 @@
+"""A query's names looked up before anything is started for it: slips of the pen are told at once.
+
+This is no gate: what passes here is judged by `admission` all the same, and what is doubtful is left to it and to
+DuckDB.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+
+from catalog.errors import NeurothekError
+from catalog.spelling import is_text
+from queries.ask.parse_tree import (
+    EXPLAIN,
+    MARK,
+    MOST_CHARACTERS,
+    Mentions,
+    functions_of_duckdb,
+    mentions_in,
+    nodes_in,
+    statements_of,
+)
+from queries.ask.statements import ask_records
+from queries.errors import UnknownColumn, UnknownRelation
+from queries.errors.suggestions import nearest
+from queries.sql.judgement import Ground, judge_mentions
+
+_BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
+"""What stands where a table does and has columns that no list of the warehouse's has."""
+
+_SPREAD = frozenset({"unlist", "unnest"})
+"""Functions that make columns of what they are given."""
+
+_HIDDEN = frozenset({"rowid"})
+"""Columns that no list names."""
+
+
+def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> bool:
+    """Whether a query may well be answered, as far as its text and the names of the warehouse tell.
+
+    Raises:
+        UnknownRelation, UnknownColumn: it names what the warehouse does not have, and all else about it is fine.
+    """
+    text = query.removeprefix(MARK)
+    if len(text) > MOST_CHARACTERS or not is_text(text) or "\0" in text:
+        return False
+    explained = EXPLAIN.match(text)
+    try:
+        statements = statements_of(text[explained.end() :] if explained else text)
+        if len(statements) != 1:
+            return False
+        mentions = mentions_in(statements)
+        judge_mentions(mentions, ground)
+    except UnknownRelation:
+        raise
+    except NeurothekError:
+        return False
+    _refuse_unknown_columns(connection, statements, mentions)
+    return True
+
+
+def _refuse_unknown_columns(
+    connection: duckdb.DuckDBPyConnection, statements: list[dict[str, Any]], mentions: Mentions
+) -> None:
+    """Refuse a column that no relation has which the query mentions, where nothing in its text may make one so called.
+
+    Raises:
+        UnknownColumn: there is one, and others are called nearly so.
+    """
+    if any(_makes_columns(node) for node in nodes_in(statements)) or {call.name for call in mentions.calls} & _SPREAD:
+        return
+    columns = _columns_of(connection, mentions)
+    if columns is None:
+        return
+    known = {name.casefold() for name in columns}
+    known |= _HIDDEN | {text.casefold() for text in _texts(statements)}
+    tables = {name for _, _, name in mentions.tables} | {
+        str(node.get("alias")).casefold() for node in nodes_in(statements) if node.get("type") == "BASE_TABLE"
+    }
+    for node in nodes_in(statements):
+        parts = node["column_names"] if node.get("class") == "COLUMN_REF" else []
+        # A name with more parts may reach into a column.
+        is_plain = len(parts) == 1 or (len(parts) == 2 and parts[0].casefold() in tables)
+        if is_plain and parts[-1].casefold() not in known | functions_of_duckdb():
+            near = nearest(parts[-1], columns)
+            if near:
+                raise UnknownColumn.among(parts[-1], near, [])
+
+
+def _makes_columns(node: dict[str, Any]) -> bool:
+    kind = node.get("type")
+    # The type of a value is described by an object.
+    return (isinstance(kind, str) and kind in _BRINGS_COLUMNS) or node.get("class") == "LAMBDA"
+
+
+def _columns_of(connection: duckdb.DuckDBPyConnection, mentions: Mentions) -> list[str] | None:
+    """Columns of the relations that are mentioned, in order; None if one of them is none of the warehouse's own."""
+    by_relation: dict[str, list[str]] = {}
+    for row in ask_records(connection, "columns_of_relations"):
+        by_relation.setdefault(row["relation"].casefold(), []).append(row["name"])
+    found: dict[str, None] = {}
+    for _, schema, name in mentions.tables:
+        if schema == "" and name in mentions.ctes:
+            continue
+        relation = f"store.{name}" if schema == "store" else name
+        if relation not in by_relation:
+            return None
+        found |= dict.fromkeys(by_relation[relation])
+    return list(found) or None
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text of a JSON tree but the names of columns that are referred to: what may give a column its name."""
+    stack: list[Any] = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            stack.extend(one)
+        elif isinstance(one, dict):
+            is_reference = one.get("class") == "COLUMN_REF" and len(one["column_names"]) <= 2
+            stack.extend(part for key, part in one.items() if not (is_reference and key == "column_names"))

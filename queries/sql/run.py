@@ -1,0 +1,153 @@
+"""SQL that people typed: judged by its text, then run in a process of its own that is bounded and can be ended."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from catalog.store.interrupts import undisturbed
+from queries.ask.definitions import definitions_of
+from queries.ask.objections import known_relations
+from queries.errors import QueryFailed
+from queries.sql.first_look import look
+from queries.sql.judgement import Ground
+from queries.sql.limits import Answer, Limits
+from queries.sql.processes import answering_process
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Mapping
+
+    from catalog.store.warehouse import Warehouse
+    from queries.sql.answer_stream import AnswerStream
+
+
+def ask_people(
+    warehouse: Warehouse,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    limits: Limits | None = None,
+    corpus: str | None = None,
+    updates: bool = True,
+) -> Answer:
+    """Judge and run one query that a person typed, and bring its rows together: a quarter of the memory holds them.
+
+    Args:
+        warehouse: where to ask.
+        query: one SELECT, DESCRIBE, SUMMARIZE, SHOW or plain EXPLAIN.
+        parameters: values of its `$name`s.
+        limits: what it may use.
+        corpus: the corpus that views tell of; None: each model's shown one.
+        updates: whether views of an earlier release may be replaced first.
+
+    Raises:
+        EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation: it is refused.
+        UnknownColumn, QueryFailed: DuckDB objects, or the rows are too many.
+        OverLimit: it took more time or memory than allowed.
+        NoModels, UnknownCorpus: no model was measured on the corpus.
+    """
+    limits = limits or Limits()
+    with _asked(
+        warehouse, query, parameters, limits=limits, corpus=corpus, updates=updates, is_collected=True
+    ) as stream:
+        import polars as pl  # noqa: PLC0415  (slips are told without it)
+
+        frame = pl.concat(list(stream), how="vertical_relaxed")
+    return Answer(frame, stream.is_truncated, stream.n_rows)
+
+
+@contextmanager
+def stream_people(
+    warehouse: Warehouse,
+    query: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    limits: Limits | None = None,
+    corpus: str | None = None,
+    updates: bool = True,
+) -> Iterator[AnswerStream]:
+    """The same with rows that come while they are found, however many: memory holds a few megabytes of them.
+
+    Raises:
+        NeurothekError: as `ask_people`, those of DuckDB and of the limits while the rows are read.
+    """
+    limits = limits or Limits()
+    with _asked(
+        warehouse, query, parameters, limits=limits, corpus=corpus, updates=updates, is_collected=False
+    ) as stream:
+        yield stream
+
+
+@contextmanager
+def _asked(
+    warehouse: Warehouse,
+    query: str,
+    parameters: Mapping[str, Any] | None,
+    *,
+    limits: Limits,
+    corpus: str | None,
+    updates: bool,
+    is_collected: bool,
+) -> Iterator[AnswerStream]:
+    ground, is_likely = _looked_at(warehouse, query, updates=updates)
+    if not is_likely:
+        _check(query, ground)
+    # Started before the text is judged: it imports meanwhile.
+    with tempfile.TemporaryDirectory(prefix="neurothek-") as scratch, answering_process() as process:
+        _check(query, ground)
+        request = {**vars(limits), "path": str(warehouse.path), "query": query, "scratch": scratch, "corpus": corpus}
+        try:
+            text = json.dumps({**request, "is_collected": is_collected, "parameters": dict(parameters or {})})
+        except TypeError as error:
+            raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
+        _send(process, text.encode())
+        # What loads polars may lose a Ctrl-C that comes while it does.
+        with undisturbed():
+            from queries.sql.answer_stream import AnswerStream  # noqa: PLC0415  (as polars above)
+
+        yield AnswerStream(process, limits)
+
+
+def judge(warehouse: Warehouse, query: str, *, updates: bool = True) -> None:
+    """Refuse what a person may not ask, and name the nearest where a relation is unknown; nothing is run.
+
+    Raises:
+        EmptyQuery, NotOneQuery, NotAQuery, FunctionRefused, OutsideTheWarehouse, UnknownRelation, QueryFailed: it is
+            refused.
+    """
+    ground, _ = _looked_at(warehouse, query, updates=updates)
+    _check(query, ground)
+
+
+def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Ground, bool]:
+    """What the query stands on, and whether it looks like one that is answered.
+
+    Raises:
+        UnknownRelation, UnknownColumn: a name is misspelt.
+    """
+    with warehouse.current_reader() if updates else warehouse.reader() as connection:
+        catalog = warehouse.path.stem.casefold()
+        ground = Ground(known_relations(connection), catalog, definitions_of(connection))
+        return ground, look(connection, query, ground)
+
+
+def _check(query: str, ground: Ground) -> None:
+    # sqlglot takes a quarter of a second to import: while it does, the child imports too.
+    with undisturbed():
+        from queries.sql.admission import check_query  # noqa: PLC0415  (see above)
+
+    check_query(query, ground.relations, catalog=ground.catalog, definitions=ground.definitions)
+
+
+def _send(process: subprocess.Popen[bytes], request: bytes) -> None:
+    """Hand the request over and wait for the byte that says that the query begins: starting up is not its time."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    # One that has ended already says why on its stderr.
+    with suppress(BrokenPipeError), process.stdin as pipe:
+        pipe.write(request)
+    process.stdin = None
+    process.stdout.read(1)

@@ -1,0 +1,298 @@
+"""One prompt, layer by layer: what a model says before and after each FFN, and the neurons that matter most there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import readable, visible
+from catalog.store.matrices import KeptMap
+from catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
+from catalog.tables.traces import Traced
+from queries.ask.answer import Section, html_page, text_page
+from queries.ask.statements import ask_records, framed
+from queries.errors import NoSuchToken
+from queries.names.models import MeasuredModel
+from queries.names.words import find_terms
+from queries.trace.shortcut import kept_lens
+
+LAYER_COLUMNS: Mapping[str, pl.DataType] = {
+    "layer": SMALL,
+    "before": pl.List(TEXT),
+    "before_probabilities": pl.List(DOUBLE),
+    "after": pl.List(TEXT),
+    "after_probabilities": pl.List(DOUBLE),
+    "final_rank_before": INTEGER,
+    "final_rank_after": INTEGER,
+    "candidate": TEXT,
+    "candidate_rank_after": INTEGER,
+    "token_rank_before": INTEGER,
+    "token_rank_after": INTEGER,
+    "dominant_share": DOUBLE,
+    "is_saturation": FLAG,
+    "is_elimination": FLAG,
+}
+NEURON_COLUMNS: Mapping[str, pl.DataType] = {
+    "layer": SMALL,
+    "rank": SMALL,
+    "neuron": INTEGER,
+    "address": TEXT,
+    "coefficient": FLOAT,
+    "contribution": FLOAT,
+    "share": DOUBLE,
+    "score_candidate": FLOAT,
+    "score_final": FLOAT,
+    "score_token": FLOAT,
+    "top_tokens": pl.List(TEXT),
+    "frequency": DOUBLE,
+    "kind": TEXT,
+    "n_tokens_seen": BIG,
+    "corpus": TEXT,
+}
+STATE_COLUMNS: Mapping[str, pl.DataType] = {
+    "state": SMALL,
+    "method": TEXT,
+    "tokens": pl.List(TEXT),
+    "probabilities": pl.List(DOUBLE),
+    "final_rank": INTEGER,
+    "token_rank": INTEGER,
+}
+_SHOWN_TOKENS = 5
+
+Lens = Literal["id", "mat"]
+"""What states are read through: nothing, or also the matrices that lead to the last one ([D])."""
+
+
+@dataclass(frozen=True, repr=False)
+class TracePage:
+    """How one model builds its prediction at one position of a prompt.
+
+    Attributes:
+        model: its name.
+        traced: what the model said.
+        final: text of the token it predicts.
+        token: text of the token that was asked about; None if none was.
+        layers: one row a layer, with the columns of `LAYER_COLUMNS`.
+        neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`.
+        states: what is said from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless the
+            lens was `mat`.
+    """
+
+    model: str
+    traced: Traced
+    final: str
+    token: str | None
+    layers: pl.DataFrame
+    neurons: pl.DataFrame
+    states: pl.DataFrame
+
+    @property
+    def summary(self) -> str:
+        """What is predicted, and where that was settled."""
+        traced = self.traced
+        place = (
+            f"{self.model} at position {traced.position} of 0 to {len(traced.tokens) - 1}, after {self._shown_text()}:"
+        )
+        says = f"it says {visible(self.final)} ({100 * traced.final_probability:.1f}%)"
+        by = ", brought to the top by its FFN" if traced.saturation_by_ffn else ""
+        settled = f"at the top from layer {traced.saturation_layer} on{by}"
+        if traced.elimination_layer is None:
+            return f"{place} {says}, {settled}. No FFN pushes its top token down."
+        row = self.layers.row(traced.elimination_layer, named=True)
+        candidate = f"{visible(row['candidate'])} to rank {row['candidate_rank_after']:,}"
+        return f"{place} {says}, {settled}. The FFN of layer {traced.elimination_layer} pushes {candidate}."
+
+    def _shown_text(self) -> str:
+        text = "".join(self.traced.tokens[: self.traced.position + 1])
+        said = readable(text)
+        return f"“{said}”" if len(said) <= 60 else f"“...{said[-60:]}”"
+
+    def sections(self) -> list[Section]:
+        """The layers, the states where there are any, and the neurons."""
+        remark = (
+            "before and after the FFN; rank: of the token predicted in the end; share: of the ten dominant neurons;"
+            " an elimination is of the first token before the FFN"
+        )
+        return [
+            Section("layers", self._layers_table(), remark),
+            *self._states_sections(),
+            Section("dominant neurons", self._neurons_table(), self._neurons_remark()),
+        ]
+
+    def _layers_table(self) -> pl.DataFrame:
+        rows = [
+            {
+                "layer": row["layer"],
+                "tokens before": row["before"],
+                "tokens after": row["after"],
+                "rank": f"{row['final_rank_before']:,} > {row['final_rank_after']:,}",
+                **self._asked(row),
+                "share": row["dominant_share"],
+                "event": self._event(row),
+            }
+            for row in self.layers.to_dicts()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _states_sections(self) -> list[Section]:
+        if self.states.is_empty():
+            return []
+        remark = (
+            "what the model says from a state: id reads it as it is, mat through the kept matrix to the last state;"
+            " rank: of the token predicted in the end"
+        )
+        return [Section("states", self._states_table(), remark)]
+
+    def _states_table(self) -> pl.DataFrame:
+        by_id, by_mat = (self.states.filter(method=method).to_dicts() for method in ("id", "mat"))
+        rows = [
+            {
+                "state": one["state"],
+                "tokens by id": one["tokens"],
+                "tokens by mat": other["tokens"],
+                "rank by id": one["final_rank"],
+                "rank by mat": other["final_rank"],
+                **self._ranks_of_token(one, other),
+            }
+            for one, other in zip(by_id, by_mat, strict=True)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _ranks_of_token(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, str]:
+        if self.token is None:
+            return {}
+        return {f"rank of {visible(self.token)}": f"id {one['token_rank']:,}, mat {other['token_rank']:,}"}
+
+    def _asked(self, row: Mapping[str, Any]) -> dict[str, str]:
+        if self.token is None:
+            return {}
+        return {f"rank of {visible(self.token)}": f"{row['token_rank_before']:,} > {row['token_rank_after']:,}"}
+
+    def _event(self, row: Mapping[str, Any]) -> str:
+        found = ["saturation"] if row["is_saturation"] else []
+        if row["is_elimination"]:
+            found.append(f"elimination (to rank {row['candidate_rank_after']:,})")
+        return ", ".join(found)
+
+    def _neurons_table(self) -> pl.DataFrame:
+        shown = self.neurons.with_columns(pl.col("top_tokens").list.head(_SHOWN_TOKENS))
+        scores = ["score_final"] if self.token is None else ["score_final", "score_token"]
+        return shown.select("layer", "neuron", "coefficient", "share", *scores, "frequency", "kind", "top_tokens")
+
+    def _neurons_remark(self) -> str:
+        remark = f"score_final: what the neuron adds to the raw score of {visible(self.final)}"
+        remark += "" if self.token is None else f"; score_token: to that of {visible(self.token)}"
+        corpora = self.neurons.get_column("corpus").drop_nulls().unique().to_list()
+        return f"{remark}; frequency, kind: on {corpora[0]}" if corpora else remark
+
+    def data(self) -> dict[str, Any]:
+        """The trace for programs: `layers`, `neurons`, `states` where there are any, and `trace` with the rest."""
+        traced = self.traced
+        said = {
+            "model": self.model,
+            "tokens": list(traced.tokens),
+            "position": traced.position,
+            "final_token": self.final,
+            "final_probability": traced.final_probability,
+            "saturation_layer": traced.saturation_layer,
+            "saturation_by_ffn": traced.saturation_by_ffn,
+            "elimination_layer": traced.elimination_layer,
+            "token": self.token,
+        }
+        states = {} if self.states.is_empty() else {"states": self.states}
+        return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons}
+
+    def __repr__(self) -> str:
+        """The page as text."""
+        return text_page(self.sections(), head=self.summary)
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), head=self.summary)
+
+
+def token_of(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, text: str) -> tuple[int, str]:
+    """(id, text) of the token that reads exactly so; a · stands for a blank.
+
+    Raises:
+        BlankWord, NoSuchToken: there is none.
+    """
+    try:
+        (term,) = find_terms(connection, [text], [model.tokenizer_id], exact=True)
+    except NoSuchToken as error:
+        raise NoSuchToken(error.text, error.alike, "write one as tables show it, with · for a blank") from error
+    token = term.parts[0][0]
+    return token.token_id, token.text
+
+
+def kept_for(
+    connection: duckdb.DuckDBPyConnection, model: str, lens: Lens, *, corpus: str | None = None
+) -> list[KeptMap]:
+    """The matrices that a lens reads states through; see `kept_lens`."""
+    return kept_lens(connection, model, corpus=corpus) if lens == "mat" else []
+
+
+def trace_page(
+    connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced: Traced, *, token: str | None = None
+) -> TracePage:
+    """Join what the model said with what the warehouse knows of its tokens and neurons."""
+    ids = {traced.final_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
+    ids.update(*traced.states["token_ids"])
+    texts = _texts(connection, model, sorted(ids))
+    return TracePage(
+        model=model.name,
+        traced=traced,
+        final=texts[traced.final_token],
+        token=token,
+        layers=_layers(traced, texts),
+        neurons=_neurons(connection, model, traced),
+        states=_states(traced, texts),
+    )
+
+
+def _texts(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, ids: Sequence[int]) -> dict[int, str]:
+    rows = ask_records(connection, "traced_tokens", {"tokenizer_id": model.tokenizer_id, "token_ids": list(ids)})
+    return {row["token_id"]: row["text"] for row in rows}
+
+
+def _layers(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
+    rows = traced.layers.to_dicts()
+    for row in rows:
+        for name, moment in (("before", "pre"), ("after", "post")):
+            said = traced.top_tokens.filter(layer=row["layer"], moment=moment).sort("rank")
+            row[name] = [texts[token] for token in said["token_id"]]
+            row[f"{name}_probabilities"] = said["probability"].to_list()
+        row["candidate"] = texts[row["candidate_token"]]
+    return framed(rows, LAYER_COLUMNS)
+
+
+def _states(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
+    rows = traced.states.to_dicts()
+    for row in rows:
+        row["tokens"] = [texts[token] for token in row["token_ids"]]
+    return framed(rows, STATE_COLUMNS)
+
+
+def _neurons(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced: Traced) -> pl.DataFrame:
+    rows = traced.neurons.to_dicts()
+    asked = {"layers": [row["layer"] for row in rows], "neurons": [row["neuron"] for row in rows]}
+    known = {
+        (fact["layer"], fact["neuron"]): fact
+        for fact in ask_records(connection, "traced_neurons", {"model": model.name, **asked})
+    }
+    for row in rows:
+        fact = known[row["layer"], row["neuron"]]
+        row |= {name: fact[name] for name in ("address", "top_tokens", "frequency", "n_tokens_seen", "corpus")}
+        row["kind"] = _kind(fact)
+    return framed(rows, NEURON_COLUMNS)
+
+
+def _kind(fact: Mapping[str, Any]) -> str | None:
+    """What the catalog calls the neuron; None before anything was measured that could tell."""
+    if fact["is_token_detector"] is None and fact["position_kind"] is None:
+        return None
+    found = ["token detector"] if fact["is_token_detector"] else []
+    if fact["position_strength"] in ("strong", "weak"):
+        found.append(f"positional: {fact['position_kind']}, {fact['position_strength']}")
+    return "; ".join(found)

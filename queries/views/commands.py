@@ -1,0 +1,96 @@
+"""The commands that say what the warehouse holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.printing import show_frame
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--sql", "as_sql", is_flag=True, help="Print the view's SQL, to edit and run.")
+@format_option
+@common_options
+def views(name: str | None, as_sql: bool, output_format: Format) -> None:
+    """List the views, or say what the view NAME holds."""
+    from queries.views import contents
+    from queries.views.install import view
+
+    if name is None:
+        show_frame(contents.views(), output_format, columns=("view", "one_row"))
+    elif as_sql:
+        click.echo(view(name).text, nl=False)
+    else:
+        show_frame(contents.view_columns(name), output_format, title=view(name).purpose)
+
+
+@click.command()
+@click.argument("name", required=False)
+@format_option
+@common_options
+@click.pass_context
+def schema(ctx: click.Context, name: str | None, output_format: Format) -> None:
+    """List the views and tables of the warehouse, or the columns of NAME."""
+    from queries.views import contents
+
+    with ctx.obj.reader() as connection:
+        frame = contents.relations(connection) if name is None else contents.columns(connection, name)
+    show_frame(frame, output_format)
+
+
+@click.command()
+@format_option
+@common_options
+@click.pass_context
+def models(ctx: click.Context, output_format: Format) -> None:
+    """List the models of the warehouse, smallest first."""
+    from queries.views import contents
+
+    with ctx.obj.reader() as connection:
+        frame = contents.models_frame(connection)
+    show_frame(contents.models_table(frame) if output_format == "table" else frame, output_format)
+
+
+@click.command()
+@format_option
+@common_options
+@click.pass_context
+def corpora(ctx: click.Context, output_format: Format) -> None:
+    """List the corpora that models were measured on."""
+    from queries.views import contents
+
+    with ctx.obj.reader() as connection:
+        frame = contents.corpora_frame(connection)
+    show_frame(frame, output_format, columns=contents.CORPORA_TABLE)
+
+
+@click.command()
+@click.option(
+    "--staging",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Where `ingest --staging` put unfinished measurements.",
+)
+@format_option
+@common_options
+@click.pass_context
+def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> None:
+    """List what was measured when: published runs, and those that are running, failed or were interrupted."""
+    from catalog.publishing.staging import staged_manifests
+    from queries.views import contents
+
+    beside = ctx.obj.warehouse.staging
+    staged = staged_manifests(beside if staging is None else staging / beside.name)
+    if staged and not ctx.obj.warehouse.exists():
+        frame = contents.runs(None, staged)
+    else:
+        with ctx.obj.reader() as connection:
+            frame = contents.runs(connection, staged)
+    show_frame(frame, output_format, columns=contents.runs_table(frame))

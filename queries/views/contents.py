@@ -1,0 +1,123 @@
+"""What the warehouse holds: models, corpora, runs, views, tables and their columns."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import BIG, INTEGER, TEXT, TIME
+from queries.ask.objections import known_relations
+from queries.ask.statements import ask, conform, frame_of
+from queries.errors import UnknownRelation
+from queries.names.models import SIZE
+from queries.views.install import all_views, view
+
+RUN_COLUMNS: Mapping[str, pl.DataType] = {
+    "run_id": INTEGER,
+    "model": TEXT,
+    "job": TEXT,
+    "corpus": TEXT,
+    "other_model": TEXT,
+    "state": TEXT,
+    "started_at": TIME,
+    "finished_at": TIME,
+    "n_rows": BIG,
+    "dtype": TEXT,
+    "job_version": INTEGER,
+    "parameters": TEXT,
+    "versions": TEXT,
+    "run_key": TEXT,
+    "problem": TEXT,
+}
+
+MODELS_TABLE = ("model", "size", "variant", "n_layers", "n_neurons", "corpus", "n_tokens_seen", "jobs")
+CORPORA_TABLE = ("corpus", "n_tokens", "n_sequences", "sequence_length", "domains", "models", "tokenizer")
+RUNS_TABLE = ("model", "job", "other_model", "corpus", "state", "finished_at", "n_rows", "dtype")
+
+
+def models_frame(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """The view `models`, smallest model first, its variants after it, steps in the order of training."""
+    return ask(connection, "listed_models")
+
+
+def models_table(models_frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that people read: variants only where there are some."""
+    has_variants = models_frame.get_column("variant").null_count() < models_frame.height
+    shown = models_frame.select(name for name in MODELS_TABLE if name != "variant" or has_variants)
+    return shown.rename({"size": SIZE})
+
+
+def corpora_frame(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """The view `corpora`, by name."""
+    return frame_of(connection, "select * from corpora order by corpus, corpus_id")
+
+
+def runs(connection: duckdb.DuckDBPyConnection | None, staged: Iterable[Mapping[str, Any]] = ()) -> pl.DataFrame:
+    """Published runs, newest first, after those that lie in staging: running, failed, interrupted or only measured.
+
+    Args:
+        connection: the warehouse, or None where there is none yet.
+        staged: what the staging manifests say, see `catalog.publishing.staging`.
+    """
+    waiting = pl.DataFrame([_staged_row(manifest) for manifest in staged], schema=dict(RUN_COLUMNS))
+    if connection is None:
+        return waiting
+    published = frame_of(
+        connection, "select *, null::varchar as problem from runs order by finished_at desc, run_id desc"
+    )
+    return pl.concat([waiting.sort("started_at", descending=True), conform(published, RUN_COLUMNS)])
+
+
+def runs_table(runs: pl.DataFrame) -> list[str]:
+    """The columns that people read: the other model only where some run has one."""
+    has_pairs = runs.get_column("other_model").null_count() < runs.height
+    return [name for name in RUNS_TABLE if name != "other_model" or has_pairs]
+
+
+def views() -> pl.DataFrame:
+    """Every view with what one row of it is, by name."""
+    rows = [(one.name, one.grain, ", ".join(one.key)) for one in all_views().values()]
+    return pl.DataFrame(sorted(rows), schema={"view": TEXT, "one_row": TEXT, "key": TEXT}, orient="row")
+
+
+def relations(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Every view and table with its comment."""
+    return ask(connection, "relations").select("name", "kind", pl.col("comment").alias("description"))
+
+
+def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
+    """The columns of a view, or of a table as `store.NAME` or just `NAME`.
+
+    Raises:
+        UnknownRelation: there is neither; the nearest names are given.
+    """
+    for one in (name, f"store.{name}"):
+        found = ask(connection, "columns", {"name": one})
+        if not found.is_empty():
+            return found
+    raise UnknownRelation(name, known_relations(connection))
+
+
+def _staged_row(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    copied: Sequence[str] = (
+        *("model", "job", "corpus", "other_model", "state", "dtype", "job_version", "run_key", "problem"),
+    )
+    return {
+        **dict.fromkeys(RUN_COLUMNS),
+        **{name: manifest.get(name) for name in copied},
+        "started_at": datetime.fromisoformat(manifest["started_at"]).replace(tzinfo=None),
+        "parameters": json.dumps(manifest["parameters"], sort_keys=True),
+    }
+
+
+def view_columns(name: str) -> pl.DataFrame:
+    """The columns of a view as this release describes them.
+
+    Raises:
+        UnknownView: there is none.
+    """
+    described = view(name).columns.items()
+    return pl.DataFrame(list(described), schema={"column": TEXT, "description": TEXT}, orient="row")

@@ -1,0 +1,89 @@
+"""The views as SQL of other engines, so that an export can be asked where it lies."""
+
+from collections.abc import Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialects
+
+from queries.errors import UnknownDialect
+from queries.views.install import View, all_views
+
+SPARK = "spark"
+"""The dialect that is always exported, and the only one that tests run."""
+
+_SPARKS = frozenset({"spark", "spark2", "databricks"})
+
+
+_WITHOUT_NULL_ORDER = frozenset({"bigquery", "doris", "fabric", "mysql", "starrocks", "tsql"})
+
+
+def require_dialect(name: str) -> str:
+    """The dialect's name as sqlglot knows it.
+
+    Raises:
+        UnknownDialect: it has none of the name; the nearest are given.
+    """
+    known = sorted(one.value for one in Dialects if one.value)
+    wanted = name.casefold()
+    if wanted not in known:
+        raise UnknownDialect(name, known)
+    return wanted
+
+
+def in_dialect(view: View, dialect: str) -> str:
+    """A statement of the dialect that creates the view, under its header."""
+    header = "\n".join(line for line in view.text.splitlines() if line.startswith("--"))
+    query = sqlglot.parse_one(view.text, read="duckdb").transform(_portable, dialect=dialect)
+    create = exp.Create(this=exp.to_table(view.name), kind="VIEW", expression=query, replace=True)
+    # What a dialect cannot say is written as near as sqlglot comes: only Spark's is held to the same rows by tests.
+    written = create.sql(dialect=dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.IGNORE)
+    return f"{header}\n{written}\n"
+
+
+def exported_views(dialects: Sequence[str] = ()) -> dict[str, str]:
+    """Path below an export -> text: every view for Spark and in further dialects, numbered in the order of creation.
+
+    Args:
+        dialects: names that `require_dialect` takes.
+    """
+    texts = {f"views/{SPARK}/00-tables.sql": spark_tables()}
+    for dialect in dict.fromkeys((SPARK, *dialects)):
+        for number, view in enumerate(all_views().values(), start=1):
+            texts[f"views/{dialect}/{number:02d}-{view.name}.sql"] = in_dialect(view, dialect)
+    return texts
+
+
+def spark_tables() -> str:
+    """A script for Spark that names the export's files as tables; `${folder}` is where the export lies."""
+    read = {
+        table.name
+        for view in all_views().values()
+        for table in sqlglot.parse_one(view.text, read="duckdb").find_all(exp.Table)
+        if table.db == "store"
+    }
+    lines = [
+        "-- Run first, after `set folder=/path/of/the/export`; then the other scripts in their order.",
+        "create database if not exists store;",
+    ]
+    for name in sorted(read):
+        lines += [
+            f"drop table if exists store.{name};",
+            f"create table store.{name} using parquet location '${{folder}}/tables/{name}';",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _portable(node: exp.Expression, dialect: str) -> exp.Expression:
+    """What sqlglot leaves as DuckDB writes it."""
+    if isinstance(node, exp.Anonymous) and node.name.casefold() == "list_extract":
+        items, place = node.expressions
+        return exp.Bracket(this=items, expressions=[place], offset=1, safe=True)
+    if dialect in _WITHOUT_NULL_ORDER and isinstance(node, exp.Ordered) and node.find_ancestor(exp.Window):
+        # Their own order of nulls: sqlglot 30 trips over saying that they have no other.
+        node.set("nulls_first", not node.args.get("desc"))
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont) and dialect in _SPARKS:
+        # sqlglot writes percentile_approx, which says another number.
+        share, ordered = node.this.this, node.expression.expressions[0].this
+        return exp.Anonymous(this="PERCENTILE", expressions=[ordered, share])
+    return node

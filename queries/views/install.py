@@ -1,0 +1,190 @@
+"""The views people query: one SQL file each, read with their headers, installed in the order of their dependencies."""
+
+import graphlib
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+
+import duckdb
+
+from catalog.publishing import summaries
+from queries.errors import UnknownView
+from queries.views.narrowing import narrowed
+
+_SECTION = re.compile(r"^(key|kept|columns):\s*(.*)$")
+_COLUMN = re.compile(r"^  (\w+): (.+)$")
+_MENTION = re.compile(r"\b(?:from|join)\s+([a-z_]+)\b(?!\.)")
+_READ = re.compile(r"\b(?:from|join)\s+((?:store\.)?[a-z_]+)\b")
+
+
+@dataclass(frozen=True)
+class View:
+    """A view as its file describes it.
+
+    Attributes:
+        name: name of the view and of its file.
+        text: the whole file, header included: what one edits and runs.
+        purpose: the header's prose: what one row is, why, from what, and the sources.
+        key: the columns that identify a row.
+        columns: column name -> description, in order.
+        kept: where its rows lie in a table, computed anew for a model when its measurements change, a table of the
+            store without whose rows a model has none in the view.
+    """
+
+    name: str
+    text: str
+    purpose: str
+    key: tuple[str, ...]
+    columns: Mapping[str, str]
+    kept: str | None = None
+
+    @cached_property
+    def query(self) -> str:
+        """The query alone, without header and comments."""
+        return "\n".join(line for line in self.text.splitlines() if not line.lstrip().startswith("--"))
+
+    @property
+    def grain(self) -> str:
+        """First sentence of the header: what one row is."""
+        return self.purpose.split(". ", 1)[0].rstrip(".") + "."
+
+
+def parse_view(name: str, text: str) -> View:
+    """Read a view's file: a header of comment lines with prose, `key:`, `kept:` and `columns:`, then one query."""
+    prose: list[str] = []
+    key: tuple[str, ...] = ()
+    columns: dict[str, str] = {}
+    kept_from: str | None = None
+    in_columns = False
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        content = line[3:]
+        section = _SECTION.match(content)
+        column = _COLUMN.match(content) if in_columns else None
+        if section:
+            in_columns = section[1] == "columns"
+            key = tuple(section[2].split(", ")) if section[1] == "key" else key
+            kept_from = section[2] if section[1] == "kept" else kept_from
+        elif column:
+            columns[column[1]] = column[2]
+        else:
+            prose.append(content.strip())
+    return View(name=name, text=text, purpose=" ".join(prose), key=key, columns=columns, kept=kept_from)
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    """Every view's file, by name."""
+    folder = resources.files("queries") / "views"
+    files = {file.name.removesuffix(".sql"): file for file in folder.iterdir() if file.name.endswith(".sql")}
+    return {name: file.read_text("utf-8") for name, file in files.items()}
+
+
+@cache
+def _fingerprints() -> Mapping[str, str]:
+    """sha256 of every view's file: what a file holds of an earlier release is told without reading the headers."""
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts().items()}
+
+
+@cache
+def all_views() -> Mapping[str, View]:
+    """Every view of this release, by name, each after the views it reads."""
+    views = {name: parse_view(name, text) for name, text in _texts().items()}
+    reads = {name: sorted(set(_MENTION.findall(view.text)) & (set(views) - {name})) for name, view in views.items()}
+    # Sorted first, so that the order does not hang on the order of files in a folder.
+    order = graphlib.TopologicalSorter(dict(sorted(reads.items()))).static_order()
+    return {name: views[name] for name in order}
+
+
+@cache
+def views_that_read(*relations: str) -> tuple[View, ...]:
+    """The views that read one of the relations, or a view that does, in the order of their dependencies.
+
+    Args:
+        relations: names of views, and of tables as `store.NAME`.
+    """
+    reached, found = set(relations), []
+    for name, one in all_views().items():
+        if name not in relations and reached & set(_READ.findall(one.query)):
+            reached.add(name)
+            found.append(one)
+    return tuple(found)
+
+
+def view(name: str) -> View:
+    """The view called `name`.
+
+    Raises:
+        UnknownView: there is none; the nearest names are given.
+    """
+    views = all_views()
+    if name not in views:
+        raise UnknownView(name, sorted(views))
+    return views[name]
+
+
+def install(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create or replace every view with its comments, and drop those that an earlier release installed and this lacks.
+
+    It runs in a transaction of its own: all views change, or none.
+    """
+    views = all_views()
+    connection.execute("begin")
+    for name in sorted(_installed(connection).keys() - views.keys()):
+        connection.execute(f"drop view if exists main.{name}")
+    summaries.clear(connection)
+    of_models = _tables_of_models(connection)
+    for one in views.values():
+        _install_one(connection, one, of_models)
+    connection.execute("delete from store.installed_views")
+    rows = [value for fingerprint in _fingerprints().items() for value in fingerprint]
+    places = ", ".join(["(?, ?)"] * len(views))
+    connection.execute(f"insert into store.installed_views values {places}", rows)
+    connection.execute("commit")
+
+
+def _tables_of_models(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    tables = connection.execute(
+        "select table_name from duckdb_columns() where schema_name = 'store' and column_name = 'model_id'"
+    ).fetchall()
+    return {name for (name,) in tables}
+
+
+def _install_one(connection: duckdb.DuckDBPyConnection, one: View, of_models: set[str]) -> None:
+    text = one.text
+    if one.kept is not None:
+        view = _kept(one, one.kept, of_models)
+        summaries.keep(connection, view)
+        text = f"select {', '.join(one.columns)} from store.{view.table}"
+    connection.execute(f"create or replace view main.{one.name} as\n{text}")
+    connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
+    for column, description in one.columns.items():
+        connection.execute(f"comment on column main.{one.name}.{column} is {_literal(description)}")
+
+
+def _kept(one: View, source: str, of_models: set[str]) -> summaries.KeptView:
+    views = all_views()
+    of_one_model = narrowed(
+        one.name,
+        {name: view.query for name, view in views.items()},
+        kept={name for name, view in views.items() if view.kept},
+        of_models=of_models,
+    )
+    return summaries.KeptView(one.name, one.key, source, one.query, of_one_model)
+
+
+def outdated(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the file's views differ from this release's."""
+    return _installed(connection) != _fingerprints()
+
+
+def _installed(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    return dict(connection.execute("select name, sha256 from store.installed_views").fetchall())
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,134 @@
+"""A neuron's row of the view `neurons`, made from the flat row that the view reads.
+
+DuckDB takes longer to plan the view than to read a neuron's page. The constants are the view's own, and the tests
+compare every label with it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from queries.names.neurons import NamedModel
+from queries.views.install import view
+from queries.views.thresholds import thresholds
+
+FlatRow = Mapping[str, Any]
+
+_TAKEN = {"skewness": "score_skewness", "kurtosis": "score_kurtosis"}
+"""Columns of the view that the flat table has under other names."""
+
+
+def labelled(flat: FlatRow, model: NamedModel, corpus: str | None) -> dict[str, Any]:
+    """The row of the view `neurons`, with its columns in their order.
+
+    Args:
+        flat: the neuron's row of the table neuron_facts.
+        model: its model.
+        corpus: name of the corpus that the row is about; None before any text was measured.
+    """
+    own = {
+        "model": model.name,
+        "family": model.family,
+        "variant": model.variant,
+        "size": model.size,
+        "corpus": corpus,
+        **activity(flat),
+        **_death(flat, model),
+        **_position(flat),
+        **_detection(flat),
+    }
+    return {name: own[name] if name in own else flat[_TAKEN.get(name, name)] for name in view("neurons").columns}
+
+
+def activity(flat: FlatRow) -> dict[str, Any]:
+    """`frequency`, `never_active`, `n_tokens_seen`: None as far as they were not measured.
+
+    Args:
+        flat: n_active and n_positions of the neuron.
+    """
+    n_active, n_seen = flat["n_active"], flat["n_positions"]
+    return {
+        "frequency": _ratio(n_active, n_seen),
+        "never_active": None if n_active is None else n_active == thresholds("neurons")["dead_active_positions"],
+        "n_tokens_seen": n_seen,
+    }
+
+
+def _death(flat: FlatRow, model: NamedModel) -> dict[str, Any]:
+    bound = flat["preactivation_bound"]
+    is_below = None if bound is None else bound < thresholds("neurons")["dead_bound"]
+    return {
+        "fires_only_at_bos": _only_at_bos(flat),
+        "is_dead": activity(flat)["never_active"] if model.has_exact_zeros else None,
+        "is_provably_dead": is_below if model.has_exact_zeros else None,
+        "mean_activation": _ratio(flat["activation_sum"], flat["n_positions"]),
+    }
+
+
+def _only_at_bos(flat: FlatRow) -> bool | None:
+    is_silent, n_at_bos = activity(flat)["never_active"], flat["n_active_bos"]
+    # As in SQL, where a part that is false decides whatever the other is.
+    if is_silent is False or (n_at_bos is not None and n_at_bos <= 0):
+        return False
+    return None if is_silent is None or n_at_bos is None else True
+
+
+def _position(flat: FlatRow) -> dict[str, Any]:
+    kind = _position_kind(flat)
+    if kind in (None, "too few sequences", "not positional"):
+        return {"position_kind": kind, "position_strength": kind}
+    of = thresholds("neurons")
+    weakest_on, weakest_off, roughness = flat["weakest_on"], flat["weakest_off"], flat["roughness"]
+    has_strong_runs = (weakest_on is None or weakest_on >= of["strong_on"]) and (
+        weakest_off is None or weakest_off <= of["strong_off"]
+    )
+    is_smooth = roughness is not None and roughness <= of["strong_roughness"]
+    is_strong = is_smooth if kind == "other" else has_strong_runs
+    return {"position_kind": kind, "position_strength": "strong" if is_strong else "weak"}
+
+
+def _position_kind(flat: FlatRow) -> str | None:
+    of = thresholds("neurons")
+    n_sequences, information = flat["n_position_sequences"], flat["mutual_information_corrected"]
+    if n_sequences is None:
+        return None
+    if n_sequences < of["least_sequences"]:
+        return "too few sequences"
+    if information is not None and information <= of["positional_information"]:
+        return "not positional"
+    if flat["n_switches"] >= of["oscillating_switches"]:
+        return "oscillatory"
+    if flat["n_switches"] > 0:
+        return "both extremes"
+    return "one extreme" if flat["n_on_runs"] + flat["n_off_runs"] > 0 else "other"
+
+
+def _detection(flat: FlatRow) -> dict[str, Any]:
+    status = _token_status(flat)
+    is_detector = None if status is None else status == "detector"
+    return {
+        "token_status": status,
+        "is_token_detector": is_detector,
+        "detected_tokens": flat["detected_tokens"] if is_detector else None,
+        "suppresses_triggers": _suppresses(flat) if is_detector else is_detector,
+    }
+
+
+def _token_status(flat: FlatRow) -> str | None:
+    of = thresholds("neurons")
+    n_active, coverage = flat["unigram_active"], flat["unigrams_95"]
+    if n_active is None:
+        return None
+    if n_active < of["min_activations"]:
+        return "too few activations"
+    is_few = coverage is not None and coverage <= of["most_tokens"]
+    share = _ratio(flat["detected_active"], n_active)
+    return "detector" if is_few and share is not None and share >= of["least_share"] else "not"
+
+
+def _suppresses(flat: FlatRow) -> bool | None:
+    score = flat["detected_score"]
+    return None if score is None else bool(score < thresholds("neurons")["suppression_bound"])
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return part / whole if whole and part is not None else None

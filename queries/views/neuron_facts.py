@@ -1,0 +1,81 @@
+"""What stands beside neurons that were found, read where they lie: their activity and their first tokens."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from queries.names.models import KnownModel
+from queries.names.tokens import texts_of
+from queries.views.labels import activity
+from queries.views.rows import FirstRows, Neuron, at_rows, first_rows
+
+_STATEMENTS = {"promoted": "promoted_at_rows", "suppressed": "suppressed_at_rows"}
+
+
+def told(
+    connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], models: Sequence[KnownModel]
+) -> list[dict[str, Any]]:
+    """The rows of neurons with more columns; those of neurons that the warehouse says nothing of are left out.
+
+    Beside what they hold they get `address`, `depth`, `corpus_id`, `corpus`, `frequency`, `never_active`,
+    `n_tokens_seen` as in the view `neurons`, and `first_tokens`: the texts of the first ten tokens on their `side`.
+
+    Args:
+        connection: a reader.
+        rows: model_id, layer, neuron and side of each neuron.
+        models: theirs, or more.
+    """
+    if not rows:
+        return []
+    by_id = {model.model_id: model for model in models}
+    neurons = [_neuron(row) for row in rows]
+    firsts = first_rows(connection, {model.model_id: model.d_ffn for model in models})
+    facts = at_rows(connection, "facts_at_rows", "neuron_facts", neurons, firsts)
+    tokens = _first_tokens(connection, rows, by_id, firsts)
+    return [
+        {**row, **_facts(facts[neuron], by_id[neuron[0]]), "first_tokens": tokens.get(neuron, [])}
+        for row, neuron in zip(rows, neurons, strict=True)
+        if neuron in facts
+    ]
+
+
+def _facts(row: Mapping[str, Any], model: KnownModel) -> dict[str, Any]:
+    return {
+        "address": f"{model.name}/L{row['layer']}N{row['neuron']}",
+        "depth": (row["layer"] + 0.5) / model.n_layers,
+        "corpus_id": row["corpus_id"],
+        "corpus": row["corpus"],
+        **activity(row),
+    }
+
+
+def _first_tokens(
+    connection: duckdb.DuckDBPyConnection,
+    rows: Sequence[Mapping[str, Any]],
+    models: Mapping[int, KnownModel],
+    firsts: FirstRows,
+) -> dict[Neuron, list[str]]:
+    ids: dict[Neuron, list[int]] = {}
+    for side, name in _STATEMENTS.items():
+        neurons = [_neuron(row) for row in rows if row["side"] == side]
+        if neurons:
+            lists = at_rows(connection, name, "projections", neurons, firsts)
+            ids |= {neuron: row["token_ids"] for neuron, row in lists.items()}
+    texts = {
+        tokenizer_id: texts_of(
+            connection,
+            tokenizer_id,
+            [one for neuron, listed in ids.items() if models[neuron[0]].tokenizer_id == tokenizer_id for one in listed],
+        )
+        for tokenizer_id in {models[neuron[0]].tokenizer_id for neuron in ids}
+    }
+    found = {}
+    for neuron, listed in ids.items():
+        known = texts[models[neuron[0]].tokenizer_id]
+        found[neuron] = [known[one] for one in listed if one in known]
+    return found
+
+
+def _neuron(row: Mapping[str, Any]) -> Neuron:
+    return (row["model_id"], row["layer"], row["neuron"])

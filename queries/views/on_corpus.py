@@ -1,0 +1,87 @@
+"""A reader whose views tell of the corpus that was asked for, as though it were the shown one of every model."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+
+from catalog.publishing.facts import facts_elsewhere
+from catalog.store.interrupts import close, keyboard_interrupts, undisturbed
+from queries.errors import FactsOfShownCorpora
+from queries.names.corpora import choose_corpora
+from queries.names.models import choose_models
+from queries.views.install import views_that_read
+
+FACTS = "store.neuron_facts"
+_CORPORA = "measured_corpora"
+_OWN_FACTS = "asked_neuron_facts"
+_READS_FACTS = re.compile(r'"schema_name":"store","table_name":"neuron_facts"', re.IGNORECASE)
+_NONE = -1
+"""No corpus has this number."""
+
+
+@contextmanager
+def on_corpus(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Lease a connection to the same file on which views tell of models on the corpus called `corpus`.
+
+    Views stand before those of the file as temporary ones with the same text; of what hangs on the corpus, a model that
+    was not measured there tells nothing, nor do other models. Tables of the store stay what they are.
+
+    Args:
+        connection: a reader, which stays as it is.
+        models: names of the models; none: all.
+        corpus: None for the shown corpora; where it is the shown one of all the models, it is the reader itself.
+
+    Raises:
+        NoModels, UnknownModel, UnknownCorpus: there is no such model, or none of them was measured on the corpus.
+    """
+    if corpus is None:
+        yield connection
+        return
+    asked = choose_models(connection, models)
+    chosen = choose_corpora(connection, [model.name for model in asked], corpus)
+    if all(chosen[model.name].is_shown if model.name in chosen else not model.is_measured_on_text for model in asked):
+        yield connection
+        return
+    places = {model.model_id: chosen[model.name].corpus_id if model.name in chosen else _NONE for model in asked}
+    # Temporary relations are one connection's own, and gone with it.
+    own = connection.cursor()
+    try:
+        with keyboard_interrupts(own):
+            _show(own, places)
+            yield own
+    finally:
+        with undisturbed():
+            close(own)
+
+
+def of_facts(text: str) -> str:
+    """A statement that reads the table of flat rows, for a connection that `on_corpus` leased."""
+    return text.replace(FACTS, _OWN_FACTS)
+
+
+def refuse_facts(connection: duckdb.DuckDBPyConnection, query: str, corpus: str) -> None:
+    """Refuse a query of a corpus that reads the table of flat rows by its name: it holds the shown corpora alone.
+
+    Raises:
+        FactsOfShownCorpora: it reads that table.
+    """
+    # The query is only parsed here: nobody has admitted it yet, and binding would run what it calls.
+    ((tree,),) = connection.execute("select json_serialize_sql($query::varchar)::varchar", {"query": query}).fetchall()
+    if _READS_FACTS.search(tree):
+        raise FactsOfShownCorpora(corpus)
+
+
+def _show(connection: duckdb.DuckDBPyConnection, places: dict[int, int]) -> None:
+    """Put temporary relations before the file's views."""
+    shown = "coalesce(map_extract_value(map($models::integer[], $corpora::integer[]), model_id) = corpus_id, false)"
+    connection.execute(
+        f"create temp table {_CORPORA} as select * replace ({shown} as is_shown) from {_CORPORA}",
+        {"models": list(places.keys()), "corpora": list(places.values())},
+    )
+    facts_elsewhere(connection, _OWN_FACTS, places)
+    for view in views_that_read(_CORPORA, FACTS):
+        connection.execute(f"create temp view {view.name} as\n{of_facts(view.query)}")

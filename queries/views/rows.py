@@ -1,0 +1,118 @@
+"""Where rows of single neurons lie: counted from their model's first row, so that millions are not looked through."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import duckdb
+
+from queries.ask.statements import ask_records, records
+from queries.views.install import view
+
+TABLES = ("neuron_facts", "projections")
+"""The tables that hold a row a neuron, a model's together in the order of layers and neurons."""
+
+Neuron = tuple[int, int, int]
+"""model_id, layer, neuron."""
+
+FirstRows = Mapping[tuple[str, int], tuple[int, int]]
+"""(Table, model_id) -> number of the row of its first neuron, and its neurons a layer."""
+
+_ALL = "from store.neuron_facts as facts"
+_SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
+    """Table -> numbers of the rows of the neurons (model_id, layer, neuron), as far as it has them.
+
+    Where rows do not lie as they are published, they are looked for.
+    """
+    widths = {row["model_id"]: row["d_ffn"] for row in ask_records(connection, "layer_widths")}
+    firsts = first_rows(connection, widths)
+    counted = {name: _counted(firsts, name, neurons) for name in TABLES}
+    lying = {name: set[Neuron]() for name in TABLES}
+    for row in ask_records(connection, "neurons_at_rows", counted):
+        lying[row["name"]].add((row["model_id"], row["layer"], row["neuron"]))
+    if all(lying[name] == set(neurons) for name in TABLES):
+        return counted
+    return _looked_for(connection, neurons)
+
+
+def at_rows(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    table: str,
+    neurons: Sequence[Neuron],
+    firsts: FirstRows,
+) -> dict[Neuron, dict[str, Any]]:
+    """Neuron -> its row of the statement NAME, which reads rows of `table` by their numbers.
+
+    Args:
+        connection: a reader.
+        name: a statement that tells model_id, layer and neuron of the rows numbered $rows.
+        table: the table that it reads.
+        neurons: whose rows.
+        firsts: as `first_rows` says; where rows do not lie as they are published, they are looked for.
+    """
+    found = _by_neuron(ask_records(connection, name, {"rows": _counted(firsts, table, neurons)}))
+    if found.keys() == set(neurons):
+        return found
+    return _by_neuron(ask_records(connection, name, {"rows": _looked_for(connection, neurons)[table]}))
+
+
+def with_facts(
+    connection: duckdb.DuckDBPyConnection, found: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rows of neurons with these columns of the view `neurons`, which is read at their rows alone.
+
+    Args:
+        connection: a reader.
+        found: rows with model, model_id, layer and neuron.
+        columns: names of the columns.
+    """
+    if not found:
+        return []
+    query = _view_of(_SOME, f"model, layer, neuron, {', '.join(columns)}")
+    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in found]
+    facts = {
+        (row["model"], row["layer"], row["neuron"]): row
+        for row in records(connection, query, {"rows": rows_of(connection, neurons)["neuron_facts"]})
+    }
+    places = [(row["model"], row["layer"], row["neuron"]) for row in found]
+    return [{**row, **facts[place]} for row, place in zip(found, places, strict=True) if place in facts]
+
+
+@cache
+def _view_of(rows: str, columns: str) -> str:
+    """The view `neurons` over some rows alone."""
+    text = view("neurons").text
+    assert text.count(_ALL) == 1
+    return f"select {columns} from (\n{text.replace(_ALL, rows)}\n)"
+
+
+def first_rows(connection: duckdb.DuckDBPyConnection, widths: Mapping[int, int]) -> FirstRows:
+    """Where the rows of each model begin, for the models whose neurons a layer are told."""
+    rows = [row for row in ask_records(connection, "first_rows") if row["model_id"] in widths]
+    return {(row["name"], row["model_id"]): (row["first_row"], widths[row["model_id"]]) for row in rows}
+
+
+def _counted(firsts: FirstRows, table: str, neurons: Sequence[Neuron]) -> list[int]:
+    """Numbers of the rows at which the neurons lie if all rows lie as they are published."""
+    known = [(firsts.get((table, model_id)), layer, neuron) for model_id, layer, neuron in neurons]
+    return [first[0] + layer * first[1] + neuron for first, layer, neuron in known if first is not None]
+
+
+def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]) -> dict[str, list[int]]:
+    asked = {
+        "model_ids": [model_id for model_id, _, _ in neurons],
+        "layers": [layer for _, layer, _ in neurons],
+        "neurons": [neuron for _, _, neuron in neurons],
+    }
+    found: dict[str, list[int]] = {name: [] for name in TABLES}
+    for row in ask_records(connection, "found_rows", asked):
+        found[row["name"]].append(row["row_number"])
+    return found
+
+
+def _by_neuron(rows: Sequence[dict[str, Any]]) -> dict[Neuron, dict[str, Any]]:
+    return {(row["model_id"], row["layer"], row["neuron"]): row for row in rows}

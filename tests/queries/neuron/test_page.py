@@ -1,0 +1,207 @@
+"""A neuron's page, and addresses."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from catalog.publishing import summaries
+from queries import errors
+from queries.names.neurons import find_neuron
+from queries.neuron.page import (
+    ANNOTATION_COLUMNS,
+    CONTEXT_COLUMNS,
+    DOMAIN_COLUMNS,
+    POSITION_COLUMNS,
+    TOKEN_COLUMNS,
+    neuron_page,
+)
+from queries.neuron.profiles import frequencies, sparkline
+from queries.views.on_corpus import on_corpus
+from tests.support.warehouse import POSITION_SEQUENCES, address, hand_made, neurons_of
+
+MADE = hand_made()
+TEXTS = ("builtin", "long")
+
+
+def test_every_address_leads_to_its_neuron(full: duckdb.DuckDBPyConnection) -> None:
+    for neuron in neurons_of(1):
+        found = find_neuron(full, address(neuron))
+        assert (found.model_id, found.layer, found.neuron) == neuron
+        assert str(found) == address(neuron)
+    assert str(find_neuron(full, " tiny-1m/l0n3 ")) == "tiny-1m/L0N3"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "sentence"),
+    [
+        ("tiny-1m", errors.BadAddress, "as in opt-125m/L3N1702"),
+        ("tiny-1m/L0N", errors.BadAddress, "no address"),
+        ("tiny-1m/L-1N0", errors.BadAddress, "no address"),
+        ("tiny 1m/L0N0", errors.BadAddress, "no address"),
+        ("tiny/L0N0", errors.UnknownModel, "nearest: tiny-"),
+        ("tiny-1m/L2N0", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
+        ("tiny-1m/L0N5", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
+    ],
+)
+def test_bad_addresses(full: duckdb.DuckDBPyConnection, text: str, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        neuron_page(full, text)
+
+
+def test_a_page_shows_what_people_see_in_the_neuron(full: duckdb.DuckDBPyConnection) -> None:
+    counts = []
+    for neuron in neurons_of(0):
+        own = [row for row in MADE.rows["annotations"] if (row["model_id"], row["layer"], row["neuron"]) == neuron]
+        latest = {
+            who: max(r["created_at"] for r in own if r["annotator"] == who) for who in {r["annotator"] for r in own}
+        }
+        said = {(r["annotator"], r["concept"], r["class"]) for r in own if r["created_at"] == latest[r["annotator"]]}
+        page = neuron_page(full, address(neuron))
+        found = page.annotations.select("annotator", "concept", "class").rows()
+        assert (set(found), len(found)) == (said, len(said))
+        assert dict(page.annotations.schema) == dict(ANNOTATION_COLUMNS)
+        shown = [section for section in page.sections() if section.title.startswith("concepts that people name")]
+        assert len(shown) == bool(said)
+        counts.append(len(said))
+    assert max(counts) > 2
+
+
+def test_page_of_a_planted_neuron(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0")
+    assert dict(page.tokens.schema) == dict(TOKEN_COLUMNS)
+    assert dict(page.domains.schema) == dict(DOMAIN_COLUMNS)
+    assert dict(page.contexts.schema) == dict(CONTEXT_COLUMNS)
+    assert page.corpus == "builtin"
+    promoted = page.tokens.filter(side="promoted")
+    assert promoted.get_column("token").to_list()[:4] == [" school", "School", "SCHOOL", " university"]
+    assert promoted.get_column("score").to_list()[:4] == [12, 11, 10, 9]
+    assert page.domains.get_column("domain").to_list() == ["code", "prose"]
+    kept = [
+        row
+        for row in MADE.rows["contexts"]
+        if (row["model_id"], row["corpus_id"], row["layer"], row["neuron"]) == (0, 0, 0, 0)
+    ]
+    assert page.contexts.get_column("activation").to_list() == [row["activation"] for row in kept]
+    fired = sum(m > 0 for line in MADE.coefficients[0, (0, 0, 0)].values() for m in line[1:])
+    assert f"Active at {fired} of the 41 tokens of builtin" in page.summary
+
+
+def test_page_on_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0", corpus="long")
+    assert (page.corpus, page.domains.get_column("n_tokens_seen").sum()) == ("long", 84)
+    with pytest.raises(errors.UnknownCorpus, match="on a corpus lang; nearest: long"):
+        neuron_page(full, "tiny-1m/L0N0", corpus="lang")
+    with pytest.raises(errors.UnknownCorpus, match="there are none"):
+        neuron_page(full, "weights-only/L0N0", corpus="long")
+
+
+def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "same.duckdb"
+    copy.write_bytes(full_path.read_bytes())
+    with duckdb.connect(str(copy)) as connection:
+        named = {page.corpus: page for page in (neuron_page(connection, "tiny-1m/L0N0", corpus=name) for name in TEXTS)}
+        connection.execute("update store.corpora set name = 'builtin'")
+        summaries.refresh(connection, 0)
+        query = "select n_tokens from measured_corpora where model = 'tiny-1m' and not is_shown"
+        ((n_tokens,),) = connection.execute(query).fetchall()
+        other = neuron_page(connection, "tiny-1m/L0N0", corpus=f"builtin@{n_tokens}")
+        shown = neuron_page(connection, "tiny-1m/L0N0", corpus="builtin")
+    assert (shown.is_shown, other.is_shown, other.corpus) == (True, False, "builtin")
+    assert shown.summary == named["builtin"].summary
+    alike, lacking = named["long"].summary.split(" Not measured on long: ")
+    assert other.summary.startswith(f"{alike.replace('of long', 'of builtin')} Not measured on builtin@{n_tokens}: ")
+    assert lacking.startswith("ngrams, events of tiny-1m; measure with `neurothek ingest")
+    for page, corpus_id in ((shown, 0), (other, 1)):
+        assert page.facts["n_position_sequences"] == sum(POSITION_SEQUENCES[corpus_id].values())
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("tiny-1m/L0N3", "Dead: never active on the 41 tokens of builtin."),
+        ("tiny-1m/L0N3", "It fires at the prepended BOS, which is not counted."),
+        ("tiny-1m/L1N4", "No input can activate it: its pre-activation is at most -0.5."),
+        ("weights-only/L0N0", "It was not measured on text yet."),
+        ("gelu-1m/L0N0", "tokens of builtin ("),
+        ("tiny-1m/L0N0", "Positional: oscillatory, strong, 0.69 nats."),
+        ("gelu-1m/L0N0", "Whether it is positional cannot be told from 19 full-length sequences."),
+    ],
+)
+def test_summary_says_what_is_known(full: duckdb.DuckDBPyConnection, text: str, sentence: str) -> None:
+    assert sentence in neuron_page(full, text).summary
+
+
+def test_page_without_text(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "weights-only/L0N3")
+    assert page.domains.is_empty()
+    assert page.contexts.is_empty()
+    assert page.positions.is_empty()
+    assert page.tokens.get_column("z_score").null_count() == page.tokens.height
+    titles = [section.title for section in page.sections()]
+    assert titles[:2] == ["promotes", "suppresses"]
+    assert set(titles[2:]) <= {"others of its cluster", "nearest value vectors", "counterparts in other models"}
+
+
+def test_repr_marks_the_token_and_escapes(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0", limit=12)
+    assert "·school" in repr(page)
+    assert "<script>" not in page._repr_html_()
+    assert "&lt;script&gt;" in page._repr_html_()
+
+
+def test_data_is_everything(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0", limit=1)
+    data: dict[str, Any] = page.data()
+    assert data["tokens"].height == 24
+    assert data["neuron"]["address"] == "tiny-1m/L0N0"
+    assert page.sections()[0].frame.height == 1
+
+
+def test_position_profile(full: duckdb.DuckDBPyConnection) -> None:
+    page = neuron_page(full, "tiny-1m/L0N0")
+    assert dict(page.positions.schema) == dict(POSITION_COLUMNS)
+    assert page.positions.get_column("domain").to_list() == ["all", "code", "prose"]
+    row = page.positions.row(0, named=True)
+    # 48 positions: on for eight, off for eight; a character holds one and a half of them.
+    assert row["frequencies"] == [float(position // 8 % 2 == 0) for position in range(48)]
+    assert (row["first_position"], row["last_position"], len(row["profile"])) == (1, 48, 32)
+    assert set(row["profile"]) <= {"▁", "▅", "█"}
+    assert row["profile"].startswith("█████▁▁▁▁▁")
+    assert row["profile"] in repr(page)
+    silent = neuron_page(full, "tiny-1m/L0N3")
+    assert silent.positions.get_column("profile").to_list() == ["▁" * 32]
+    assert "Positional" not in silent.summary
+
+
+def test_profile_numbers() -> None:
+    assert frequencies([3, 4], 2, 5) == [3 / 6, 4 / 4]
+    assert frequencies([0, 0], 0, 5) is None
+    assert sparkline(None) is None
+    assert sparkline([0, 0.124, 0.126, 0.5, 1]) == "▁▁▂▅█"
+    assert sparkline([1, 0] * 32) == "▅" * 32
+
+
+@pytest.mark.parametrize("corpus", [None, "long"])
+def test_the_page_says_what_the_views_say(full: duckdb.DuckDBPyConnection, corpus: str | None) -> None:
+    """The page reads tables at the neuron's place; the views, which are quick for no single neuron, are the oracle."""
+    with on_corpus(full, ["tiny-1m"], corpus) as shown:
+        for neuron in neurons_of(0):
+            page = neuron_page(full, address(neuron), corpus=corpus)
+            here = f"address = '{address(neuron)}'"
+            there = f"{here} and corpus = '{page.corpus}'"
+            for frame, query in (
+                (page.tokens, f"select {', '.join(TOKEN_COLUMNS)} from neuron_tokens where {here} order by side, rank"),
+                (
+                    page.domains,
+                    f"select {', '.join(DOMAIN_COLUMNS)} from activity_by_domain where {there} order by 1",
+                ),
+                (
+                    page.contexts,
+                    f"select {', '.join(CONTEXT_COLUMNS)} from contexts_by_corpus where {there} order by 1",
+                ),
+            ):
+                assert frame.rows() == shown.execute(query).fetchall()
+            (facts,) = shown.execute(f"select * from neurons where {here}").fetchall()
+            assert tuple(page.facts.values()) == facts

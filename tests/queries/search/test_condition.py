@@ -1,0 +1,143 @@
+"""Conditions on neurons: one expression over known columns, and nothing else."""
+
+import duckdb
+import pytest
+
+from queries.ask.parts import PartUnknown
+from queries.ask.statements import statement
+from queries.errors import BadPredicate, ConditionTooSlow, UnknownColumn
+from queries.search import condition
+from queries.search.by_word import search
+from queries.search.condition import FUNCTIONS, MOST_CHARACTERS, PLACE, check_predicate, insert_predicate
+from queries.search.question import Question
+from queries.views.install import view
+
+COLUMNS = list(view("neurons").columns)
+
+GOOD = (
+    "frequency < 0.01",
+    "frequency between 0.1 and 0.9 and layer in (1, 2)",
+    "not is_dead or is_dead is null",
+    "neurons.kurtosis > 3",
+    "abs(skewness) > 1 and address like 'tiny-1m/%'",
+    "list_contains(top_tokens, ' school')",
+    "top_tokens[1] = ' school'",
+    "len(list_filter(top_tokens, lambda t: starts_with(t, ' '))) > 3",
+    "case when is_dead then false else frequency > 0.5 end",
+    "true -- everything",
+    "FREQUENCY > .5",
+    "coalesce(frequency, 0)::varchar like '0.1%' and nullif(layer, 2) is not null",
+    "address || model || 'x' <> lower(address)",
+    "model = any(['tiny-1m', 'tiny-2m']) and ' school' in top_tokens",
+)
+GREEDY = {
+    "len(repeat(address, 100000000)) > 1": "calls repeat",
+    "len(range(400000000)) > 1": "calls range",
+    "Format('{:>1000000000}', address) = 'a'": "calls format",
+    "lpad(address, 1000000000, ' ') = 'a'": "calls lpad",
+    "replace(replace(address, '', 'aaaa'), 'a', 'aaaa') = 'a'": "calls replace",
+    "list_reduce(top_tokens, lambda a, b: a || a || b) = 'a'": "calls list_reduce, row",
+    "len(list_transform(list_transform(top_tokens, lambda a: a || a), lambda a: a || a)) > 1": "has several lambdas",
+    "len(list_filter(top_tokens, lambda a: len(list_filter(top_tokens, lambda b: b > a)) > 1)) > 1": "has several",
+}
+
+BAD = (
+    "",
+    "frequency <",
+    "1 = 1; drop view neurons",
+    "1 = 1) or (select 1",
+    "layer in (select 1)",
+    "exists (select 1 from store.models)",
+    "select 1",
+    "drop table x",
+    "insert into x values (1)",
+    "frequency > ?",
+    "frequency > $1",
+    "true order by layer",
+    "pragma version",
+)
+
+
+@pytest.mark.parametrize("predicate", GOOD)
+def test_good(predicate: str) -> None:
+    check_predicate(predicate, COLUMNS)
+
+
+@pytest.mark.parametrize("predicate", BAD)
+def test_bad(predicate: str) -> None:
+    with pytest.raises(BadPredicate):
+        check_predicate(predicate, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "nearest"),
+    [("frequenzy < 1", "frequency"), ("promotions.score > 1", "score_sd"), ("layr = 1 and depth > 0", "layer")],
+)
+def test_unknown_columns_come_with_the_nearest(predicate: str, nearest: str) -> None:
+    with pytest.raises(UnknownColumn, match=nearest):
+        check_predicate(predicate, COLUMNS)
+
+
+def test_the_condition_takes_its_place() -> None:
+    text = statement("search")
+    assert text.count(PLACE) == 1
+    assert insert_predicate(text, None, COLUMNS) == text
+    assert "(layer = 1 -- one\n)" in insert_predicate(text, "layer = 1 -- one", COLUMNS)
+
+
+@pytest.mark.parametrize("condition", GREEDY)
+def test_what_may_take_any_amount_of_memory_is_left_to_sql(condition: str) -> None:
+    with pytest.raises(BadPredicate, match=f"{GREEDY[condition]}.*, which only the command `sql` may"):
+        check_predicate(condition, [*COLUMNS, "a", "b"])
+
+
+def test_a_comprehension_is_no_lambda() -> None:
+    with pytest.raises(BadPredicate, match="holds a list comprehension, in whose place list_filter takes a lambda"):
+        check_predicate("len([t for t in top_tokens if t > 'a']) > 3", COLUMNS)
+
+
+def test_a_condition_has_an_end() -> None:
+    longest = "layer" + " " * (MOST_CHARACTERS - 9) + " > 1"
+    check_predicate(longest, COLUMNS)
+    with pytest.raises(BadPredicate, match=r"condition 'layer +\.\.\.' has 1,001 characters, of which at most 1,000"):
+        check_predicate(f"{longest}0", COLUMNS)
+
+
+def test_functions_that_are_allowed_exist() -> None:
+    """DuckDB knows all of them: a name that it does not know would allow what it is one day given to."""
+    with duckdb.connect() as connection:
+        known = {name for (name,) in connection.execute("select function_name from duckdb_functions()").fetchall()}
+    # Parsed as what they stand for.
+    assert FUNCTIONS - known <= {"ifnull", "nullif", "position", "isnull"}
+
+
+def test_a_statement_without_a_place_for_it_is_refused() -> None:
+    with pytest.raises(PartUnknown, match="the condition of --where"):
+        insert_predicate("from neurons", "layer = 1", COLUMNS)
+
+
+SLOW = "list_sum(range(layer, 1000000)) > 0"
+"""Some seconds for the neurons of the hand-made warehouse."""
+
+
+@pytest.fixture
+def ranges_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(condition, "FUNCTIONS", condition.FUNCTIONS | {"range"})
+
+
+@pytest.mark.usefixtures("ranges_are_allowed")
+def test_a_condition_without_end_is_stopped(full: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(condition, "SECONDS", 0.05)
+    with pytest.raises(ConditionTooSlow, match=r"took more than 0.05 s and was stopped; write a simpler condition"):
+        search(full, Question(words=("school",), where=SLOW))
+    monkeypatch.setattr(condition, "SECONDS", 30)
+    plain = search(full, Question(words=("school",)))
+    assert plain.n_found > 0
+    # The time of the question before does not stop this one.
+    assert search(full, Question(words=("school",), where="layer >= 0")).n_found == plain.n_found
+
+
+@pytest.mark.usefixtures("ranges_are_allowed")
+def test_one_that_ends_in_time_is_answered(full: duckdb.DuckDBPyConnection) -> None:
+    slow, plain = (search(full, Question(words=("school",), where=where)) for where in (SLOW, None))
+    assert slow.neurons.equals(plain.neurons)

@@ -1,0 +1,97 @@
+"""A search put together wrongly, above all in Python: one sentence that names the field and shows how to write it."""
+
+import re
+from typing import Any
+
+import pytest
+
+from queries import errors
+from queries.search.question import Question, parse_layers
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (
+            {"words": "school"},
+            "words='school' cannot be asked; it is a tuple or list of texts, such as words=('school',)",
+        ),
+        ({"models": "opt-125m"}, "models='opt-125m' cannot be asked; .* such as models=('opt-125m',)"),
+        ({"without": "tea"}, "without='tea' cannot be asked"),
+        ({"models": 3}, "models=3 cannot be asked; .* such as models=('one', 'another')"),
+        ({"models": ("a", 3)}, "models=('a', 3) cannot be asked; 3 in it is no text"),
+        ({"words": ("caf\udce9",)}, r"words=('caf\udce9',) cannot be asked; 'caf\udce9' in it is no UTF-8"),
+        ({"where": "address = '\udcff'"}, "cannot be asked; it is no UTF-8"),
+        ({"limit": 0}, "limit=0 cannot be asked; it is a whole number from 1 to 1000000000"),
+        ({"limit": 2.5}, "limit=2.5"),
+        ({"limit": 10**20}, f"limit={10**20} cannot be asked"),
+        ({"neighbours": 10**7}, "neighbours=10000000 cannot be asked; it is a whole number from 0 to 1000000"),
+        ({"layers": (0, 10**30)}, f"layers=(0, {10**30}) cannot be asked"),
+        ({"limit": True}, "limit=True"),
+        ({"min_count": -1}, "min_count=-1 cannot be asked; it is a whole number from 0 to 1000000000000000000"),
+        ({"side": "top"}, "side='top' cannot be asked; it is one of 'promoted', 'suppressed', 'both'"),
+        ({"side": ["promoted"]}, "side=['promoted'] cannot be asked"),
+        ({"layers": 1}, "layers=1 cannot be asked; it is the first and the last layer, such as layers=(3, 5)"),
+        ({"layers": "3-5"}, "layers='3-5' cannot be asked"),
+        ({"layers": (5, 3)}, "layers=(5, 3) cannot be asked"),
+        ({"layers": (-1, 3)}, "layers=(-1, 3) cannot be asked"),
+        ({"layers": (1, 2, 3)}, "layers=(1, 2, 3) cannot be asked"),
+        ({"match_all": "yes"}, "match_all='yes' cannot be asked; it is True or False"),
+        ({"where": 5}, "where=5 cannot be asked"),
+    ],
+)
+def test_slips_are_named(asked: dict[str, Any], sentence: str) -> None:
+    pattern = ".*".join(map(re.escape, sentence.split(".*")))
+    with pytest.raises(errors.BadOption, match=pattern) as caught:
+        Question(**{"words": ("school",), **asked})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "begins"),
+    [
+        ({"left_out": ("tea",)}, "leave-out is about the words that a concept is widened with,"),
+        ({"neighbours": 0}, "neighbours is about"),
+        ({"neighbours": 9, "left_out": ("tea",)}, "neighbours and leave-out are about"),
+    ],
+)
+def test_what_is_about_a_concept_needs_one(asked: dict[str, Any], begins: str) -> None:
+    with pytest.raises(errors.NoConcept, match=f"^{begins}.*; add --concept"):
+        Question(words=("coffee",), **asked)
+    assert Question(words=("coffee",), concept=True, **asked).concept
+
+
+def test_words_stand_on_one_line() -> None:
+    words = ("a\x00b", "c\nd e")
+    assert Question(words=words).shown(words) == "a\\x00b or c↵d e"
+    assert Question(words=words, exact=True).shown(words) == "a\\x00b or c↵d·e"
+
+
+def test_lists_become_tuples() -> None:
+    question = Question(words=["tea"], models=["a", "b"], layers=(0, 0), without=[])  # type: ignore[arg-type]
+    assert (question.words, question.models, question.without) == (("tea",), ("a", "b"), ())
+
+
+def test_parse_layers() -> None:
+    assert parse_layers("3") == (3, 3)
+    assert parse_layers("3-5") == (3, 5)
+    for text in ("", "x", "-1", "3-", "5-3", "1-2-3", "1.5"):
+        with pytest.raises(errors.BadLayers, match=re.escape(repr(text))):
+            parse_layers(text)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.NoSuchLayer(7, 2),
+        errors.QueryFailed("syntax error"),
+        errors.NoSuchWord("x", ["y"]),
+        errors.NoSuchWord("x", []),
+        errors.SplitNotFound("xy", ["x", "y"], ["xz"]),
+        errors.SplitNotFound("xy", ["x", "y"], []),
+        errors.NoSuchToken("x", []),
+    ],
+    ids=str,
+)
+def test_every_sentence_says_what_to_do(error: Exception) -> None:
+    assert any(f" {verb} " in str(error) for verb in ("ask", "leave", "write", "mend"))

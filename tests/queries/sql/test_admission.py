@@ -1,0 +1,159 @@
+"""What people may ask, judged by the text alone; and what the lock holds when nobody judges."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from catalog.errors import NeurothekError
+from catalog.store.warehouse import Warehouse
+from queries import errors
+from queries.ask.objections import known_relations
+from queries.ask.one_query import run_query
+from queries.sql.admission import check_query
+from tests.support import hostile
+from tests.support.analytical import QUERIES
+from tests.support.calls import PLACES
+from tests.support.warehouse import create
+
+SECRET = "what-nobody-may-read"
+
+
+class Outside:
+    """A folder that no query may touch, with a file that no query may read."""
+
+    def __init__(self, folder: Path, warehouse: Path) -> None:
+        self.folder = folder
+        self.foreign = folder / "foreign.csv"
+        self.foreign.write_text(f"a\n{SECRET}\n")
+        self.warehouse = warehouse
+        self.before = self.state()
+
+    def filled(self, query: str) -> str:
+        return query.replace("FOREIGN", str(self.foreign)).replace("OUTSIDE", str(self.folder))
+
+    def state(self) -> list[tuple[str, str]]:
+        files = sorted(path for path in (*self.folder.rglob("*"), self.warehouse) if path.is_file())
+        return [(str(path), hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+    path = tmp_path_factory.mktemp("warehouse") / "atlas.duckdb"
+    create(path)
+    return Outside(tmp_path_factory.mktemp("outside"), path)
+
+
+@pytest.fixture(scope="module")
+def unlocked(outside: Outside, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    # A copy: one process opens a file with one configuration.
+    path = tmp_path_factory.mktemp("unlocked") / "atlas.duckdb"
+    path.write_bytes(outside.warehouse.read_bytes())
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield connection
+
+
+def test_a_show_of_nothing_says_what_is_missing() -> None:
+    for query in ("show", "SHOW;"):
+        with pytest.raises(errors.QueryFailed, match="SHOW has to be told what: TABLES, or the name"):
+            check_query(query, ["models"])
+
+
+def test_a_function_that_is_described_is_told_where_it_cannot_be_read() -> None:
+    with pytest.raises(errors.QueryFailed, match=r'syntax error at or near "\("'):
+        check_query("describe query('select 1')", ["pushers"])
+
+
+def test_the_inputs_are_many_and_differ() -> None:
+    assert len({*hostile.BY_TEXT, *hostile.GREEDY}) == len(hostile.BY_TEXT) + len(hostile.GREEDY) >= 150
+    assert len(set(QUERIES)) == len(QUERIES) >= 100
+
+
+def test_without_gate_and_lock_the_file_would_be_read(outside: Outside, unlocked: duckdb.DuckDBPyConnection) -> None:
+    assert unlocked.execute(f"from '{outside.foreign}'").fetchall() == [(SECRET,)]
+
+
+@pytest.mark.parametrize("query", hostile.BY_TEXT, ids=lambda query: repr(query[:60]))
+def test_the_gate_alone_refuses(query: str, outside: Outside, unlocked: duckdb.DuckDBPyConnection) -> None:
+    """Whatever passed would run on a connection that is not locked."""
+    text = outside.filled(query)
+    with pytest.raises(NeurothekError) as caught:
+        check_query(text, known_relations(unlocked), catalog="atlas")
+        unlocked.execute(text)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+def test_the_lock_alone_holds(outside: Outside) -> None:
+    """The same texts on a locked reader, unjudged: some run, and none reads, writes or changes anything."""
+    warehouse = Warehouse(outside.warehouse, reader_settings=(("max_execution_time", "1000"),))
+    home = os.environ.get("HOME", "/root")
+    # One lease around all keeps the file open; each text has a cursor of its own.
+    with warehouse.reader():
+        for query in (*hostile.STATEMENTS, *hostile.STACKED, *hostile.TRICKS, *hostile.FILES, *hostile.NETWORK):
+            with warehouse.reader() as connection:
+                try:
+                    result = connection.execute(outside.filled(query))
+                    rows = str(result.fetchall() if result else "")
+                except (duckdb.Error, RuntimeError, ValueError):
+                    continue
+            assert SECRET not in rows
+            assert f"'{home}'" not in rows
+    assert outside.state() == outside.before
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query[:60])
+def test_good_queries_pass_unchanged(query: str, outside: Outside, unlocked: duckdb.DuckDBPyConnection) -> None:
+    check_query(query, known_relations(unlocked), catalog="atlas")
+    frame = run_query(unlocked, query)
+    result = unlocked.execute(query)
+    rows = result.fetchall()
+    assert frame.height == len(rows)
+    if rows and not re.search(
+        r"\b(uuid|sample|tablesample|approx|limit|distinct|rank|list\(address)\b|show|explain", query.lower()
+    ):
+        plain = (int, float, str, bool)
+        for name, before in zip(frame.columns, zip(*rows, strict=True), strict=True):
+            after = frame.get_column(name).to_list()
+            if all(isinstance(value, plain) for value in before):
+                assert sorted(map(str, after)) == pytest.approx(sorted(map(str, before)))
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "sentence"),
+    [
+        ("copy models to 'x'", errors.NotAQuery, "COPY is refused, as it writes files; ask one SELECT"),
+        ("attach 'x'", errors.NotAQuery, "ATTACH is refused, as it leaves this warehouse for another database"),
+        ("install x", errors.NotAQuery, "INSTALL is refused, as it runs other code"),
+        ("set x = 1", errors.NotAQuery, "SET is refused, as it changes settings"),
+        ("delete from store.models", errors.NotAQuery, "DELETE is refused, as it changes rows"),
+        ("explain analyze select 1", errors.NotAQuery, "only a plain EXPLAIN of a query runs nothing"),
+        ("select 1; select 2", errors.NotOneQuery, "holds 2 statements; ask one query at a time"),
+        ("from 'a.csv'", errors.OutsideTheWarehouse, "'a.csv' is not in this warehouse, and files, addresses"),
+        ("from a.csv", errors.OutsideTheWarehouse, "'a.csv' is not in this warehouse"),
+        ("from read_csv('a')", errors.FunctionRefused, "the function read_csv is refused, as it reads more than"),
+        ("select getenv('a')", errors.FunctionRefused, "the function getenv is refused, as it tells of the machine"),
+        ("from query('select 1')", errors.FunctionRefused, "it runs a text as SQL"),
+        ("selec 1", errors.QueryFailed, 'syntax error at or near "selec"'),
+        ("select from where", errors.QueryFailed, "syntax error"),
+        ("from neuronz", errors.UnknownRelation, "no view or table neuronz; nearest: neurons"),
+        ("from store.model", errors.UnknownRelation, "nearest: store.models"),
+        ("select 1 from models, positions_by_layers", errors.UnknownRelation, "nearest: positions_by_layer"),
+    ],
+)
+def test_refusals_give_the_reason(
+    query: str, error: type[Exception], sentence: str, unlocked: duckdb.DuckDBPyConnection
+) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        check_query(query, known_relations(unlocked), catalog="atlas")
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_a_call_is_seen_wherever_it_stands(query: str) -> None:
+    check_query(query.replace("CALL", "upper('a')"), ["models"])
+    with pytest.raises(errors.FunctionRefused, match="current_setting is refused"):
+        check_query(query.replace("CALL", "current_setting('temp_directory')"), ["models"])

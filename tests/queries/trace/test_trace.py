@@ -1,0 +1,161 @@
+"""The command and the answer `trace`: joined with the catalog, readable, and refused in one sentence."""
+
+import json
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+import neurothek
+from neurothek import Neurothek
+from queries.errors import NoSuchToken, UnknownModel
+from queries.trace.trace import LAYER_COLUMNS, NEURON_COLUMNS, STATE_COLUMNS
+from tests.support import ingests
+from tests.support.models import build
+from tests.support.shortcuts import write_sentences
+
+# One worker measures the warehouse.
+pytestmark = pytest.mark.xdist_group("trace")
+
+PROMPT = "one two three"
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
+    folder = tmp_path_factory.mktemp("trace")
+    build(folder / "tiny", "opt", d_ffn=32)
+    (folder / "words.txt").write_text("one two three four five six school " * 20)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    asked = ingests.request((f"words={folder / 'words.txt'}",), jobs=("projections", "activity"))
+    ingests.measure(warehouse, folder / "tiny", asked)
+    return neurothek.open(folder / "w.duckdb")
+
+
+@pytest.fixture(scope="module")
+def with_matrices(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
+    """A model with shortcuts on one text, and without on another."""
+    folder = tmp_path_factory.mktemp("lens")
+    build(folder / "tiny", "opt", d_ffn=32)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    asked = ingests.request((write_sentences(folder, n=80),), jobs=("projections", "shortcuts"))
+    ingests.measure(warehouse, folder / "tiny", asked)
+    (folder / "words.txt").write_text("one two three four five six school " * 400)
+    more = ingests.request((f"words={folder / 'words.txt'}",), jobs=("activity",))
+    ingests.measure(warehouse, folder / "tiny", more)
+    return neurothek.open(folder / "w.duckdb")
+
+
+def run(door: Neurothek, *arguments: str) -> Result:
+    command = [*arguments, "--warehouse", str(door.path)]
+    return CliRunner().invoke(neurothek.main, command, catch_exceptions=False, env={"COLUMNS": "200"})
+
+
+def test_neurons_come_with_what_the_catalog_says(door: Neurothek) -> None:
+    page = door.trace("tiny", PROMPT, token="·school")
+    assert dict(page.layers.schema) == dict(LAYER_COLUMNS)
+    assert dict(page.neurons.schema) == dict(NEURON_COLUMNS)
+    known = door.sql("select address, top_tokens, frequency from neurons")
+    joined = page.neurons.join(known, on="address", suffix="_known")
+    assert joined.height == page.neurons.height == 20
+    assert joined["frequency"].equals(joined["frequency_known"].rename("frequency"))
+    assert joined["top_tokens"].to_list() == joined["top_tokens_known"].to_list()
+    assert page.neurons["score_token"].null_count() == 0
+    assert page.layers["token_rank_after"].null_count() == 0
+    assert page.final in str(page.layers["after"][-1][0])
+
+
+def test_top_sets_how_many_tokens_are_shown(door: Neurothek) -> None:
+    page = door.trace("tiny", PROMPT, top=3)
+    assert page.layers["before"].list.len().to_list() == page.layers["after"].list.len().to_list() == [3, 3]
+
+
+def test_the_lens_mat_reads_states_through_the_kept_matrices(with_matrices: Neurothek) -> None:
+    page = with_matrices.trace("tiny", PROMPT, lens="mat", corpus="prose", token="·school")
+    assert dict(page.states.schema) == dict(STATE_COLUMNS)
+    assert page.states.height == 2 * 3
+    first_by_id, first_by_mat = page.states.filter(state=0).sort("method").to_dicts()
+    assert first_by_id["probabilities"] != first_by_mat["probabilities"]
+    by_id, by_mat = page.states.filter(state=2).drop("method").to_dicts()
+    assert by_id == by_mat
+    assert by_mat["final_rank"] == 1
+    assert by_mat["tokens"][0] == page.final
+    shown = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose", "--token", "·school")
+    for text in ("states", "tokens by mat", "rank by id", "rank of ·school"):
+        assert text in shown.stdout
+    said = json.loads(
+        run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose", "--format", "json").stdout
+    )
+    assert len(said["states"]) == 6
+    usual = with_matrices.trace("tiny", PROMPT)
+    assert usual.states.is_empty()
+    assert "states" not in usual.data()
+    assert usual.layers.equals(with_matrices.trace("tiny", PROMPT, lens="mat", corpus="prose").layers)
+
+
+def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices: Neurothek, door: Neurothek) -> None:
+    never = run(door, "trace", "tiny", PROMPT, "--lens", "mat")
+    elsewhere = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat")
+    (gone,) = with_matrices.warehouse.maps.rglob("0001-*.safetensors")
+    kept = gone.read_bytes()
+    gone.unlink()
+    missing = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose")
+    gone.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
+    changed = run(with_matrices, "trace", "tiny", PROMPT, "--lens", "mat", "--corpus", "prose")
+    gone.write_bytes(kept)
+    for answer, text in (
+        (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
+        (elsewhere, "no shortcut of tiny is kept on words; they were on prose: name that corpus"),
+        (missing, "is not there any more; make it anew with `neurothek ingest"),
+        (changed, "is not the matrix that was kept"),
+    ):
+        assert (answer.exit_code, answer.stdout) == (2, "")
+        assert text in answer.stderr
+        assert len(answer.stderr.strip().splitlines()) == 1
+
+
+def test_people_read_tables_and_programs_json(door: Neurothek) -> None:
+    shown = run(door, "trace", "tiny", PROMPT, "--token", "·school")
+    assert shown.exit_code == 0
+    for text in ("tiny at position 3 of 0 to 3", "layers", "dominant neurons", "rank of ·school", "saturation"):
+        assert text in shown.stdout
+    said = json.loads(run(door, "trace", "tiny", PROMPT, "--position", "1", "--format", "json").stdout)
+    assert said["trace"]["position"] == 1
+    assert len(said["trace"]["tokens"]) == 4
+    assert [row["layer"] for row in said["layers"]] == [0, 1]
+    assert len(said["neurons"]) == 20
+    csv = run(door, "trace", "tiny", PROMPT, "--format", "csv").stdout
+    assert csv.splitlines()[0].startswith("layer,")
+
+
+def test_the_answer_shows_itself_in_notebooks(door: Neurothek) -> None:
+    page = door.trace("tiny", PROMPT)
+    assert "dominant neurons" in repr(page)
+    assert "<table" in page._repr_html_()
+    assert isinstance(page.data()["layers"], pl.DataFrame)
+
+
+def test_what_does_not_exist_is_refused(door: Neurothek) -> None:
+    with pytest.raises(UnknownModel, match="there is no model tinny"):
+        door.trace("tinny", PROMPT)
+    with pytest.raises(NoSuchToken):
+        door.trace("tiny", PROMPT, token="zzzzzz")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("tinny", PROMPT), "there is no model tinny"),
+        (("tiny", ""), "has no tokens"),
+        (("tiny", "one " * 100), "and the model reads 64 at most"),
+        (("tiny", PROMPT, "--position", "9"), "there is no position 9"),
+        (("tiny", PROMPT, "--token", "zzzzzz"), "zzzzzz"),
+        (("tiny", PROMPT, "--weights", "/nowhere/at/all"), "looked for at '/nowhere/at/all'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(door: Neurothek, arguments: tuple[str, ...], said: str) -> None:
+    result = run(door, "trace", *arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert said in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.strip().splitlines()) == 1

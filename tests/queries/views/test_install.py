@@ -1,0 +1,175 @@
+"""Every view: documented, unique in its key, and answering on any warehouse, under any name."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from queries.errors import UnknownView
+from queries.views import install
+from queries.views.install import View, all_views, parse_view
+from tests.support import warehouse as made
+from tests.support.values import is_same
+
+CONTRACT = (
+    *("models", "tokens", "corpora", "runs", "neurons", "neurons_by_corpus", "promotions", "neuron_tokens"),
+    *("contexts_text", "layer_activity", "dead_by_tokens", "scaling", "scaling_long"),
+    *("positional_neurons", "positions_by_layer", "position_teams"),
+    *("clusters_summary", "neighbours", "norm_overlap", "concept_share", "concepts_by_layer"),
+    *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
+    *("early_exits", "exit_tradeoff"),
+)
+MADE_ELSEWHERE = {
+    *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
+    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
+    *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
+    *("shortcut_fit", "shortcut_quality", "early_exits", "exit_tradeoff"),
+}
+"""Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
+test_shortcut_views shortcuts, test_exit_views exits."""
+
+every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
+
+
+def rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    return connection.execute(query).fetchall()
+
+
+def test_the_views_that_people_rely_on_are_there() -> None:
+    assert set(CONTRACT) <= set(all_views())
+
+
+@every_view
+def test_header_describes_the_view(view: View, full: duckdb.DuckDBPyConnection) -> None:
+    columns = [name for name, *_ in full.execute(f"describe {view.name}").fetchall()]
+    assert list(view.columns) == columns
+    assert view.key
+    assert set(view.key) <= set(columns)
+    assert view.purpose.startswith("One row per ")
+    for word in ("From:", "Source"):
+        assert word in view.purpose
+    assert all(text.endswith(".") for text in view.columns.values())
+
+
+@every_view
+def test_key_is_unique(view: View, full: duckdb.DuckDBPyConnection) -> None:
+    key = ", ".join(view.key)
+    ((n_rows, n_keys),) = rows(full, f"select count(*), count(distinct ({key})) from {view.name}")
+    assert n_rows == n_keys
+    assert n_rows > 0 or view.name in MADE_ELSEWHERE
+
+
+@every_view
+def test_comments_are_in_the_database(view: View, full: duckdb.DuckDBPyConnection) -> None:
+    ((comment,),) = rows(full, f"select comment from duckdb_views() where view_name = '{view.name}' and not internal")
+    columns = dict(
+        rows(
+            full,
+            "select column_name, comment from duckdb_columns()"
+            f" where table_name = '{view.name}' and schema_name = 'main'",
+        )
+    )
+    assert comment == view.purpose
+    assert columns == dict(view.columns)
+
+
+@every_view
+def test_empty_warehouse_has_no_rows(view: View, empty: duckdb.DuckDBPyConnection) -> None:
+    assert rows(empty, f"select * from {view.name}") == []
+
+
+@every_view
+def test_warehouse_of_projections_only(view: View, weights: duckdb.DuckDBPyConnection) -> None:
+    found = rows(weights, f"select count(*) from {view.name}")
+    needs_text = {"contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"}
+    needs_text |= {"positional_neurons", "positions_by_layer", "position_teams"}
+    if view.name in needs_text:
+        assert found == [(0,)]
+
+
+@every_view
+def test_attached_under_another_name(
+    view: View, full_path: Path, tmp_path: Path, full: duckdb.DuckDBPyConnection
+) -> None:
+    order = f"order by {', '.join(view.key)}"
+    expected = rows(full, f"select * from {view.name} {order}")
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(full_path.read_bytes())
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{copy}' as someone_elses (read_only)")
+        found = rows(connection, f"select * from someone_elses.main.{view.name} {order}")
+    assert is_same(found, expected)
+
+
+@every_view
+def test_view_keeps_to_the_portable_subset(view: View) -> None:
+    """What Spark would silently read otherwise: ordered lists, bare quantiles, indices by variable, float literals."""
+    tree = sqlglot.parse_one(view.text, read="duckdb")
+    assert isinstance(tree, exp.Query)
+    for aggregate in tree.find_all(exp.ArrayAgg, exp.GroupConcat):
+        assert not aggregate.find(exp.Order)
+    assert not list(tree.find_all(exp.Bracket, exp.Quantile, exp.Lambda, exp.Qualify))
+    for compared in tree.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE):
+        assert not [number for number in compared.find_all(exp.Literal) if number.is_number and "." in number.name]
+    sqlglot.transpile(view.text, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
+
+
+def test_install_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "one.duckdb"
+    made.create_empty(path)
+    with duckdb.connect(str(path)) as connection:
+        assert not install.outdated(connection)
+        before = rows(connection, "select view_name, sql, comment from duckdb_views() where not internal order by 1")
+        install.install(connection)
+        after = rows(connection, "select view_name, sql, comment from duckdb_views() where not internal order by 1")
+        assert after == before
+        assert rows(connection, "select count(*) from store.installed_views") == [(len(all_views()),)]
+
+
+def test_an_older_releases_views_are_replaced_and_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "one.duckdb"
+    made.create_empty(path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create or replace view main.models as select 1 as old")
+        connection.execute("update store.installed_views set sha256 = 'older' where name = 'models'")
+        connection.execute("create view main.retired as select 1 as x")
+        connection.execute("insert into store.installed_views values ('retired', 'older')")
+        connection.execute("create view main.mine as select 2 as x")
+        assert install.outdated(connection)
+        install.install(connection)
+        names = {name for (name,) in rows(connection, "select view_name from duckdb_views() where not internal")}
+        assert not install.outdated(connection)
+        assert rows(connection, "select * from models") == []
+    # A view that a person made is theirs.
+    assert names == {*all_views(), "mine"}
+
+
+def test_each_view_comes_after_those_it_reads() -> None:
+    seen: set[str] = set()
+    for name, view in all_views().items():
+        tables = sqlglot.parse_one(view.text, read="duckdb").find_all(exp.Table)
+        assert {table.name for table in tables if not table.db} & set(all_views()) <= seen
+        seen.add(name)
+
+
+def test_parse_view() -> None:
+    header = (
+        "-- One row per x. Why: it's\n-- two lines.\n-- key: a, b\n-- columns:\n--   a: First.\n--   b: Second: more.\n"
+    )
+    text = f"{header}select 1\n"
+    view = parse_view("x", text)
+    assert view.purpose == "One row per x. Why: it's two lines."
+    assert view.grain == "One row per x."
+    assert view.key == ("a", "b")
+    assert view.kept is None
+    assert view.query == "select 1"
+    assert parse_view("x", text.replace("-- columns", "-- kept: runs\n-- columns")).kept == "runs"
+    assert dict(view.columns) == {"a": "First.", "b": "Second: more."}
+
+
+def test_unknown_view_names_the_nearest() -> None:
+    with pytest.raises(UnknownView, match="there is no view promotion; nearest: promotions"):
+        install.view("promotion")

@@ -1,0 +1,22 @@
+"""Constants read from the text of views against those that DuckDB sees."""
+
+import duckdb
+import pytest
+import sqlglot
+
+from queries.views.install import all_views, view
+from queries.views.thresholds import thresholds
+
+
+@pytest.mark.parametrize("name", sorted(all_views()))
+def test_constants_are_those_of_the_view(name: str) -> None:
+    ctes = {
+        cte.alias: cte.this for cte in sqlglot.parse_one(view(name).text, dialect="duckdb").find_all(sqlglot.exp.CTE)
+    }
+    if "thresholds" not in ctes:
+        assert thresholds(name) == {}
+        return
+    cursor = duckdb.execute(ctes["thresholds"].sql(dialect="duckdb"))
+    names = [column[0] for column in cursor.description or []]
+    (values,) = cursor.fetchall()
+    assert thresholds(name) == {name: pytest.approx(float(value)) for name, value in zip(names, values, strict=True)}
