@@ -28,7 +28,7 @@ test-long: $(INSTALLED)
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
-	$(PYTEST) -m browser tests/dashboards/test_browser.py
+	$(PYTEST) -m browser tests/dashboards/screens/test_browser.py
 
 test-crash: $(INSTALLED)
 	$(PYTEST) -m crash
@@ -58,17 +58,17 @@ check-imports: $(INSTALLED)
 	$(BIN)/lint-imports
 
 check-rooms: $(INSTALLED)
-	$(BIN)/python -m docs.house
+	$(BIN)/python -m docs.generators.house
 
 check-documents: $(INSTALLED)
-	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m docs.generators.generate --check
 
 format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 docs: $(INSTALLED)
-	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.generators.generate
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks

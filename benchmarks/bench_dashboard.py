@@ -1,7 +1,6 @@
 """How long pages take on a warehouse of a million made-up neurons: scripts, search, and the first sight of a page."""
 
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from benchmarks.timing import machine, publish_block, table
 from catalog.publishing.facts import rebuild_facts
 from catalog.store.warehouse import Warehouse
 from dashboards.addresses import PAGES
+from dashboards.session import hand_over
 from queries.views import install
 from tests.support.browser import chromium, served
 
@@ -108,7 +108,7 @@ def _run(connection: duckdb.DuckDBPyConnection, script: str, values: Mapping[str
 
 def script_seconds(path: Path, name: str) -> list[float]:
     """Wall times of runs of a page, each a new visit that asks another thing."""
-    os.environ["NEUROTHEK_WAREHOUSE"] = str(path)
+    hand_over(neurothek.open(path))
     # As the command serves pages: nobody is told what they call, and their source is run as it stands.
     config.set_option("browser.gatherUsageStats", False)
     config.set_option("runner.magicEnabled", False)
@@ -116,7 +116,7 @@ def script_seconds(path: Path, name: str) -> list[float]:
     for turn in range(RUNS + 1):
         app = AppTest.from_file(str(APP), default_timeout=120)
         if name != "compare":
-            app.switch_page(f"views/{name}.py")
+            app.switch_page(f"screens/{name}.py")
         for key, value in _asked(name, turn).items():
             app.query_params[key] = value
         seconds.append(_seconds(app.run))

@@ -7,6 +7,9 @@ from shlex import join, quote
 _ADVICE = re.compile(r"`(neurothek (?!train\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
 """A command in a sentence; those that work on no warehouse are none."""
 
+DEFAULT_WAREHOUSE = "neurothek.duckdb"
+"""The file, in the current folder, that a command is about unless it is told another."""
+
 
 def command_line(*words: str) -> str:
     """What to type: `neurothek` and these words, quoted as the shell needs it.

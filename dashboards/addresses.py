@@ -1,4 +1,4 @@
-"""Which pages there are: name of the file in views/, which is the last part of the page's address, and its title."""
+"""Which pages there are: name of the file in screens/, which is the last part of the page's address, and its title."""
 
 PAGES = {
     "search": "Search",

@@ -7,8 +7,8 @@ from dashboards.addresses import PAGES
 st.set_page_config(page_title="neurothek", layout="wide")
 st.navigation(
     [
-        st.Page("views/compare.py", title="Compare sizes", default=True),
-        *(st.Page(f"views/{name}.py", title=title, url_path=name) for name, title in PAGES.items()),
+        st.Page("screens/compare.py", title="Compare sizes", default=True),
+        *(st.Page(f"screens/{name}.py", title=title, url_path=name) for name, title in PAGES.items()),
     ],
     position="top",
 ).run()

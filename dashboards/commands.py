@@ -1,5 +1,6 @@
 """The command that opens the dashboard."""
 
+import dataclasses
 import ipaddress
 import os
 import socket
@@ -46,7 +47,9 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     if is_wide(hosts):
         reached = f"anybody who reaches this machine as {', '.join(hosts)}"
         note(f"warning: {reached} can read all of {ctx.obj.path} and annotate")
-    os.environ["NEUROTHEK_WAREHOUSE"] = str(ctx.obj.path.absolute())
+    from dashboards.session import hand_over
+
+    hand_over(dataclasses.replace(ctx.obj, path=ctx.obj.path.absolute()))
     # A page that needs weights reads what lies on this machine.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # Here, because no other command waits for it. The server runs in this process, which has loaded half of what the

@@ -19,7 +19,7 @@ from dashboards.same_origin import SameOrigin
 # would show two requests that fail. Told the address, it asks there at once.
 _ADDRESS = '<script>window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}</script>'
 
-_LIBRARIES = ("polars", "duckdb", "neurothek")
+_LIBRARIES = ("polars", "duckdb")
 """What every page needs, whole libraries: two threads that import parts of one would wait for each other. Altair is not
 among them: the first page shows its heading and its table before it draws."""
 

@@ -4,13 +4,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from catalog.advice import DEFAULT_WAREHOUSE
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
 from neurothek.questions import Questions
 
 __version__ = "0.1.0"
-
-DEFAULT_WAREHOUSE = "neurothek.duckdb"
 
 
 @dataclass(frozen=True)

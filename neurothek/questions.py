@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from catalog.progress import Progress
-    from dashboards.paper_files import AnyFigure
+    from dashboards.papers.figure import Figure
     from queries.compare.comparison import Comparison
     from queries.neuron.page import NeuronPage
     from queries.search.by_likeness import AlikeResult
@@ -166,8 +166,8 @@ class Questions(Opened):
         Raises:
             NeurothekError: its positions were not measured, or there can be no such picture.
         """
-        from dashboards.neuron_figure import neuron_figure
-        from dashboards.pictures import kind_of, save
+        from dashboards.charts.pictures import kind_of, save
+        from dashboards.papers.neuron import neuron_figure
         from queries.names.unmeasured import corpus_words
 
         kind_of(Path(path))
@@ -186,7 +186,7 @@ class Questions(Opened):
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
 
-    def draw_comparison(self, comparison: Comparison, folder: str | Path) -> list[AnyFigure]:
+    def draw_comparison(self, comparison: Comparison, folder: str | Path) -> list[Figure]:
         """Write the figures of Voita et al. and of Din et al. 2023 that the models allow, each as PNG and SVG.
 
         Returns:
@@ -195,7 +195,7 @@ class Questions(Opened):
         Raises:
             NeurothekError: nothing can be drawn, or nothing can be written there.
         """
-        from dashboards.paper_files import material_of, write_figures
+        from dashboards.papers.files import material_of, write_figures
 
         with self.reader() as connection:
             material = material_of(connection, comparison)

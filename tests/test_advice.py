@@ -214,7 +214,7 @@ SLOW = (
 )
 """Situations of a kind that another one is of, too, which go with the long tests."""
 
-OF_PAGES = ("dashboards/page.py", "dashboards/figures.py", "dashboards/views/")
+OF_PAGES = ("dashboards/widgets/page.py", "dashboards/widgets/figures.py", "dashboards/views/")
 """Where pages write commands: tests/dashboards/test_advice.py opens them."""
 
 ELSEWHERE = {

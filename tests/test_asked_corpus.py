@@ -19,9 +19,10 @@ from polars.testing import assert_frame_equal
 
 import neurothek
 from catalog.errors import NeurothekError
-from dashboards.paper import paper_figures
-from dashboards.paper_files import AnyFigure, material_of
-from dashboards.shortcut_paper import shortcut_figures
+from dashboards.papers.din import shortcut_figures
+from dashboards.papers.figure import Figure
+from dashboards.papers.files import material_of
+from dashboards.papers.voita import paper_figures
 from queries.compare.comparison import Comparison, together
 from tests.support import two_corpora as two
 
@@ -172,7 +173,7 @@ def charts(warehouse: neurothek.Neurothek, comparison: Comparison) -> dict[str, 
     with warehouse.reader() as connection:
         material = material_of(connection, comparison)
     assert material.shortcuts is not None
-    figures: list[AnyFigure] = [*paper_figures(material)]
+    figures: list[Figure] = [*paper_figures(material)]
     figures += [*shortcut_figures(material.shortcuts, material.look, corpus=comparison.corpus)]
     return {one.name: one.chart.to_dict() for one in figures if one.chart is not None}
 

@@ -10,7 +10,7 @@ import torch
 from transformers import OPTConfig, OPTForCausalLM
 
 import neurothek
-from docs import voita
+from docs.generators import voita
 from ingest.corpora.sources.source import Source
 from queries.views import install
 

@@ -18,17 +18,17 @@ _MOST_PARSED = 512
 
 
 @cache
-def statement(name: str) -> str:
-    """Text of `statements/NAME.sql`, in whichever room of this package it lies.
+def statement(name: str, package: str = "queries") -> str:
+    """Text of `statements/NAME.sql`, in whichever room of the package it lies.
 
     Raises:
         LookupError: no room has it.
     """
-    for room in resources.files("queries").iterdir():
+    for room in resources.files(package).iterdir():
         file = room.joinpath("statements", f"{name}.sql")
         if file.is_file():
             return file.read_text("utf-8")
-    raise LookupError(f"no room has the statement {name}")
+    raise LookupError(f"no room of {package} has the statement {name}")
 
 
 def ask(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:

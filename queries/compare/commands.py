@@ -15,7 +15,7 @@ from catalog.terminal.printing import show_tables
 
 
 class AnyFigure(Protocol):
-    """What is told of a figure: see `dashboards.paper.Figure`."""
+    """What is told of a figure: see `dashboards.papers.figure.Figure`."""
 
     name: str
     title: str

@@ -17,6 +17,7 @@ from queries.compare.saturation import SATURATION_COLUMNS, saturation, saturatio
 from queries.names.corpora import MeasuredCorpus, choose_corpora, measured_corpora, shown_corpora
 from queries.names.models import SIZE, choose_models
 from queries.names.unmeasured import Unmeasured, unmeasured
+from queries.views.of_models import rows_of_models
 from queries.views.on_corpus import on_corpus
 
 Metric = Literal["dead_share", "never_active_share", "mean_frequency"]
@@ -212,8 +213,8 @@ def _side_by_side(connection: duckdb.DuckDBPyConnection, names: Sequence[str], c
     why_not = why_not_comparable(_ways(connection, chosen.values()))
     n_comparable = list(why_not.values()).count(None)
     return Comparison(
-        models=_judged(ask(connection, "scaling", {"models": names}), why_not),
-        layers=conform(ask(connection, "shown_layer_activity", {"models": names}), LAYER_COLUMNS),
+        models=_judged(rows_of_models(connection, "scaling", names), why_not),
+        layers=conform(rows_of_models(connection, "layer_activity", names, order=("model", "layer")), LAYER_COLUMNS),
         typology=typology(connection, names),
         saturation=saturation(connection, names),
         early_exits=early_exits(connection, names),

@@ -7,7 +7,8 @@ import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
 from queries.ask.answer import Section
-from queries.ask.statements import ask, conform
+from queries.ask.statements import conform
+from queries.views.of_models import rows_of_models
 
 EARLY_EXIT_COLUMNS: Mapping[str, pl.DataType] = {
     "model": TEXT,
@@ -69,14 +70,21 @@ _SAVED_REMARK = (
 )
 
 
+_IN_ORDER = (
+    "list_position(['cluster_ranks', 'cluster_sets', 'logistic_stream', 'logistic_ffn', 'logistic_sum'], method)"
+)
+
+
 def early_exits(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
     """One row a model and method, with the columns of `EARLY_EXIT_COLUMNS`; models without exits have none."""
-    return conform(ask(connection, "early_exits", {"models": list(models)}), EARLY_EXIT_COLUMNS)
+    return conform(rows_of_models(connection, "early_exits", models, _IN_ORDER), EARLY_EXIT_COLUMNS)
 
 
 def exit_tradeoff(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
     """One row a model, method and parameter, with the columns of `TRADEOFF_COLUMNS`, along the curves."""
-    return conform(ask(connection, "exit_tradeoff", {"models": list(models)}), TRADEOFF_COLUMNS)
+    return conform(
+        rows_of_models(connection, "exit_tradeoff", models, "method", "layers_run", "parameter"), TRADEOFF_COLUMNS
+    )
 
 
 def exit_sections(rules: pl.DataFrame, tradeoff: pl.DataFrame) -> list[Section]:

@@ -3,20 +3,31 @@
 Source: Voita et al. 2023, sections 3 to 5; base rates, kinds of profiles and what cannot be labelled are ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import duckdb
 import polars as pl
 
 from queries.ask.answer import Section
-from queries.ask.statements import ask
+from queries.ask.statements import ask, frame_of, statement
+from queries.views.of_models import SMALLEST_FIRST, of_models
 
 KINDS = ("oscillatory", "both extremes", "one extreme", "other")
 """Of positional neurons, the most explicit about the position first."""
 
 _RANGES = {"1-5": (1, 3), "6-50": (4, 6), "51-1k": (7, 8), ">1k": (9, 11), "too few": (0, 0)}
 """Bins of `coverage_bins` that stand together in a narrow table: first and last `bin_order`."""
+
+
+_OF_VIEWS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "coverage": ("coverage_bins", ("n", "region", "layer", "bin_order"), ("family",)),
+    "detectors": ("detectors_by_layer", ("n", "layer"), ("family", "strict_share")),
+    "detected": ("detected_by_layer", ("n", "layer"), ("family", "new_share", "new_vs_previous_share")),
+    "positions": ("positions_by_layer", ("layer",), ()),
+    "teams": ("position_teams", ("layer", "team desc"), ()),
+}
+"""What is told of each kind: a view, the order of its rows within a model, and columns that are left out."""
 
 
 @dataclass(frozen=True)
@@ -175,15 +186,25 @@ def halves(layers: pl.DataFrame) -> pl.DataFrame:
 
 def typology(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> Typology:
     """The kinds of neurons of models on their shown corpora, smallest model first."""
-    rows = {
-        field.name: ask(connection, f"typology_{field.name}", {"models": list(models)}) for field in fields(Typology)
-    }
-    return Typology(**rows)
+    return Typology(
+        **{
+            field.name: frame_of(connection, kinds_statement(field.name), {"models": list(models)})
+            for field in fields(Typology)
+        }
+    )
+
+
+def kinds_statement(part: str) -> str:
+    """The statement that yields an attribute of `Typology` for the models `$models`."""
+    if part == "suppression":
+        return statement("suppression_of_models").strip()
+    name, then, without = _OF_VIEWS[part]
+    return of_models(name, (*SMALLEST_FIRST, *then), without=without)
 
 
 def positional_neurons(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
     """Every positional neuron of models, and its counts at each position where it has two extremes."""
-    return ask(connection, "typology_positional", {"models": list(models)})
+    return ask(connection, "positional_of_models", {"models": list(models)})
 
 
 def _sum() -> pl.Expr:

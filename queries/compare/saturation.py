@@ -7,7 +7,8 @@ import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
 from queries.ask.answer import Section
-from queries.ask.statements import ask, conform
+from queries.ask.statements import conform
+from queries.views.of_models import rows_of_models
 
 SATURATION_COLUMNS: Mapping[str, pl.DataType] = {
     "model": TEXT,
@@ -29,7 +30,7 @@ _REMARK = "settled: the final token stays at the top from there on; by FFN: one 
 
 def saturation(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
     """One row a model and layer, with the columns of `SATURATION_COLUMNS`; models without events have none."""
-    return conform(ask(connection, "saturation_by_layer", {"models": list(models)}), SATURATION_COLUMNS)
+    return conform(rows_of_models(connection, "saturation_by_layer", models, "layer"), SATURATION_COLUMNS)
 
 
 def saturation_sections(profile: pl.DataFrame) -> list[Section]:

@@ -1,6 +1,6 @@
 """One prompt, layer by layer: what a model says before and after each FFN, and the neurons that matter most there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from queries.ask.answer import Section, html_page, text_page
 from queries.ask.statements import ask_records, framed
 from queries.errors import NoSuchToken
 from queries.names.models import MeasuredModel
+from queries.names.tokens import texts_of
 from queries.names.words import find_terms
 from queries.trace.shortcut import kept_lens
 
@@ -239,7 +240,7 @@ def trace_page(
     """Join what the model said with what the warehouse knows of its tokens and neurons."""
     ids = {traced.final_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
     ids.update(*traced.states["token_ids"])
-    texts = _texts(connection, model, sorted(ids))
+    texts = texts_of(connection, model.tokenizer_id, ids)
     return TracePage(
         model=model.name,
         traced=traced,
@@ -249,11 +250,6 @@ def trace_page(
         neurons=_neurons(connection, model, traced),
         states=_states(traced, texts),
     )
-
-
-def _texts(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, ids: Sequence[int]) -> dict[int, str]:
-    rows = ask_records(connection, "traced_tokens", {"tokenizer_id": model.tokenizer_id, "token_ids": list(ids)})
-    return {row["token_id"]: row["text"] for row in rows}
 
 
 def _layers(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:

@@ -9,6 +9,8 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+import neurothek
+from dashboards.session import hand_over
 from queries.sql import processes
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
@@ -64,14 +66,14 @@ def _components_sought_once() -> Iterator[None]:
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
+def page() -> Iterator[Opener]:
     """Opens a page of the dashboard on a warehouse, as a browser would with an address and its parameters."""
 
     def open_page(path: Path, name: str = "compare", **parameters: str) -> AppTest:
-        monkeypatch.setenv("NEUROTHEK_WAREHOUSE", str(path))
+        hand_over(neurothek.open(path))
         app = AppTest.from_file(str(APP), default_timeout=30)
         if name != "compare":
-            app.switch_page(f"views/{name}.py")
+            app.switch_page(f"screens/{name}.py")
         for key, value in parameters.items():
             app.query_params[key] = value
         return app.run()

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from streamlit.web import cli
 
 import neurothek
+from dashboards.session import desk
 
 Asked = dict[str, list[str]]
 
@@ -25,7 +26,6 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[
 
     monkeypatch.setattr(cli, "main", instead)
     # What the command sets is taken back.
-    monkeypatch.setenv("NEUROTHEK_WAREHOUSE", "")
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     result = CliRunner().invoke(neurothek.main, ["dashboard", *arguments])
     assert len(started) == (result.exit_code == 0)
@@ -56,7 +56,7 @@ def test_it_serves_this_machine_only(monkeypatch: pytest.MonkeyPatch, full_path:
     assert "server.port" not in flags
     # Streamlit decides whether there is a browser to open.
     assert "server.headless" not in flags
-    assert environment["NEUROTHEK_WAREHOUSE"] == str(full_path)
+    assert desk().path == full_path
     assert "warning" not in result.stderr
     # Weights that a page needs are not fetched.
     assert environment["HF_HUB_OFFLINE"] == "1"

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from dashboards.addresses import PAGES
+from dashboards.screens import __file__ as screens_file
 from dashboards.server import front_page
-from dashboards.views import __file__ as views_file
 
 
 def test_the_front_page_names_itself_and_its_server() -> None:
@@ -15,5 +15,5 @@ def test_the_front_page_names_itself_and_its_server() -> None:
 
 
 def test_every_page_has_an_address() -> None:
-    files = {file.stem for file in Path(views_file).parent.glob("[a-z]*.py")}
+    files = {file.stem for file in Path(screens_file).parent.glob("[a-z]*.py")}
     assert files == {"compare", *PAGES}

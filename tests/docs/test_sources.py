@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from catalog.store.warehouse import Warehouse
-from dashboards.concept_charts import concepts_by_layer
+from dashboards.charts.concepts import concepts_by_layer
 from queries.views.install import view
 from tests.support import warehouse as made
 

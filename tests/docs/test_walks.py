@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, HeliumConfig, HeliumForCausalLM
 from transformers.utils import logging
 
-from docs.house import complaints
+from docs.generators.house import complaints
 from ingest.corpora.sources.local_files import by_suffix
 from ingest.jobs.registry import JOBS
 from ingest.models.families.table import FAMILIES

@@ -13,8 +13,8 @@ from catalog.store.warehouse import Warehouse
 from catalog.upkeep.changes import label
 from catalog.upkeep.checks import check
 from catalog.variants import FamilyInvalid, VariantInvalid
-from dashboards.paper import paper_figures
-from dashboards.paper_files import material_of
+from dashboards.papers.files import material_of
+from dashboards.papers.voita import paper_figures
 from ingest.models.checkpoints import find
 from ingest.models.errors import LabelInvalid, ModelNotOnHub, RevisionTwice
 from ingest.models.finding import model_name, split_revision

@@ -1,0 +1,52 @@
+"""What the axes and tooltips of all charts share."""
+
+import altair as alt
+import polars as pl
+
+HEIGHT = 300
+
+
+FEW_TICKS = 5
+"""Up to so many, every number has its tick."""
+
+
+LOG_TICKS = 6
+"""Log axes would draw a line at every digit of every power: they go without lines, with a few ticks."""
+
+
+FORMATS = {
+    "saturated_share": ".2%",
+    "dominant_share": ".2%",
+    "dead_share": ".2%",
+    "mean_frequency": ".2%",
+    "median_frequency": ".2%",
+    "positional_share": ".2%",
+    "share": ".2%",
+}
+
+
+def count_tooltip(name: str) -> alt.Tooltip:
+    """A number in a tooltip, under its name as people say it: a share in percent, a count with its thousands apart."""
+    if name in FORMATS:
+        return alt.Tooltip(f"{name}:Q", format=FORMATS[name], title=spoken(name))
+    return alt.Tooltip(f"{name}:Q", format=",", title=spoken(name))
+
+
+def count_axis(counts: pl.Series) -> alt.Axis:
+    """An axis of whole numbers: ticks between 1 and 2 would say nothing."""
+    most = max((int(count) for count in counts.drop_nulls()), default=0)
+    return (
+        alt.Axis(values=list(range(max(1, most) + 1)), format="d")
+        if most <= FEW_TICKS
+        else alt.Axis(tickCount=FEW_TICKS)
+    )
+
+
+def count_scale(counts: pl.Series) -> alt.Scale:
+    """A scale of whole numbers from 0, which has a height even where all are 0."""
+    return alt.Scale(domain=[0, max((int(count) for count in counts.drop_nulls()), default=0) or 1], nice=FEW_TICKS)
+
+
+def spoken(column: str) -> str:
+    """A column's name as people say it: n_tokens_seen is "tokens seen"."""
+    return column.removeprefix("n_").replace("_", " ")

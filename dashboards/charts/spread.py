@@ -1,0 +1,192 @@
+"""How the numbers of neurons spread."""
+
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
+from dashboards.charts.models import Look
+
+MOST_POINTS = 5000
+"""More points are neither told apart by an eye nor drawn by altair."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of numbers to draw, on a logarithmic axis if it spreads over powers of ten."""
+
+    column: str
+    is_log: bool
+
+    @property
+    def title(self) -> str:
+        """The column's name as people say it."""
+        return spoken(self.column)
+
+    @property
+    def scale(self) -> alt.Scale:
+        """Its scale, which need not begin at 0."""
+        return alt.Scale(type="log") if self.is_log else alt.Scale(zero=False)
+
+    @property
+    def axis(self) -> alt.Axis:
+        """Its axis."""
+        return alt.Axis(grid=False, tickCount=LOG_TICKS) if self.is_log else alt.Axis(tickCount=6)
+
+
+def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
+    """How the neurons that fired spread over frequencies, a line a model.
+
+    Args:
+        bins: rows with model, frequency (a bin's middle), frequency_from, frequency_to, share, n_neurons.
+        look: colours and dashes of the models.
+    """
+    chart: alt.Chart = (
+        alt.Chart(bins)
+        .mark_line(interpolate="monotone", point=alt.OverlayMarkDef(size=20), strokeWidth=2)
+        .encode(
+            alt.X(
+                "frequency:Q",
+                title="frequency",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(format="~%", grid=False, tickCount=LOG_TICKS),
+            ),
+            alt.Y("share:Q", title="share of the neurons that fired", axis=alt.Axis(format="~%")),
+            look.colour(bins.get_column("model")),
+            strokeDash=look.dash(),
+            tooltip=[
+                alt.Tooltip("model:N"),
+                alt.Tooltip("frequency_from:Q", format=".2~%", title="frequency from"),
+                alt.Tooltip("frequency_to:Q", format=".2~%", title="to"),
+                alt.Tooltip("share:Q", format=".2%"),
+                count_tooltip("n_neurons"),
+                count_tooltip("n_tokens_seen"),
+            ],
+        )
+        .properties(height=HEIGHT)
+    )
+    return chart
+
+
+def dead_by_tokens(points: pl.DataFrame, look: Look) -> alt.Chart:
+    """How the share of neurons that never fired falls with the tokens seen, a line a model.
+
+    Args:
+        points: rows with model, n_tokens, dead_share, n_dead, n_neurons.
+        look: colours and dashes of the models.
+    """
+    chart: alt.Chart = (
+        alt.Chart(points.filter(pl.col("dead_share").is_not_null()))
+        .mark_line(interpolate="step-after", point=alt.OverlayMarkDef(size=20), strokeWidth=2)
+        .encode(
+            alt.X(
+                "n_tokens:Q",
+                title="tokens seen",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(format="~s", grid=False, tickCount=LOG_TICKS),
+            ),
+            alt.Y(
+                "dead_share:Q",
+                title="neurons not fired yet (root scale)",
+                # A linear axis would hide at its foot whether the last, small shares still fall.
+                scale=alt.Scale(type="sqrt"),
+                axis=alt.Axis(format="~%", tickCount=5),
+            ),
+            look.colour(points.get_column("model")),
+            strokeDash=look.dash(),
+            tooltip=[
+                alt.Tooltip("model:N"),
+                alt.Tooltip("n_tokens:Q", format=",", title="tokens seen"),
+                alt.Tooltip("dead_share:Q", format=".3%", title="not fired yet"),
+                count_tooltip("n_dead"),
+                count_tooltip("n_neurons"),
+            ],
+        )
+        .properties(height=HEIGHT)
+    )
+    return chart
+
+
+def histogram(bins: pl.DataFrame, number: Number, colour: str, *, counted: str = "neurons") -> alt.Chart:
+    """How many neurons of a layer have a number in each bin.
+
+    Args:
+        bins: rows with low, high, n_neurons; see `binned`.
+        number: what was binned.
+        colour: of the bars.
+        counted: what was counted.
+    """
+    chart: alt.Chart = (
+        alt.Chart(bins)
+        .mark_bar(color=colour, binSpacing=1)
+        .encode(
+            alt.X("low:Q", title=number.title, scale=number.scale, axis=number.axis),
+            alt.X2("high:Q"),
+            alt.Y("n_neurons:Q", title=counted),
+            alt.Y2(datum=0),
+            tooltip=[
+                alt.Tooltip("low:Q", format=".4~g", title="from"),
+                alt.Tooltip("high:Q", format=".4~g", title="to"),
+                alt.Tooltip("n_neurons:Q", format=",", title=counted),
+            ],
+        )
+        .properties(height=HEIGHT)
+    )
+    return chart
+
+
+def binned(values: pl.Series, *, is_log: bool, n_bins: int = 40) -> pl.DataFrame:
+    """Bins of equal width, or of equal ratio for positive numbers; a value on the last edge is in the last bin.
+
+    Returns:
+        low, high and n_neurons of every bin from the smallest to the largest value; nulls and, for ratios, values
+        that are not positive are left out.
+    """
+    known = values.drop_nulls().cast(pl.Float64)
+    numbers = known.filter(known > 0).log10() if is_log else known
+    schema = pl.Schema({"low": pl.Float64, "high": pl.Float64, "n_neurons": pl.UInt32})
+    if numbers.is_empty():
+        return pl.DataFrame(schema=schema)
+    low, high = (float(edge) for edge in (numbers.to_numpy().min(), numbers.to_numpy().max()))
+    # Numbers that differ by rounding only, or not at all, still need a bar that can be seen.
+    is_flat = high - low <= max(1e-30, 1e-12 * max(abs(low), abs(high)))
+    width = (max(abs(low), 1.0) if is_flat else high - low) / n_bins
+    index = ((numbers - low) / width).floor().clip(0, n_bins - 1).cast(pl.Int64)
+    counted = index.value_counts(name="n_neurons").rename({values.name: "bin"}).sort("bin")
+    edges = [low + width * pl.col("bin"), low + width * (pl.col("bin") + 1)]
+    first, last = ([10**edge for edge in edges]) if is_log else edges
+    return counted.select(first.alias("low"), last.alias("high"), "n_neurons").cast(schema)
+
+
+def scatter(neurons: pl.DataFrame, x: Number, y: Number, colour: str) -> alt.Chart:
+    """Two numbers of a layer's neurons against each other; a rectangle drawn on it selects neurons ("chosen").
+
+    Args:
+        neurons: rows with address and both columns, at most `MOST_POINTS`.
+        x: the number across.
+        y: the number up.
+        colour: of the points.
+    """
+    chart: alt.Chart = (
+        alt.Chart(neurons)
+        .mark_circle(size=22, opacity=0.55, color=colour)
+        .encode(
+            alt.X(f"{x.column}:Q", title=x.title, scale=x.scale, axis=x.axis),
+            alt.Y(f"{y.column}:Q", title=y.title, scale=y.scale, axis=y.axis),
+            tooltip=[
+                alt.Tooltip("address:N"),
+                *(alt.Tooltip(f"{one.column}:Q", format=".4~g", title=one.title) for one in (x, y)),
+            ],
+        )
+        .add_params(alt.selection_interval(name="chosen"))
+        .properties(height=HEIGHT)
+    )
+    return chart
+
+
+def sample(neurons: pl.DataFrame, n: int = MOST_POINTS) -> pl.DataFrame:
+    """At most `n` rows, always the same ones of the same rows, in their order."""
+    if neurons.height <= n:
+        return neurons
+    return neurons.with_row_index("row_of_layer").sample(n, seed=0).sort("row_of_layer").drop("row_of_layer")

@@ -1,0 +1,242 @@
+"""The figures of Din et al. 2023 for the models of a warehouse: linear shortcuts, parts replaced, leaving early."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from dashboards.charts import exits as exit_charts
+from dashboards.charts import shortcuts
+from dashboards.charts.models import Look
+from dashboards.charts.pictures import Drawing
+from dashboards.charts.shortcuts import heat_map
+from dashboards.papers.figure import Figure
+from queries.ask.one_query import run_query
+from queries.ask.statements import statement
+from queries.views.of_models import of_models
+
+SERIES = "shortcuts"
+WHOLE = ("mat", "id")
+PARTS = ("mat", "mat_attn", "mat_ffn", "mat_ln1_ln2")
+
+_ALONG_CURVES = ("size", "model", "method", "layers_run", "parameter")
+_WIDTH, _HEIGHT = 260, 240
+_COLUMNS = 3
+"""Panels that stand in one row."""
+
+_NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
+_HOW = {"mat": "its least-squares map", "id": "the state as it is"}
+_SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
+_NOT_FITTED = "no linear shortcuts were fitted"
+_NO_PARTS = "no parts were replaced by linear maps"
+_NOT_LEFT = "nobody tried to leave the models early by a shortcut"
+
+
+@dataclass(frozen=True)
+class ShortcutRows:
+    """What these figures are drawn from: rows of the views of the same names, of the models compared.
+
+    Attributes:
+        fit: of `shortcut_fit`.
+        quality: of `shortcut_quality`.
+        exits: of `exit_tradeoff`.
+        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
+    """
+
+    fit: pl.DataFrame
+    quality: pl.DataFrame
+    exits: pl.DataFrame
+    on: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "ShortcutRows":
+        """Read them."""
+        asked = {"models": list(models)}
+        fits = [
+            run_query(connection, statement("shortcut_fit", "dashboards"), {"model": model, "method": method})
+            for model in models
+            for method in WHOLE
+        ]
+        return cls(
+            fit=pl.concat(fits),
+            quality=run_query(connection, of_models("shortcut_quality", ("size", "model", "method", "state")), asked),
+            exits=run_query(connection, of_models("exit_tradeoff", _ALONG_CURVES), asked),
+            on=tuple(on),
+        )
+
+
+class ShortcutFigure(Figure):
+    """One of the series on linear shortcuts, counted among these."""
+
+    @property
+    def name(self) -> str:
+        """Name of its file, without the ending."""
+        return f"{SERIES}-{self.number}-{self.slug}"
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is missing."""
+        return f"{SERIES} {self.number} ({self.slug})"
+
+    @property
+    def series(self) -> str:
+        """What it is one of: figures of a series that lack the same are named together."""
+        return "figures of linear shortcuts"
+
+
+def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = None) -> list[ShortcutFigure]:
+    """All of them in order; those that cannot be drawn say why.
+
+    Args:
+        rows: what they show.
+        look: colours and dashes of the models.
+        corpus: the corpus that was asked for; None: each model's shown one.
+    """
+    there = "" if corpus is None else f" on {corpus}"
+    brings = command_line("ingest", "MODEL", *rows.on, "--job", "shortcuts", "--job", "exits")
+    nothing = f"none were fitted{there}; `{brings}` brings them"
+    is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
+    figures = []
+    for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
+        data = needed(rows)
+        chart = None if data.is_empty() else draw(data, look)
+        reason = nothing if is_nothing else f"{why_not}{there}"
+        figures.append(ShortcutFigure(number, slug, chart, "" if chart is not None else reason))
+    return figures
+
+
+def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
+    def draw(fits: pl.DataFrame, look: Look) -> Drawing:
+        return _captioned(
+            _panels(fits, lambda rows: heat_map(rows, "light")),
+            f"How well a state predicts each one above it: {_HOW[method]}",
+            f"r^2 of each coordinate, averaged, on {_said(fits, 'n_validation')} sentences of {_corpora(fits)} kept"
+            f" apart from the {_said(fits, 'n_fit')} that were fitted on; below 0 is worse than the mean.",
+            *_not_comparable(fits, look),
+            _SOURCE,
+        )
+
+    return draw
+
+
+def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
+    return _captioned(
+        _side_by_side(quality, _NUMBERS, look),
+        "How often what a shortcut says is among what the model says first",
+        f"Full lines mat, thin ones id; bands are Wilson 95% intervals, on {_said(quality, 'n')} sentences of"
+        f" {_corpora(quality)}.",
+        *look.caption(_models(quality)),
+        _SOURCE,
+    )
+
+
+def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
+    return _captioned(
+        _side_by_side(quality, (("surprisal", "mean surprisal"),), look),
+        "How surprised the model is at what a shortcut says",
+        f"Full lines mat, thin ones id; bands are 95% intervals of the mean, on {_said(quality, 'n')} sentences of"
+        f" {_corpora(quality)}.",
+        *look.caption(_models(quality)),
+        _SOURCE,
+    )
+
+
+def _parts(quality: pl.DataFrame, look: Look) -> Drawing:
+    return _captioned(
+        _panels(quality, lambda rows: shortcuts.of_one_model(rows, "precision_1")),
+        "Linear maps in the place of one part of every block above a state",
+        "mat replaces the blocks whole. Bands are Wilson 95% intervals,"
+        f" on {_said(quality, 'n')} sentences of {_corpora(quality)}.",
+        *_not_comparable(quality, look),
+        _SOURCE,
+    )
+
+
+def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
+    chart = exit_charts.tradeoff_by_model(exits.filter(pl.col("method") == "mat"), look, orient="right")
+    return _captioned(
+        chart.properties(width=2 * _WIDTH),
+        "What leaving by the confidence of mat costs",
+        f"A point is a bound on the confidence; dotted: 95%. On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
+        *look.caption(_models(exits)),
+        _SOURCE,
+    )
+
+
+def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
+    return _captioned(
+        _panels(exits, exit_charts.tradeoff_of_model),
+        "What leaving early costs: where a shortcut is sure, or at one state whatever it says",
+        f"On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
+        *_not_comparable(exits, look),
+        _SOURCE,
+    )
+
+
+Needed = Callable[[ShortcutRows], pl.DataFrame]
+_FIGURES: Mapping[str, tuple[Callable[[pl.DataFrame, Look], Drawing], Needed, str]] = {
+    "fit-mat": (_fits("mat"), lambda rows: _of(rows.fit, "mat"), _NOT_FITTED),
+    "fit-id": (_fits("id"), lambda rows: _of(rows.fit, "id"), _NOT_FITTED),
+    "precision": (_precision, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
+    "surprisal": (_surprisal, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
+    "parts": (_parts, lambda rows: _with_parts(rows.quality), _NO_PARTS),
+    "exits-by-size": (_by_size, lambda rows: _of(rows.exits, "mat"), _NOT_LEFT),
+    "exits-by-method": (_by_method, lambda rows: rows.exits, _NOT_LEFT),
+}
+
+
+def _of(rows: pl.DataFrame, *methods: str) -> pl.DataFrame:
+    return rows.filter(pl.col("method").is_in(methods))
+
+
+def _with_parts(quality: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the models of which some part was replaced."""
+    replaced = _of(quality, *PARTS[1:]).select("model").unique()
+    return _of(quality, *PARTS).join(replaced, on="model", how="semi", maintain_order="left")
+
+
+def _panels(rows: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.LayerChart]) -> alt.ConcatChart:
+    """One chart a model, with its name above."""
+    charts = [
+        draw(rows.filter(pl.col("model") == model)).properties(width=_WIDTH, height=_HEIGHT, title=model)
+        for model in _models(rows)
+    ]
+    whole: alt.ConcatChart = alt.concat(*charts, columns=min(len(charts), _COLUMNS))
+    return whole
+
+
+def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], look: Look) -> alt.HConcatChart:
+    panels = [
+        shortcuts.by_model(quality, number, look).properties(width=_WIDTH, height=_HEIGHT, title=title)
+        for number, title in numbers
+    ]
+    whole: alt.HConcatChart = alt.hconcat(*panels)
+    return whole
+
+
+def _captioned(chart: Drawing, title: str, *lines: str) -> Drawing:
+    captioned: Drawing = chart.properties(title=alt.TitleParams(title, subtitle=[line for line in lines if line]))
+    return captioned
+
+
+def _not_comparable(rows: pl.DataFrame, look: Look) -> list[str]:
+    told = [f"{model} ({look.why_not[model]})" for model in _models(rows) if model in look.why_not]
+    return [f"Not comparable: {', '.join(told)}."] if told else []
+
+
+def _models(rows: pl.DataFrame) -> list[str]:
+    found: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
+    return found
+
+
+def _corpora(rows: pl.DataFrame) -> str:
+    return ", ".join(rows.get_column("corpus").unique(maintain_order=True))
+
+
+def _said(rows: pl.DataFrame, column: str) -> str:
+    """One number where it is the same in all rows, else from which to which."""
+    known = sorted(set(rows.get_column(column)))
+    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"

@@ -1,0 +1,60 @@
+"""What the papers' figures share: a figure that is drawn, or why it is not."""
+
+from dataclasses import dataclass
+
+import altair as alt
+
+from dashboards.charts.pictures import Drawing
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, drawn or not.
+
+    Attributes:
+        number: its number in the paper.
+        slug: what it shows, for the name of its file.
+        chart: the drawing; None where there is nothing to draw.
+        why_not: why there is none; empty where there is one.
+    """
+
+    number: int
+    slug: str
+    chart: Drawing | None
+    why_not: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of its file, without the ending."""
+        return f"figure-{self.number:02d}-{self.slug}"
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is missing."""
+        return f"figure {self.number}"
+
+    @property
+    def series(self) -> str:
+        """Itself: each of these figures lacks something of its own."""
+        return self.title
+
+
+@dataclass(frozen=True)
+class NotDrawn:
+    """Why there is nothing to draw."""
+
+    reason: str
+
+
+Drawn = Drawing | NotDrawn
+
+
+def captioned(chart: Drawing, title: str, *lines: str) -> Drawing:
+    """The drawing under its title and the lines of its caption that say something."""
+    captioned: Drawing = chart.properties(title=alt.TitleParams(title, subtitle=[line for line in lines if line]))
+    return captioned
+
+
+def source(number: str) -> str:
+    """Which figure of the paper it is."""
+    return f"Figure {number} of Voita et al. 2023, for these models."

@@ -1,0 +1,52 @@
+"""The papers' figures as files: what they are drawn from, and the folder that they go to."""
+
+from pathlib import Path
+
+import duckdb
+
+from dashboards.charts.models import Look
+from dashboards.charts.pictures import save_all
+from dashboards.colours import model_colours
+from dashboards.errors import NothingToCompare
+from dashboards.papers.din import ShortcutRows, shortcut_figures
+from dashboards.papers.figure import Figure
+from dashboards.papers.material import Material
+from dashboards.papers.voita import paper_figures
+from queries.compare.comparison import Comparison
+from queries.compare.kinds import positional_neurons
+from queries.names.models import choose_models
+from queries.names.unmeasured import corpus_words
+from queries.views.on_corpus import on_corpus
+
+
+def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> Material:
+    """What the figures of compared models are drawn from, in the colours that the whole warehouse gives them.
+
+    They are of the corpus that the models were compared on.
+    """
+    everything = [model.name for model in choose_models(connection)]
+    names = comparison.models.get_column("model").to_list()
+    on = corpus_words(connection, names, comparison.corpus)
+    with on_corpus(connection, names, comparison.corpus) as shown:
+        positional = positional_neurons(shown, comparison.typology.models())
+        shortcuts = ShortcutRows.of(shown, names, on)
+    return Material(comparison, positional, Look(model_colours(everything), comparison.why_not()), shortcuts)
+
+
+def write_figures(material: Material, folder: Path) -> list[Figure]:
+    """Write the figures that can be drawn, each as PNG and SVG.
+
+    Returns:
+        All figures in order, those of Voita et al. 2023 first; those that cannot be drawn say why.
+
+    Raises:
+        NothingToCompare, PictureNotWritten: nothing can be drawn, or nothing can be written there.
+    """
+    figures: list[Figure] = [*paper_figures(material)]
+    if material.shortcuts is not None:
+        figures += shortcut_figures(material.shortcuts, material.look, corpus=material.comparison.corpus)
+    charts = {figure.name: figure.chart for figure in figures if figure.chart is not None}
+    if not charts:
+        raise NothingToCompare
+    save_all(charts, folder)
+    return figures

@@ -1,0 +1,94 @@
+"""What the figures of compared models are drawn from."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from dashboards.charts.models import Look
+from dashboards.papers.din import ShortcutRows
+from queries.compare.comparison import Comparison
+from queries.compare.kinds import Typology
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the figures are drawn from.
+
+    Attributes:
+        comparison: the models side by side.
+        positional: every positional neuron, as `queries.compare.kinds.positional_neurons` gives them.
+        look: colours and dashes of the models.
+        shortcuts: what linear shortcuts say of them; None: not asked.
+    """
+
+    comparison: Comparison
+    positional: pl.DataFrame
+    look: Look
+    shortcuts: ShortcutRows | None = None
+
+    @property
+    def kinds(self) -> Typology:
+        """The kinds of neurons."""
+        return self.comparison.typology
+
+    @property
+    def there(self) -> str:
+        """Where something was not measured: on the corpus that was asked for, or anywhere."""
+        return "" if self.comparison.corpus is None else f" on {self.comparison.corpus}"
+
+    def sizes(self) -> list[str]:
+        """The models that differ in size or seed, smallest first; all, where fewer than two do."""
+        rows = self.comparison.models.select("model", "variant").to_dicts()
+        plain = [row["model"] for row in rows if row["variant"] is None or row["variant"].startswith("seed")]
+        return plain if len(plain) > 1 else [row["model"] for row in rows]
+
+    def measured(self, rows: pl.DataFrame, models: Sequence[str] | None = None) -> list[str]:
+        """Those of the models, the sizes unless given, that `rows` tells of."""
+        known = set(rows.get_column("model"))
+        return [model for model in (self.sizes() if models is None else models) if model in known]
+
+    def seen(self, models: Sequence[str]) -> str:
+        """On how much text of which corpus the models were watched, in words."""
+        known = dict(self.comparison.models.select("model", "n_tokens_seen").iter_rows())
+        texts: dict[str, list[str]] = {}
+        for model in models:
+            n_tokens = "the text" if known[model] is None else f"{known[model]:,} tokens"
+            texts.setdefault(f"{n_tokens} of {self.corpora([model])}", []).append(model)
+        if len(texts) == 1:
+            return next(iter(texts))
+        return "; ".join(f"{', '.join(own)}: {text}" for text, own in texts.items())
+
+    def corpora(self, models: Sequence[str]) -> str:
+        """Names of the corpora that the models were measured on."""
+        tables = (self.comparison.layers, self.kinds.detectors, self.kinds.positions)
+        found = pl.concat(table.select("model", "corpus") for table in tables)
+        own = found.filter(pl.col("model").is_in(list(models))).get_column("corpus")
+        return ", ".join(own.unique(maintain_order=True))
+
+    def mark(self, model: str) -> str:
+        """A star for a panel's title where the model may not be compared, as lines are dashed."""
+        return " *" if model in self.look.why_not else ""
+
+    def not_comparable(self, models: Sequence[str]) -> list[str]:
+        """What the star stands for, with the reason."""
+        told = [f"{model} ({self.look.why_not[model]})" for model in models if model in self.look.why_not]
+        return [f"* not comparable: {', '.join(told)}."] if told else []
+
+    def variants(self, of: Callable[[str], bool]) -> tuple[list[str], str | None]:
+        """The variants of a kind and the plain model of their family and size; of several families the first."""
+        rows = self.comparison.models.select("model", "variant", "family", "size").to_dicts()
+        for row in rows:
+            if row["variant"] is None:
+                alike = [other for other in rows if (other["family"], other["size"]) == (row["family"], row["size"])]
+                found = [other["model"] for other in alike if other["variant"] is not None and of(other["variant"])]
+                if found:
+                    return sorted(found, key=lambda name: _step(alike, name)), row["model"]
+        return [], None
+
+
+def _step(rows: Sequence[Mapping[str, str]], name: str) -> int:
+    """The training step in a variant's name, 0 where it has none."""
+    (variant,) = (row["variant"] for row in rows if row["model"] == name)
+    digits = "".join(letter for letter in variant if letter.isdigit())
+    return int(digits or 0)

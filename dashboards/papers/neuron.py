@@ -1,0 +1,54 @@
+"""The figure of one neuron: how its frequency hangs on the position, and what it promotes and suppresses."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from dashboards.charts import tokens
+from dashboards.charts.positions import position_profile
+from dashboards.colours import ACCENT, CONTRAST
+from dashboards.errors import NoProfile
+from queries.neuron.page import NeuronPage
+
+_MOST_BARS = 14
+"""As many bars as are as high as the profile."""
+
+
+def neuron_figure(page: NeuronPage, *, on: Sequence[str] = ()) -> alt.HConcatChart:
+    """The position profile with what is known of it, and beside it the tokens with their scores.
+
+    Args:
+        page: what is known of the neuron.
+        on: the options of `ingest` that ask for the page's corpus; they are recommended where there is no profile.
+
+    Raises:
+        NoProfile: the neuron's positions were not measured on the page's corpus.
+    """
+    if page.positions.is_empty():
+        raise NoProfile(page.address, page.corpus, on)
+    sides = [
+        tokens.token_bars(page.tokens.filter(pl.col("side") == side).head(_MOST_BARS), colour).properties(
+            title=alt.TitleParams(title, fontSize=12, subtitleFontSize=11), width=150
+        )
+        for side, title, colour in (
+            ("promoted", "promotes", ACCENT["light"]),
+            ("suppressed", "suppresses", CONTRAST["light"]),
+        )
+    ]
+    title = alt.TitleParams(page.address, subtitle=subtitle(page))
+    figure: alt.HConcatChart = alt.hconcat(position_profile(page.positions), *sides, title=title)
+    return figure
+
+
+def subtitle(page: NeuronPage) -> list[str]:
+    """Kind, mutual information and number of sequences of the whole corpus; then what the numbers are."""
+    row = page.positions.row(0, named=True)
+    kind, strength = page.facts["position_kind"], page.facts["position_strength"]
+    label = kind if kind in ("not positional", "too few sequences") else f"positional: {kind}, {strength}"
+    return [
+        f"{label}; mutual information {row['mutual_information_corrected']:.3f} nats"
+        f" ({row['mutual_information']:.3f} before the bias of chance is taken off)",
+        f"{row['n_sequences']:,} full-length sequences of {page.corpus}. Profile as in Figure 7 of Voita et al. 2023;"
+        " scores as in Geva et al. 2022, section 3.",
+    ]

@@ -1,0 +1,112 @@
+"""What annotations come to, on a page: shares of tokens, classes by layer, who judged how much, how far they agree."""
+
+from collections.abc import Callable
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+from catalog.tables.annotations import CONDITIONS
+from dashboards.charts import concepts
+from dashboards.charts.concepts import CONDITION_NAMES
+from dashboards.charts.models import Look
+from dashboards.colours import model_colours
+from dashboards.widgets import tables
+from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from dashboards.widgets.html import legend_html, plain
+from dashboards.widgets.page import Theme, theme
+from queries.names.models import choose_models
+
+SHARE = (
+    "Tokens among the 30 highest that people tie to a concept, {seen}. Table 2 of Geva et al. 2022; how much random "
+    "vectors and outputs of whole FFNs show is what to hold value vectors against."
+)
+WITHOUT = "The same without concepts of the class stopwords-punctuation, {seen}. Table 2 of Geva et al. 2022."
+CLASSES = (
+    "Share of the 30 highest tokens of the {vectors} of each layer that people tie to a concept, by its class; a token "
+    "of two classes counts in both. Figure 2 of Geva et al. 2022."
+)
+AGREEMENT = (
+    "Over vectors that both judged. kappa: agreement beyond chance on whether there is a concept (Cohen 1960); tokens: "
+    "mean overlap of those that the two tie to concepts. Ours."
+)
+
+
+def results(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    """Figures over all models that were annotated, then tables about one."""
+    everything = [one.name for one in choose_models(connection)]
+    shares = data_of_models(connection, "concept_share", everything, "condition desc", where="annotator = 'all'")
+    if shares.frame.is_empty():
+        st.info("Nobody has judged a vector of these models yet.")
+        return
+
+    def look(theme: Theme) -> Look:
+        return Look(model_colours(everything, theme=theme), {})
+
+    annotated = shares.frame.get_column("model").unique(maintain_order=True).to_list()
+    colours = look(theme()).colours
+    st.html(legend_html({name: colours[name] for name in annotated}))
+    left, right = st.columns(2, gap="medium")
+    for column, name, title, caption in (
+        (left, "token_share", "Tokens of a concept", SHARE),
+        (right, "token_share_without_stopwords", "Without stopwords and punctuation", WITHOUT),
+    ):
+        with column:
+            _shares(title, name, shares, look=look, caption=caption)
+    _classes(connection, model)
+    _people(connection, model)
+
+
+def seen(shares: pl.DataFrame) -> str:
+    """On how many vectors and people the shares stand, in words."""
+    of_models = shares.group_by("model", maintain_order=True).agg(
+        pl.col("n_vectors").sum(), pl.col("n_annotators").max()
+    )
+    said = [f"{vectors:,} vectors of {model} by {people}" for model, vectors, people in of_models.iter_rows()]
+    return f"on {', '.join(said)}{' annotators' if of_models.get_column('n_annotators')[-1] != 1 else ' annotator'}"
+
+
+def _shares(title: str, number: str, shares: Data, *, look: Callable[[Theme], Look], caption: str) -> None:
+    show_figure(
+        title,
+        lambda theme: concepts.concept_shares(shares.frame, number, look(theme)),
+        caption.format(seen=seen(shares.frame)),
+        Data(f"concept_{number}", shares.sql, shares.frame),
+    )
+
+
+def _classes(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    st.subheader(f"What people name in {plain(model)}", anchor=False)
+    condition = st.segmented_control(
+        "Vectors", CONDITIONS, default=CONDITIONS[0], key="condition", format_func=CONDITION_NAMES.__getitem__
+    )
+    vectors = CONDITION_NAMES[condition or CONDITIONS[0]]
+    data = data_of(connection, "concepts_by_layer", {"model": model, "condition": condition or CONDITIONS[0]})
+    if data.frame.is_empty():
+        st.info(plain(f"Nobody has judged {vectors} of {model} yet."))
+        return
+    show_figure(
+        f"Classes of concepts in {vectors}",
+        lambda _: concepts.concepts_by_layer(data.frame),
+        CLASSES.format(vectors=vectors),
+        data,
+        own_legend=True,
+    )
+
+
+def _people(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+    left, right = st.columns([2, 3], gap="medium")
+    people = data_of(connection, "annotators", {"model": model})
+    agreement = data_of(connection, "annotator_agreement", {"model": model})
+    with left:
+        st.subheader("Annotators", anchor=False)
+        tables.show_table(people.frame, key="annotators")
+        show_source(people)
+    with right:
+        st.subheader("Agreement", anchor=False)
+        if agreement.frame.is_empty():
+            st.caption("No vector was judged by two people yet.")
+            return
+        tables.show_table(agreement.frame, key="agreement")
+        st.caption(AGREEMENT)
+        show_source(agreement)

@@ -1,0 +1,97 @@
+"""How neurons spread over the numbers of the view `neurons`: one number's distribution, two against each other."""
+
+from collections.abc import Sequence
+
+import polars as pl
+import streamlit as st
+
+from dashboards.charts import axes, spread
+from dashboards.colours import ACCENT
+from dashboards.widgets.figures import Data, show_figure
+from queries.views.install import view
+
+# Numbers that spread over powers of ten.
+LOGARITHMIC = frozenset({"frequency", "first_active"})
+
+# Columns of the view neurons that can be drawn.
+NUMBERS = (
+    "frequency",
+    "kurtosis",
+    "skewness",
+    "value_norm",
+    "score_sd",
+    "score_mean",
+    "score_negative_share",
+    "mean_activation",
+    "activation_max",
+    "first_active",
+    "preactivation_bound",
+    "top_token_log_frequency",
+)
+
+
+def known_numbers(neurons: pl.DataFrame, numbers: Sequence[str]) -> list[str]:
+    """Those of the numbers that any of the neurons has."""
+    there = (name for name in numbers if name in neurons.columns)
+    return [name for name in there if neurons.get_column(name).null_count() < neurons.height]
+
+
+def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
+    """Draw how the neurons spread over a number that the person picks.
+
+    Args:
+        data: neurons with the numbers.
+        known: the numbers to pick from.
+        part: what to say where these are not all neurons.
+    """
+    number = _number(st.selectbox("Distribution of", known, format_func=axes.spoken, key="number"))
+    bins = spread.binned(data.frame.get_column(number.column), is_log=number.is_log)
+    left_out = data.frame.height - int(bins.get_column("n_neurons").sum())
+    aside = f" Without such a number, and left out: {left_out:,}." if left_out else ""
+    caption = f"{view('neurons').columns[number.column]}{part}{aside} Ours."
+    show_figure(
+        f"Neurons by {number.title}", lambda theme: spread.histogram(bins, number, ACCENT[theme]), caption, data
+    )
+
+
+def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
+    """Draw two numbers that the person picks; the neurons within the rectangle that the person drew, or all.
+
+    Args:
+        data: neurons with the numbers.
+        known: the numbers to pick from.
+    """
+    neurons = data.frame
+    left, right = st.columns(2)
+    x = _number(left.selectbox("Horizontal axis", known, format_func=axes.spoken, key="across"))
+    y = _number(
+        right.selectbox("Vertical axis", known, index=min(1, len(known) - 1), format_func=axes.spoken, key="up")
+    )
+    usable = neurons.filter(_drawable(x), _drawable(y))
+    drawn = spread.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
+    part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn by lot."
+    selected = show_figure(
+        f"{y.title.capitalize()} against {x.title}",
+        lambda theme: spread.scatter(drawn, x, y, ACCENT[theme]),
+        f"Each point is a neuron; drag a rectangle to list those within.{part} Ours.",
+        data.showing(f"{y.column}_against_{x.column}", drawn),
+        own_legend=True,
+        selects=True,
+    )
+    rectangle = selected.get("chosen") or {}
+    return within(usable, rectangle) if rectangle else neurons
+
+
+def within(neurons: pl.DataFrame, rectangle: dict[str, list[float]]) -> pl.DataFrame:
+    """The neurons whose numbers lie within the edges of a rectangle: column -> [lowest, highest]."""
+    known = {column: edges for column, edges in rectangle.items() if column in neurons.columns and len(edges) == 2}
+    inside = (pl.col(column).is_between(min(edges), max(edges)) for column, edges in known.items())
+    return neurons.filter(*inside) if known else neurons
+
+
+def _number(column: str) -> spread.Number:
+    return spread.Number(column, column in LOGARITHMIC)
+
+
+def _drawable(number: spread.Number) -> pl.Expr:
+    return pl.col(number.column) > 0 if number.is_log else pl.col(number.column).is_not_null()

@@ -1,0 +1,105 @@
+"""What pages show of leaving models early: what shortcuts save, and rules that learn when to stop."""
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+import streamlit as st
+
+from dashboards.charts import exits
+from dashboards.charts.models import Look
+from dashboards.parts.shortcuts import corpora
+from dashboards.widgets import tables
+from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
+from dashboards.widgets.page import Theme, missing
+from dashboards.widgets.reading import Reading
+
+BY_MODEL = (
+    "How often the least-squares shortcut says what the model says where it is sure enough, for every bound on its "
+    "confidence, against the layers that ran; dotted: 95%. On {n} sentences of {corpus}. After Din et al. 2023, Jump "
+    "to Conclusions."
+)
+OF_MODEL = (
+    "How often a shortcut says what the model says, against the layers that ran, on {n} sentences of {corpus}. Dotted "
+    "lines: left at one state whatever it says. {saved} After Din et al. 2023, Jump to Conclusions."
+)
+RULES = (
+    "Examples left where the clusters of their dominant sub-updates, or a classifier a layer, say that the prediction "
+    "is settled: share with the model's own prediction, and mean layers not run, over {seeds} splits, on "
+    "{corpus}. Table 6 of Geva et al. 2022."
+)
+_ALONG = ("method", "layers_run", "parameter")
+METHOD = "mat"
+"""The shortcut that models are compared by."""
+
+
+def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
+    """Leaving early, model beside model; says how to measure it where nothing was."""
+    st.subheader("Leaving early", anchor=False)
+    curves = data_of_models(reader, "exit_tradeoff", names, *_ALONG)
+    rules = data_of(reader, "early_exits", {"models": list(names)})
+    if curves.frame.is_empty() and rules.frame.is_empty():
+        missing(
+            reader.shown,
+            "Early exits were not measured for these models.",
+            names,
+            jobs=("exits",),
+            corpus=reader.corpus,
+        )
+        return
+    rows = curves.frame.filter(pl.col("method") == METHOD)
+    if not rows.is_empty():
+        drawn = curves.showing(curves.name, rows)
+        show_figure(
+            "What stopping early costs",
+            lambda theme: exits.tradeoff_by_model(rows, look(theme)),
+            BY_MODEL.format(n=_numbers(rows, "n"), corpus=corpora(rows)),
+            drawn,
+        )
+    if not rules.frame.is_empty():
+        show_rules(rules)
+
+
+def exits_of_model(reader: Reading, model: str) -> None:
+    """The curves of one model's shortcuts, if they were measured."""
+    curves = data_of_models(reader, "exit_tradeoff", [model], *_ALONG)
+    if curves.frame.is_empty():
+        missing(
+            reader.shown,
+            f"Early exits were not measured for {model}.",
+            [model],
+            jobs=("exits",),
+            corpus=reader.corpus,
+        )
+        return
+    show_figure(
+        f"What stopping early costs, {model}",
+        lambda _: exits.tradeoff_of_model(curves.frame),
+        OF_MODEL.format(
+            n=_numbers(curves.frame, "n"), corpus=corpora(curves.frame), saved=saved_in_words(curves.frame)
+        ),
+        curves,
+        own_legend=True,
+    )
+
+
+def show_rules(rules: Data) -> None:
+    """The table of rules, with what it shows and the SQL behind it."""
+    st.markdown("**Rules that learn when to stop**")
+    tables.show_table(rules.frame.drop("corpus"), key="early_exits")
+    st.caption(RULES.format(seeds=_numbers(rules.frame, "n_seeds"), corpus=corpora(rules.frame)))
+    show_source(rules)
+
+
+def saved_in_words(curves: pl.DataFrame) -> str:
+    """What 95% precision saves, by method: a sentence."""
+    known = curves.filter(pl.col("layers_saved_at_95").is_not_null())
+    columns = ("method", "layers_saved_at_95", "saved_share_at_95")
+    rows = known.select(columns).unique().sort("method", descending=True).rows()
+    told = [f"{method.replace('_', ' ')} {saved:.1f} ({share:.0%})" for method, saved, share in rows]
+    return f"Layers saved at 95% precision: {', '.join(told)}." if told else "No curve rises through 95%."
+
+
+def _numbers(frame: pl.DataFrame, column: str) -> str:
+    """One number where it is the same in all rows, else from which to which."""
+    numbers = sorted(set(frame.get_column(column)))
+    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"

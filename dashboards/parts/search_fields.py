@@ -1,0 +1,189 @@
+"""The fields of a search on a page: what the command asks for, each kept in the page's address."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dashboards.widgets.address import asked, asked_models, asked_number, remember
+from queries.search.question import SIDES, Question, Side, parse_depth, parse_layers
+
+_MOST = 1000
+_USUAL_LIMIT = 100
+_USUAL_NEIGHBOURS = 5
+_YES = "yes"
+
+_FOLDED = (
+    *("suppresses", "triggered_by", "without", "like", "models", "layers", "depth", "where", "min_count", "limit"),
+    *("neighbours", "match_all", "exact", "alive", "score", "variants"),
+)
+"""Entries of the address whose fields are folded away unless one of them is asked for."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asks for.
+
+    Attributes:
+        question: the search.
+        like: address of a neuron, in place of words.
+        by_score: whether exact scores are wanted, from the weights.
+        side_by_side: whether each model has a table of its own.
+    """
+
+    question: Question
+    like: str | None
+    by_score: bool
+    side_by_side: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was asked for yet."""
+        return not (self.question.words or self.question.triggered_by or self.like)
+
+
+def ask(models: Sequence[str]) -> Wanted:
+    """Draw the fields and put together what stands in them.
+
+    Args:
+        models: the models to choose among.
+
+    Raises:
+        BadLayers, BadDepth, BadOption: a field does not hold what it should.
+    """
+    first, second = st.columns([3, 2], vertical_alignment="bottom")
+    with first:
+        words = words_of(_text("Words", "words", placeholder="school university"))
+    with second:
+        side = _side()
+    left, middle, _ = st.columns([2, 2, 3])
+    with left:
+        concept = _switch("Widen with near words", "concept", "The nearest tokens in each model's unembedding.")
+    with middle:
+        side_by_side = _switch("Models side by side", "beside")
+    fields = _conditions(models)
+    question = Question(
+        words=words,
+        side=side,
+        concept=concept,
+        left_out=words_of(asked("left_out") or "") if concept else (),
+        models=tuple(name for name in fields["models"].split(",") if name),
+        variants=bool(fields["variants"]),
+        layers=parse_layers(fields["layers"]) if fields["layers"] else None,
+        depth=parse_depth(fields["depth"]) if fields["depth"] else None,
+        where=fields["where"] or None,
+        suppresses=words_of(fields["suppresses"]),
+        triggered_by=words_of(fields["triggered_by"]),
+        without=words_of(fields["without"]),
+        match_all=bool(fields["match_all"]),
+        exact=bool(fields["exact"]),
+        alive=bool(fields["alive"]),
+        min_count=int(fields["min_count"]),
+        limit=int(fields["limit"]),
+        neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
+    )
+    return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side)
+
+
+def words_of(typed: str) -> tuple[str, ...]:
+    """The words of a line: separated by blanks, a quoted one keeps its own; a lone quotation mark is itself."""
+    try:
+        return tuple(word for word in shlex.split(typed, posix=True) if word)
+    except ValueError:
+        return tuple(typed.split())
+
+
+def chips(near: Sequence[str], left_out: Sequence[str]) -> None:
+    """The words that a concept was widened with: a click takes one out, another brings it back.
+
+    Args:
+        near: the words, nearest first, also those that are left out.
+        left_out: those that a person took out.
+    """
+    kept = [word for word in near if word not in left_out]
+    st.pills(
+        "Widened with",
+        list(near),
+        selection_mode="multi",
+        default=kept,
+        # Other words are another field: Streamlit keeps what was chosen by the field's name.
+        key=f"chips-{'-'.join(near)}",
+        on_change=_leave_out,
+        args=(tuple(near),),
+    )
+
+
+def _leave_out(near: Sequence[str]) -> None:
+    kept = st.session_state[f"chips-{'-'.join(near)}"]
+    remember(left_out=shlex.join(word for word in near if word not in kept) or None)
+
+
+def _conditions(models: Sequence[str]) -> dict[str, str]:
+    is_open = any(asked(name) for name in _FOLDED)
+    found: dict[str, str] = {}
+    with st.expander("Conditions", expanded=is_open):
+        left, middle, right = st.columns(3)
+        with left:
+            found["suppresses"] = _text("Also suppresses", "suppresses", placeholder="university")
+            found["triggered_by"] = _text("They fire on", "triggered_by", placeholder='"of the"')
+            found["without"] = _text("They do not list", "without")
+            found["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
+        with middle:
+            found["models"] = _models(models)
+            found["layers"] = _text("Layers", "layers", placeholder="3 or 3-5")
+            found["depth"] = _text("Depths", "depth", placeholder="0.5-1")
+            found["where"] = _text("Condition on neurons, in SQL", "where", placeholder="frequency < 0.01")
+        with right:
+            found["min_count"] = _number("Tokens at least so often in the corpus", "min_count", 0, 10**9, 0)
+            found["limit"] = _number("Most neurons", "limit", 1, _MOST, _USUAL_LIMIT)
+            found["neighbours"] = _number("Near words for each word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
+        switches = st.columns(len(_SWITCHES))
+        for column, label, name, more in zip(switches, *zip(*_SWITCHES, strict=True), strict=True):
+            with column:
+                found[name] = _YES if _switch(label, name, more) else ""
+    return found
+
+
+_SWITCHES = (
+    ("Every word must be listed", "match_all", None),
+    ("Exact tokens", "exact", "White space and case count; · stands for a blank."),
+    ("Only neurons that fired", "alive", "On the model's shown corpus."),
+    ("Variants, too", "variants", "Other seeds, steps of training and models without positions, where none is named."),
+    ("Exact scores", "score", "Of one word for every neuron, from the weights, which must be at hand."),
+)
+
+
+def _side() -> Side:
+    wanted: Side = next((side for side in SIDES if side == asked("side")), "promoted")
+    spoken = {"promoted": "promote", "suppressed": "suppress", "both": "either"}
+    chosen = st.segmented_control("Neurons that", SIDES, default=wanted, key="side", format_func=spoken.__getitem__)
+    side: Side = chosen or "promoted"
+    remember(side=None if side == "promoted" else side)
+    return side
+
+
+def _models(models: Sequence[str]) -> str:
+    known = asked_models(models)
+    chosen = ",".join(st.multiselect("Models", models, default=known, key="search_models", placeholder="sizes"))
+    remember(models=chosen or None)
+    return chosen
+
+
+def _text(label: str, name: str, *, placeholder: str = "") -> str:
+    typed = st.text_input(label, asked(name) or "", key=name, placeholder=placeholder).strip()
+    remember(**{name: typed or None})
+    return typed
+
+
+def _number(label: str, name: str, least: int, most: int, usual: int) -> str:
+    value = asked_number(name, least=least, most=most)
+    number = str(int(st.number_input(label, least, most, usual if value is None else value, key=name)))
+    remember(**{name: None if number == str(usual) else number})
+    return number
+
+
+def _switch(label: str, name: str, more: str | None = None) -> bool:
+    is_on: bool = st.toggle(label, asked(name) == _YES, key=name, help=more)
+    remember(**{name: _YES if is_on else None})
+    return is_on

@@ -1,0 +1,178 @@
+"""What pages show of linear shortcuts: how well states predict each other, and what a model says from each of them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import altair as alt
+import polars as pl
+import streamlit as st
+
+from dashboards.charts import shortcuts
+from dashboards.charts.models import Look
+from dashboards.charts.shortcuts import heat_map
+from dashboards.widgets.figures import data_of, data_of_models, show_figure
+from dashboards.widgets.html import plain
+from dashboards.widgets.page import Theme, missing
+from dashboards.widgets.reading import Reading
+
+FIT = (
+    "How well {how} predicts a state above it: r^2 of each coordinate, averaged, on {n_validation} sentences of "
+    "{corpus} kept apart from the {n_fit} it was fitted on; below 0 is worse than the mean. After Din et al. "
+    "2023, Jump to Conclusions."
+)
+HOW = {"mat": "the least-squares map of a state", "id": "a state, taken as it is,"}
+"""Methods that have a heat map, and what they are."""
+
+PRECISION_BY_SIZE = (
+    "How often the token that a shortcut says is the model's own: full lines mat, thin ones id; bands are Wilson 95% "
+    "intervals, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
+)
+SURPRISAL_BY_SIZE = (
+    "How surprised the model is at what a shortcut says: full lines mat, thin ones id; bands are 95% intervals of the "
+    "mean, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
+)
+PRECISION = (
+    "How often the token that a shortcut says is the model's first, among its 5 or its 10 first, with Wilson 95% "
+    "intervals, on {n} sentences of {corpus}. From the last state every method is the model. After Din et al. 2023, "
+    "Jump to Conclusions."
+)
+SURPRISAL = (
+    "-ln of the probability that the model gives what a shortcut says, mean with its 95% interval, on {n} sentences of "
+    "{corpus}. After Din et al. 2023, Jump to Conclusions."
+)
+PARTS = (
+    "Linear maps in the place of one part of every block above the state, the rest as it is; mat replaces the blocks "
+    "whole. On {n} sentences of {corpus}, 95% intervals. After Din et al. 2023, Jump to Conclusions."
+)
+PART_FITS = (
+    "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences of "
+    "{corpus}; {n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; the figure is ours."
+)
+WHOLE = ("mat", "id")
+"""The shortcuts that lead to the last state at one go."""
+
+
+def measured(reader: Reading, names: Sequence[str]) -> list[str]:
+    """Those of the models whose shortcuts were fitted, smallest first."""
+    rows = data_of_models(reader, "shortcut_quality", names, "method", "state").frame
+    found: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
+    return found
+
+
+def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
+    """What models say from their states, model beside model; says how to measure it where nothing was."""
+    data = data_of_models(reader, "shortcut_quality", names, "method", "state")
+    rows = data.frame.filter(pl.col("method").is_in(WHOLE))
+    if rows.is_empty():
+        what = "No linear shortcuts were fitted to these models yet."
+        missing(reader.shown, what, names, jobs=("shortcuts",), corpus=reader.corpus)
+        return
+    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    left, right = st.columns(2, gap="medium")
+    for column, number, title, caption in (
+        (left, "precision_1", "Precision of shortcuts by depth", PRECISION_BY_SIZE),
+        (right, "surprisal", "Surprisal of shortcuts by depth", SURPRISAL_BY_SIZE),
+    ):
+        with column:
+            draw = partial(_by_model, rows, number, look)
+            show_figure(title, draw, caption.format(**told), data.showing(f"{data.name}_{number}", rows))
+
+
+def heat_maps(reader: Reading, model: str) -> None:
+    """How well the states of a model predict each other, a map a method."""
+    found = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
+    known = {method: data for method, data in found.items() if not data.frame.is_empty()}
+    for column, (method, data) in zip(st.columns(max(1, len(known)), gap="medium"), known.items(), strict=True):
+        told = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
+        corpus = data.frame.get_column("corpus")[0]
+        with column:
+            show_figure(
+                f"{method} of {model}",
+                partial(heat_map, data.frame),
+                FIT.format(how=HOW[method], corpus=corpus, **told),
+                data.showing(f"shortcut_fit_{method}"),
+                own_legend=True,
+            )
+
+
+def shortcuts_of_model(reader: Reading, model: str) -> None:
+    """What one model says from each of its states, by the shortcuts that jump to the last one."""
+    data = data_of_models(reader, "shortcut_quality", [model], "method", "state")
+    rows = data.frame.filter(pl.col("method").is_in(WHOLE))
+    if rows.is_empty():
+        return
+    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        shown = data.showing("precision_by_state", rows)
+        title = f"Precision by state, {model}"
+        show_figure(
+            title, lambda _: shortcuts.precision_of_model(rows), PRECISION.format(**told), shown, own_legend=True
+        )
+    with right:
+        shown = data.showing("surprisal_by_state", rows)
+        show_figure(
+            f"Surprisal by state, {model}",
+            lambda _: shortcuts.of_one_model(rows, "surprisal"),
+            SURPRISAL.format(**told),
+            shown,
+            own_legend=True,
+        )
+
+
+def parts(reader: Reading, model: str) -> None:
+    """What is lost where one part of every block is replaced by linear maps; says so where none was tried."""
+    data = data_of_models(reader, "shortcut_quality", [model], "method", "state")
+    rows = data.frame.filter(pl.col("method") != "id")
+    if set(rows.get_column("method")) <= set(WHOLE):
+        st.caption(plain(f"No part of {model} was replaced by linear maps: its job tried none of their methods."))
+        return
+    told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
+    left, middle, right = st.columns(3, gap="medium")
+    for column, number, title in (
+        (left, "precision_1", "Precision, parts of"),
+        (middle, "surprisal", "Surprisal, parts of"),
+    ):
+        with column:
+            show_figure(
+                f"{title} {model}",
+                partial(_of_model, rows, number),
+                PARTS.format(**told),
+                data.showing(f"parts_{number}", rows),
+                own_legend=True,
+            )
+    with right:
+        _part_fits(reader, model)
+
+
+def numbers(frame: pl.DataFrame, column: str) -> str:
+    """One number where it is the same in all rows, else from which to which."""
+    known = sorted(set(frame.get_column(column)))
+    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+
+
+def corpora(frame: pl.DataFrame) -> str:
+    """Names of the corpora that rows are about."""
+    return ", ".join(frame.get_column("corpus").unique(maintain_order=True))
+
+
+def _part_fits(reader: Reading, model: str) -> None:
+    fits = data_of(reader, "sub_module_fits", {"model": model})
+    if fits.frame.is_empty():
+        return
+    told = {name: numbers(fits.frame, name) for name in ("n_fit", "n_validation")} | {"corpus": corpora(fits.frame)}
+    show_figure(
+        f"Fits, parts of {model}",
+        lambda _: shortcuts.part_fits(fits.frame),
+        PART_FITS.format(**told),
+        fits,
+        own_legend=True,
+    )
+
+
+def _by_model(rows: pl.DataFrame, number: str, look: Callable[[Theme], Look], theme: Theme) -> alt.LayerChart:
+    return shortcuts.by_model(rows, number, look(theme))
+
+
+def _of_model(rows: pl.DataFrame, number: str, _: Theme) -> alt.LayerChart:
+    return shortcuts.of_one_model(rows, number)

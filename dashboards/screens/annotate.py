@@ -1,0 +1,179 @@
+"""The page on which people name concepts: vectors drawn blind, their highest tokens to be marked, what comes of it."""
+
+import duckdb
+import streamlit as st
+
+from catalog.spelling import visible
+from catalog.tables.annotations import CONCEPT_CLASSES
+from dashboards.parts import judging
+from dashboards.parts.concepts import results
+from dashboards.parts.drafts import Concept
+from dashboards.widgets.address import asked, asked_number, remember
+from dashboards.widgets.html import concept_html, plain
+from dashboards.widgets.memory import kept
+from dashboards.widgets.page import answer, heading, missing
+from dashboards.widgets.pickers import pick_model
+from queries.annotate.errors import ControlsMissing
+from queries.annotate.sample import Sample, Vector, draw_sample
+
+JUDGE, RESULTS = "Judge", "Results"
+LAST_SEED = 10**9 - 1
+
+# Tokens in columns, one width each; a list of thirty fits without scrolling.
+_STYLE = """
+<style>
+.st-key-shown [role="toolbar"] {
+  display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.35rem;
+}
+.st-key-shown button { justify-content: flex-start; width: 100%; border-radius: 0.4rem; min-width: 0; }
+.st-key-shown button > div { justify-content: flex-start; min-width: 0; }
+.st-key-shown button p { font-family: monospace; font-size: 0.95rem; text-align: left; }
+@media (max-width: 1000px) { .st-key-shown [role="toolbar"] { grid-template-columns: repeat(5, minmax(0, 1fr)); } }
+@media (max-width: 640px) { .st-key-shown [role="toolbar"] { grid-template-columns: repeat(3, minmax(0, 1fr)); } }
+</style>
+"""
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page below its title, from top to bottom."""
+    model, annotator, seed, part = _pick(connection)
+    if part == RESULTS:
+        results(connection, model)
+        return
+    try:
+        sample = kept(connection, _draw, model, seed)
+    except ControlsMissing:
+        missing(
+            connection,
+            "Neurons are judged among random vectors and FFN updates, and this model has none yet.",
+            [model],
+            jobs=("projections", "controls"),
+        )
+        return
+    if not annotator:
+        st.info("Write your name above: it stands beside what you say, and you can go on where you stopped.")
+        _explain(sample)
+        return
+    _judge(connection, judging.place_of(connection, sample, annotator))
+
+
+def _draw(connection: duckdb.DuckDBPyConnection, model: str, seed: int) -> Sample:
+    return draw_sample(connection, model, seed=seed)
+
+
+def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
+    """Model, annotator, seed of the sample, and which part of the page."""
+    columns = st.columns([3, 2, 1, 2], vertical_alignment="bottom")
+    with columns[0]:
+        model = pick_model(connection).name
+    annotator = columns[1].text_input("Your name", asked("annotator") or "", key="annotator", max_chars=200).strip()
+    seed = columns[2].number_input(
+        "Seed",
+        0,
+        LAST_SEED,
+        asked_number("seed", most=LAST_SEED) or 0,
+        key="seed",
+        help="Another seed draws another sample.",
+    )
+    with columns[3]:
+        parts = (JUDGE, RESULTS)
+        wanted = RESULTS if asked("part") == RESULTS.lower() else JUDGE
+        part = st.segmented_control("Part", parts, default=wanted, key="part", label_visibility="collapsed") or JUDGE
+    remember(
+        annotator=annotator or None,
+        seed=str(seed) if seed else None,
+        part=RESULTS.lower() if part == RESULTS else None,
+    )
+    return model, annotator, int(seed), part
+
+
+def _explain(sample: Sample) -> None:
+    st.caption(
+        f"{len(sample.vectors)} vectors: neurons of every layer, random vectors and outputs of whole FFNs, in an order "
+        "that tells nothing of which is which. Mark at least 4 of the 30 highest tokens that follow a pattern, name it "
+        "and choose its class; or say that there is none. Geva et al. 2022, section 4."
+    )
+
+
+def _judge(connection: duckdb.DuckDBPyConnection, place: judging.Place) -> None:
+    n_done, n = len(place.judged), len(place.sample.vectors)
+    st.progress(n_done / n, f"{n_done} of {n} vectors judged")
+    vector = place.vector
+    if vector is None:
+        st.success("All vectors of this sample are judged. Another seed draws another sample.")
+        first = place.sample.vectors[0].handle
+        st.button("Go through them again", on_click=remember, kwargs={"vector": first})
+        return
+    draft = judging.open_draft(connection, place)
+    number = 1 + place.sample.vectors.index(vector)
+    again = " You have judged it: what you save now takes the place of it." if vector.handle in place.judged else ""
+    st.markdown(f"**Vector {number} of {n}.**{again} Which of its tokens follow a pattern?")
+    st.html(_STYLE)
+    # A form sends all that stands in it with every button: nothing that is typed is lost to a quick hand.
+    with st.form("judgement", border=False):
+        _tokens(place, vector)
+        for at, concept in enumerate(draft.concepts):
+            _finished(place, concept, at)
+        _name(place)
+        _buttons(place)
+    if not place.judged:
+        _explain(place.sample)
+
+
+def _say_what_happened() -> None:
+    problem = st.session_state.pop(judging.PROBLEM, None)
+    if problem:
+        st.error(plain(problem))
+
+
+def _tokens(place: judging.Place, vector: Vector) -> None:
+    """The tokens with their ranks, to be clicked; arrow keys go from one to the next, Space marks."""
+    ranks = range(1, len(vector.tokens) + 1)
+    with st.container(key="shown"):
+        st.pills(
+            "Tokens",
+            ranks,
+            selection_mode="multi",
+            format_func=lambda rank: f":gray[{rank}] {plain(visible(vector.tokens[rank - 1]))}",
+            key=judging.key("marks", place),
+            label_visibility="collapsed",
+            width="stretch",
+        )
+
+
+def _finished(place: judging.Place, concept: Concept, at: int) -> None:
+    vector = place.vector
+    assert vector is not None
+    tokens = [vector.tokens[rank - 1] for rank in concept.ranks]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(concept_html(concept.name, concept.concept_class, tokens), width="content")
+        st.form_submit_button(
+            "Change",
+            key=f"change-{vector.handle}-{at}",
+            type="tertiary",
+            on_click=judging.take_back,
+            args=(place, at),
+        )
+
+
+def _name(place: judging.Place) -> None:
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    left.text_input("Concept", key=judging.key("name", place), placeholder="what they have in common", max_chars=200)
+    right.segmented_control("Class", CONCEPT_CLASSES, key=judging.key("class", place))
+
+
+def _buttons(place: judging.Place) -> None:
+    with st.container(horizontal=True, gap="small"):
+        button = st.form_submit_button
+        button("Save", type="primary", shortcut="Ctrl+S", on_click=judging.save_draft, args=(place,))
+        button("No concept", shortcut="Alt+N", on_click=judging.save_none, args=(place,))
+        button("Another concept", shortcut="Alt+A", on_click=judging.begin_another, args=(place,))
+        button("Empty the fields", shortcut="Alt+E", on_click=judging.drop, args=(place,))
+        button("Previous", shortcut="Alt+Up", on_click=judging.go, args=(place, -1))
+        button("Skip", shortcut="Alt+Down", on_click=judging.go, args=(place, 1))
+
+
+heading("Annotate")
+# Before the lease: where another process holds the warehouse, a person need not wait for the page to hear of it.
+_say_what_happened()
+answer(show)

@@ -1,0 +1,89 @@
+"""The page that compares sizes: headline numbers, then the papers' figures with models as colours."""
+
+from collections.abc import Sequence
+
+import duckdb
+import streamlit as st
+
+from dashboards.colours import model_colours
+from dashboards.widgets import tables
+from dashboards.widgets.html import legend_html, plain
+from dashboards.widgets.memory import kept
+from dashboards.widgets.page import answer, heading, missing, theme
+from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_models
+from dashboards.widgets.reading import Reading
+from queries.compare.comparison import Comparison, compare
+from queries.names.models import choose_models
+
+# Columns of the first table.
+HEADLINES = (
+    "model",
+    "size",
+    "n_layers",
+    "n_neurons",
+    "n_tokens_seen",
+    "n_dead",
+    "dead_share",
+    "first_half_dead_share",
+    "provably_dead_share",
+    "mean_frequency",
+    "median_frequency",
+    "median_kurtosis",
+    "tokens_per_parameter",
+    "comparable",
+    "corpus",
+)
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom, below its heading."""
+    everything = [model.name for model in choose_models(connection)]
+    names, corpus = _pick(connection, everything)
+    comparison = kept(connection, _compare, tuple(names), corpus)
+    _headlines(comparison)
+    if comparison.layers.is_empty():
+        _say_unmeasured(connection, names, corpus)
+        return
+    colours = model_colours(everything, theme=theme())
+    st.html(legend_html({name: colours[name] for name in names}))
+    # Here, because they need altair, which takes a third of a second to load: heading and table stand before.
+    from dashboards.parts import exits, shortcuts, sizes  # noqa: PLC0415
+
+    look = sizes.look_of(everything, comparison)
+    with Reading(connection, names, corpus) as reader:
+        sizes.draw(sizes.Sizes(reader, comparison, names, look))
+        st.subheader("What states say already", anchor=False)
+        shortcuts.compare_shortcuts(reader, names, look)
+        exits.compare_exits(reader, names, look)
+
+
+def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
+    return compare(connection, names, corpus=corpus)
+
+
+def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> tuple[list[str], str | None]:
+    several = len(corpora_of(connection, everything)) > 1
+    wide, narrow = st.columns([4, 1]) if several else (st.container(), st.container())
+    with wide:
+        chosen = pick_models(connection)
+    with narrow:
+        return chosen, pick_corpus(connection, chosen)
+
+
+def _headlines(comparison: Comparison) -> None:
+    tables.show_table(tables.shown(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines")
+    notes = list(comparison.notes)
+    if comparison.common_corpus is not None:
+        notes.append(f"more of these models were measured on {comparison.common_corpus}: choose it as the corpus")
+    if notes:
+        st.caption(plain("; ".join(notes) + "."))
+
+
+def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> None:
+    what = "No text was run through these models yet, so nothing is known of how often they fire."
+    missing(connection, what, names, corpus=corpus)
+
+
+# The first thing that a person sees of the dashboard does not wait for the warehouse.
+heading("Compare sizes")
+answer(show)

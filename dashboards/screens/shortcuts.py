@@ -1,0 +1,60 @@
+"""The page of linear shortcuts: how linear models are between their states, what they say there, what exits save."""
+
+from collections.abc import Sequence
+
+import duckdb
+import streamlit as st
+
+from dashboards.charts.models import Look
+from dashboards.colours import model_colours
+from dashboards.parts import exits, shortcuts
+from dashboards.widgets.address import asked_among, remember
+from dashboards.widgets.html import legend_html
+from dashboards.widgets.page import Theme, answer, heading, theme
+from dashboards.widgets.pickers import pick_corpus, pick_models
+from dashboards.widgets.reading import Reading
+from queries.names.models import choose_models
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Shortcuts")
+    everything = [model.name for model in choose_models(connection)]
+    names = pick_models(connection)
+    with Reading(connection, names, pick_corpus(connection, names, width=300)) as reader:
+        _show(reader, everything, names)
+
+
+def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> None:
+    measured = shortcuts.measured(reader, names)
+
+    def look(theme: Theme) -> Look:
+        return Look(model_colours(everything, theme=theme), {})
+
+    if measured:
+        colours = look(theme()).colours
+        st.html(legend_html({name: colours[name] for name in measured}))
+    shortcuts.compare_shortcuts(reader, names, look)
+    if not measured:
+        return
+    model = _pick(measured)
+    shortcuts.heat_maps(reader, model)
+    st.subheader("What it says from each state", anchor=False)
+    shortcuts.shortcuts_of_model(reader, model)
+    st.subheader("Parts of its blocks replaced", anchor=False)
+    shortcuts.parts(reader, model)
+    st.subheader("Leaving it early", anchor=False)
+    exits.exits_of_model(reader, model)
+
+
+def _pick(measured: list[str]) -> str:
+    """The model that the rest of the page is about, the largest unless the address names another."""
+    st.subheader("One model from state to state", anchor=False)
+    wanted = asked_among("model", measured, is_silent=True)
+    index = len(measured) - 1 if wanted is None else measured.index(wanted)
+    model = st.selectbox("Model", measured, index=index, key="model", label_visibility="collapsed", width=300)
+    remember(model=model)
+    return model
+
+
+answer(show)

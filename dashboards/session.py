@@ -1,0 +1,53 @@
+"""What pages ask of whoever opened the dashboard, which hands it over: nothing here knows the front door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from catalog.advice import command_line
+from catalog.store.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from queries.search.by_score import ScoredResult
+    from queries.search.question import Question
+    from queries.trace.trace import Lens, TracePage
+
+
+class Desk(Protocol):
+    """A warehouse, and the answers about it for which a model has to run."""
+
+    @property
+    def path(self) -> Path:
+        """Where the warehouse lies."""
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The door to its file."""
+
+    def score(self, question: Question) -> ScoredResult:
+        """Exact scores of one word."""
+
+    def trace(
+        self, model: str, prompt: str, *, position: int | None = None, lens: Lens = "id", corpus: str | None = None
+    ) -> TracePage:
+        """How a model builds its prediction at one position of a prompt."""
+
+
+_DESKS: list[Desk] = []
+
+
+def hand_over(desk: Desk) -> None:
+    """Have all pages of this process ask the desk; called before the first page is opened."""
+    _DESKS[:] = [desk]
+
+
+def desk() -> Desk:
+    """The desk that was handed over.
+
+    Raises:
+        RuntimeError: none was: pages were opened in another way than by the command.
+    """
+    if not _DESKS:
+        raise RuntimeError(f"no warehouse was handed to the dashboard: open it with `{command_line('dashboard')}`")
+    return _DESKS[0]

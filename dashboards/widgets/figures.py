@@ -1,0 +1,246 @@
+"""A figure on a page: the chart, whose figure it is, the SQL behind it and its data to take along."""
+
+import io
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, Literal
+
+import altair as alt
+import duckdb
+import polars as pl
+import streamlit as st
+
+from catalog.advice import command_line
+from catalog.spelling import visible
+from catalog.terminal.outputs import encode_rows
+from dashboards.charts.pictures import Drawing, drawn
+from dashboards.widgets.html import plain
+from dashboards.widgets.memory import kept
+from dashboards.widgets.page import Theme, theme
+from dashboards.widgets.reading import Reader, Reading
+from queries.ask import statements
+from queries.ask.one_query import run_query
+from queries.ask.parts import with_parts
+from queries.names.corpora import choose_corpora
+from queries.views.of_models import of_models
+
+Draw = Callable[[Theme], Drawing]
+"""A chart in the colours of a theme: the page's own, or of paper."""
+
+_PAPER_WIDTH = 640
+_PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 20}
+"""Pixels about a chart: Streamlit's own, and at the right room for the half of the last label of an axis."""
+_PARAMETER = re.compile(r"\$(\w+)")
+
+_PARTS = {
+    "layer_neurons_by_corpus": ("neurons_by_corpus", "one layer is asked for"),
+    "model_neurons_by_corpus": ("neurons_by_corpus", "a model is asked for"),
+}
+"""Statements that are most of one file: its name, and the condition of their parts."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows of one statement, with the text that yields them again.
+
+    Attributes:
+        name: name of the statement.
+        sql: the statement with its values filled in, to be run in the console.
+        frame: its rows.
+        corpus: the corpus that views have to tell of for it; None: each model's shown one.
+    """
+
+    name: str
+    sql: str
+    frame: pl.DataFrame
+    corpus: str | None = None
+
+    def showing(self, name: str, frame: pl.DataFrame | None = None) -> "Data":
+        """The same statement under the name of what is drawn of it, and with the rows that are."""
+        return replace(self, name=name, frame=self.frame if frame is None else frame)
+
+    @property
+    def shown_sql(self) -> str:
+        """The statement for people: a comment says which corpus is to be asked for."""
+        if self.corpus is None:
+            return self.sql
+        return f"-- On a corpus of choice: {command_line('sql', '--corpus', visible(self.corpus))}\n{self.sql}"
+
+
+def data_of(reader: Reader, name: str, parameters: Mapping[str, Any]) -> Data:
+    """Run the statement NAME of these pages with values bound to its parameters."""
+    return _data(reader, name, statement(name), parameters)
+
+
+def _data(reader: Reader, name: str, text: str, parameters: Mapping[str, Any]) -> Data:
+    corpus = reader.corpus if isinstance(reader, Reading) else None
+    return Data(name, filled(text, parameters), kept(reader, run_query, text, dict(parameters)), corpus)
+
+
+def data_of_models(reader: Reader, view: str, models: Sequence[str], *then: str, where: str = "") -> Data:
+    """A view's rows of some models, smallest first, and `then` in the order of further expressions."""
+    text = of_models(view, ("size", "model", *then), where=where)
+    return _data(reader, view, text, {"models": list(models)})
+
+
+def data_on(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any], corpus: str | None
+) -> Data:
+    """Run `NAME.sql` about a model on its shown corpus, or `NAME_by_corpus.sql` where another one was asked for.
+
+    Args:
+        connection: the page's lease.
+        name: name of the statement.
+        parameters: values of its parameters, `model` among them.
+        corpus: name of a corpus that the model was measured on; None: the shown one.
+    """
+    if corpus is None:
+        return data_of(connection, name, parameters)
+    model = parameters["model"]
+    corpus_id = choose_corpora(connection, [model], corpus)[model].corpus_id
+    return data_of(connection, f"{name}_by_corpus", {**parameters, "corpus_id": corpus_id})
+
+
+@cache
+def statement(name: str) -> str:
+    """Text of the statement NAME of these pages, or of those parts of another that NAME stands for."""
+    file, *parts = _PARTS.get(name, (name,))
+    return with_parts(statements.statement(file, "dashboards"), parts).strip()
+
+
+def filled(text: str, parameters: Mapping[str, Any]) -> str:
+    """The statement with its parameters written out, for people to read, change and run in the console."""
+    return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
+
+
+def show_figure(
+    title: str, draw: Draw, caption: str, data: Data, *, own_legend: bool = False, selects: bool = False
+) -> Mapping[str, Any]:
+    """Draw a chart with its caption, the SQL behind it, and picture and data to download.
+
+    Args:
+        title: what it shows, in a few words.
+        draw: makes the drawing in the colours of a theme.
+        caption: what one sees and whose figure it is; shown as plain text.
+        data: what was drawn.
+        own_legend: whether the chart keeps its legend; else the page has one for all of its charts.
+        selects: whether a person's selection on the chart runs the page again.
+
+    Returns:
+        What is selected, by the name of the chart's selection.
+    """
+    st.markdown(f"**{plain(title)}**")
+    drawing = draw(theme())
+    chart = drawing if own_legend else without_legend(drawing)
+    chart.padding = _PADDING
+    _leave_unchecked(chart)
+    key = f"chart-{data.name}-{title}"
+    height = height_of(chart)
+    selected: Mapping[str, Any] = {}
+    if selects:
+        # Drawn of other rows it is another chart: what was selected among the rows before is not selected here.
+        key += f"-{zlib.crc32(data.shown_sql.encode())}"
+        picked = st.altair_chart(chart, width="stretch", height=height, key=key, alt=title, on_select="rerun")
+        selected = picked.selection
+    else:
+        st.altair_chart(chart, width="stretch", height=height, key=key, alt=title)
+    st.caption(plain(caption))
+    show_source(data, partial(_on_paper, title, draw))
+    return selected
+
+
+def _leave_unchecked(chart: Drawing) -> None:
+    """Have Streamlit take the chart as it is: to hold it against altair's schema takes a third of a page's time.
+
+    Tests and downloads do hold it against the schema. Altair takes attributes for parts of the drawing, hence the way.
+    """
+    object.__setattr__(chart, "to_dict", partial(chart.to_dict, validate=False))
+
+
+def height_of(drawing: Drawing) -> int | Literal["content"]:
+    """Pixels that the page keeps free for a chart before it is drawn, so that nothing under it jumps."""
+    height = getattr(drawing, "height", None)
+    return height if isinstance(height, int) else "content"
+
+
+def without_legend(chart: Drawing) -> Drawing:
+    """The chart for a page that has one legend for all of its charts."""
+    bare: Drawing = chart.copy(deep=True)
+    for part in bare.layer if isinstance(bare, alt.LayerChart) else [bare]:
+        colour = getattr(getattr(part, "encoding", None), "color", None)
+        if isinstance(colour, alt.Color):
+            colour["legend"] = None
+    return bare
+
+
+def _on_paper(title: str, draw: Draw) -> Drawing:
+    """The chart as it stands by itself: with its title and its legend, on white."""
+    drawing: Drawing = draw("light").properties(title=title, width=_PAPER_WIDTH)
+    return drawing
+
+
+def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> None:
+    """The SQL behind something, its picture and its rows to take along, in one quiet row.
+
+    Files are made when somebody asks for them: a page does not wait for what it does not show.
+    """
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("SQL behind it", type="tertiary"):
+            st.code(data.shown_sql, language="sql")
+            on = {} if data.corpus is None else {"corpus": data.corpus}
+            st.page_link("screens/sql.py", label="Open in the console", query_params={"query": data.sql, **on})
+        if picture is not None:
+            _download(data.name, "PNG", "image/png", lambda: drawn(picture(), "png"))
+            _download(data.name, "SVG", "image/svg+xml", lambda: drawn(picture(), "svg"))
+        _download_rows(data.name, data.frame)
+
+
+def download_data(name: str, frame: pl.DataFrame) -> None:
+    """Two quiet buttons: the rows as CSV and as Parquet."""
+    with st.container(horizontal=True, gap="small"):
+        _download_rows(name, frame)
+
+
+def _download_rows(name: str, frame: pl.DataFrame) -> None:
+    _download(name, "CSV", "text/csv", lambda: csv_of(frame))
+    _download(name, "Parquet", "application/vnd.apache.parquet", lambda: parquet_of(frame))
+
+
+def csv_of(frame: pl.DataFrame) -> bytes:
+    """The rows as CSV, as the commands write them."""
+    buffer = io.BytesIO()
+    encode_rows([frame], "csv", buffer)
+    return buffer.getvalue()
+
+
+def parquet_of(frame: pl.DataFrame) -> bytes:
+    """The rows as Parquet."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _download(name: str, label: str, mime: str, content: Callable[[], bytes]) -> None:
+    kind = label.lower()
+    st.download_button(
+        label,
+        content,
+        file_name=f"{name}.{kind}",
+        mime=mime,
+        type="tertiary",
+        key=f"{kind}-{name}",
+        on_click="ignore",
+    )
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return str(value)

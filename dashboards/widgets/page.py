@@ -1,0 +1,98 @@
+"""What every page shares: its lease on the warehouse, the person's theme, and how it says that something is missing."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+import streamlit as st
+
+from catalog import advice
+from catalog.advice import DEFAULT_WAREHOUSE, command_line
+from catalog.errors import NeurothekError
+from catalog.store.errors import WarehouseMissing
+from dashboards.session import desk
+from dashboards.widgets.html import plain
+from queries.errors import NoModels
+from queries.names.unmeasured import corpus_words
+
+Theme = Literal["light", "dark"]
+
+
+# Streamlit leaves a hand's breadth above a page and a finger's below a chart, and its editor sets SQL in the face of
+# prose.
+_STYLE = """
+<style>
+.stMainBlockContainer { padding-top: 3.6rem; padding-bottom: 2rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0.2rem 0 0.4rem; }
+.stMainBlockContainer h3 { font-size: 1.1rem; padding: 0.8rem 0 0.2rem; }
+.stMainBlockContainer .stElementContainer:has(.stVegaLiteChart) { margin-bottom: -1.2rem; }
+.stMainBlockContainer [data-testid="stPageLink-NavLink"] { background: none; }
+.stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
+.stTextArea textarea { font-family: monospace; }
+</style>
+"""
+
+
+def answer(ask: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+    """Lease a reader for one run of a page, or of a part of it; what cannot be answered is said in a sentence.
+
+    The door itself is asked, not `Neurothek.reader`, which may write the views of a new release first.
+    """
+    with said(), desk().warehouse.reader() as connection:
+        ask(connection)
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """Say in a sentence what cannot be answered."""
+    try:
+        yield
+    except (WarehouseMissing, NoModels) as missing:
+        st.info(told(str(missing)))
+    except NeurothekError as error:
+        st.error(told(str(error)))
+
+
+def heading(title: str) -> None:
+    """The page's title, and what streamlit's own style lacks."""
+    st.html(_STYLE)
+    st.title(plain(title), anchor=False)
+
+
+def missing(
+    connection: duckdb.DuckDBPyConnection,
+    what: str,
+    models: Sequence[str],
+    *,
+    jobs: Sequence[str] = ("activity", "contexts"),
+    corpus: str | None = None,
+) -> None:
+    """Say that models were not measured by jobs, on a corpus if one was asked for, and which command does it."""
+    asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
+    st.info(plain(f"{what}{asked_for}"))
+    chosen = (word for job in jobs for word in ("--job", job))
+    show_command(command_line("ingest", *models, *chosen, *corpus_words(connection, models, corpus)))
+
+
+def show_command(command: str) -> None:
+    """A command to copy, about the warehouse that the pages show."""
+    st.code(advice.with_warehouse(command, path) if (path := elsewhere()) else command, language="sh", wrap_lines=True)
+
+
+def told(text: str) -> str:
+    """A sentence as Markdown that shows it unchanged; what it recommends is about the warehouse that the pages show."""
+    path = elsewhere()
+    return plain(advice.about(text, path) if path else text)
+
+
+def elsewhere() -> Path | None:
+    """Where the warehouse lies, unless a command that is typed in this folder finds it by itself."""
+    path = desk().path
+    return None if path.absolute() == Path(DEFAULT_WAREHOUSE).absolute() else path
+
+
+def theme() -> Theme:
+    """Whether the person's browser shows the page light or dark."""
+    return st.context.theme.type or "light"

@@ -1,0 +1,70 @@
+"""What a person chooses on most pages: models and a corpus."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import duckdb
+import streamlit as st
+
+from dashboards.widgets.address import asked_among, asked_models, remember
+from queries.names.corpora import measured_corpora
+from queries.names.models import KnownModel, choose_models
+
+_FEWEST_CORPORA = 2
+"""Of one there is nothing to choose."""
+
+
+def corpora_of(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
+    """Names of the corpora that any of the models was measured on."""
+    return sorted({one.corpus for one in measured_corpora(connection, models)})
+
+
+def pick_corpus(
+    connection: duckdb.DuckDBPyConnection,
+    models: Sequence[str],
+    *,
+    width: int | Literal["stretch"] = "stretch",
+    is_labelled: bool = False,
+) -> str | None:
+    """Let the person choose a corpus where the models have several; None: the one that each model shows."""
+    names = corpora_of(connection, models)
+    wanted = asked_among("corpus", names)
+    if len(names) < _FEWEST_CORPORA:
+        return None
+    picked = st.selectbox(
+        "Corpus",
+        names,
+        index=None if wanted is None else names.index(wanted),
+        key="corpus",
+        placeholder="shown corpus",
+        label_visibility="visible" if is_labelled else "collapsed",
+        width=width,
+    )
+    remember(corpus=picked)
+    return picked
+
+
+def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
+    """Let the person choose one model, the smallest unless the address names another."""
+    models = {model.name: model for model in choose_models(connection)}
+    names = list(models)
+    wanted = asked_among("model", names)
+    index = 0 if wanted is None else names.index(wanted)
+    name = st.selectbox("Model", names, index=index, key="model", label_visibility="collapsed")
+    remember(model=name)
+    return models[name]
+
+
+def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Let the person choose models, the plain sizes unless the address names others."""
+    everything = choose_models(connection)
+    names = [model.name for model in everything]
+    sizes = [model.name for model in everything if model.variant is None]
+    usual = sizes if len(sizes) > 1 else names
+    known = asked_models(names)
+    picked = st.multiselect(
+        "Models", names, default=known or usual, key="models", placeholder="sizes", label_visibility="collapsed"
+    )
+    chosen = [name for name in names if name in picked] or usual
+    remember(models=None if chosen == usual else ",".join(chosen))
+    return chosen

@@ -1,0 +1,1 @@
+"""What writes the documents that are made, not written, and proves that they are up to date."""

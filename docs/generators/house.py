@@ -1,0 +1,241 @@
+"""The rooms of the packages that have any: drawn for people, and held to their rules by `make check`.
+
+`python -m docs.generators.house` says what breaks a rule. The drawing is made from the contracts in pyproject.toml and
+from docstrings, so it shows what is checked.
+"""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("ingest", "catalog", "queries", "dashboards")
+"""Those that are divided into rooms."""
+
+DATA_ONLY = frozenset({"minis"})
+"""Rooms that hold files and no steps."""
+
+MOST_AT_ROOT = 8
+ROOM = (3, 12)
+LONGEST_FILE = 350
+LONGEST_FUNCTION = 60
+
+ROLES = frozenset({"app", "child", "commands", "errors", "footprint", "frames", "job", "main", "observer"})
+"""Modules, and functions named after them, that one room has as well as another."""
+
+SUBJECTS = frozenset({"concepts", "exits", "neuron", "positions", "shortcuts"})
+"""What a chart, a piece of a page and a figure of the papers may be named after alike."""
+
+SCRIPTS = frozenset({"screens"})
+"""Rooms of files that are run, and never imported: their names are their own."""
+
+SPANNING = frozenset(
+    {
+        "catalog/publishing/test_pairs.py",
+        "catalog/store/test_concurrency.py",
+        "dashboards/screens/test_advice.py",
+        "dashboards/screens/test_asked_corpus.py",
+        "dashboards/screens/test_browser.py",
+        "dashboards/screens/test_damage.py",
+        "dashboards/screens/test_live.py",
+        "dashboards/screens/test_pages.py",
+        "ingest/jobs/ngrams/test_planted_bigrams.py",
+        "ingest/jobs/ngrams/test_planted_triggers.py",
+        "ingest/jobs/positions/test_planted.py",
+        "ingest/pipeline/test_events.py",
+        "ingest/pipeline/test_masked.py",
+        "ingest/pipeline/test_shortcuts.py",
+        "ingest/pipeline/test_variants.py",
+        "ingest/planning/test_planned_bytes.py",
+        "queries/neuron/test_counterparts.py",
+        "queries/sql/test_redirected.py",
+        "queries/views/test_concept_views.py",
+        "queries/views/test_event_views.py",
+        "queries/views/test_exit_views.py",
+        "queries/views/test_kinds_of_rows.py",
+        "queries/views/test_ngram_views.py",
+        "queries/views/test_position_views.py",
+        "queries/views/test_shortcut_views.py",
+        "queries/views/test_spark.py",
+        "queries/views/test_view_numbers.py",
+    }
+)
+"""Tests of more than one module of their room."""
+
+
+@dataclass(frozen=True)
+class House:
+    """How a package or a room is divided.
+
+    Attributes:
+        container: the package or room that is divided, such as `ingest.jobs`.
+        floors: names of what stands on each, top first.
+    """
+
+    container: str
+    floors: tuple[tuple[str, ...], ...]
+
+
+def houses(root: Path = ROOT) -> list[House]:
+    """What the contracts in pyproject.toml that name floors, or which neighbours know each other, describe."""
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    return [house for contract in settings["tool"]["importlinter"]["contracts"] for house in _described(contract, root)]
+
+
+def _described(contract: Mapping[str, Any], root: Path) -> Iterator[House]:
+    if contract["type"] == "layers":
+        floors = tuple(tuple(re.findall(r"\w+", floor)) for floor in contract["layers"])
+        yield from (House(container, floors) for container in contract.get("containers", ()))
+    if contract["type"] == "independence":
+        for modules in contract["modules"]:
+            if modules.endswith(".*"):
+                container = modules.removesuffix(".*")
+                yield House(container, _floors(container, contract.get("ignore_imports", ()), root))
+
+
+def _floors(container: str, allowed: Sequence[str], root: Path) -> tuple[tuple[str, ...], ...]:
+    """What lies in a room of neighbours, each above those it may import; on top the modules that none imports."""
+    folder, depth = root.joinpath(*container.split(".")), container.count(".") + 1
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    names = sorted(modules | {path.parent.name for path in folder.glob("*/__init__.py")})
+    arrows = {tuple(module.split(".")[depth] for module in arrow.split(" -> ")) for arrow in allowed}
+    known = {name: {to for of, to in arrows if of in (name, "**") and to != name} for name in names}
+    top = tuple(name for name in names if name in modules and all(name not in others for others in known.values()))
+    rest = TopologicalSorter({name: known[name] for name in names if name not in top})
+    rest.prepare()
+    floors: list[tuple[str, ...]] = []
+    while rest.is_active():
+        floors.append(tuple(sorted(rest.get_ready())))
+        rest.done(*floors[-1])
+    return tuple(floor for floor in (top, *reversed(floors)) if floor)
+
+
+def drawing(root: Path = ROOT) -> str:
+    """Every house as text: floors top first, a rule between them, and what each room or module is."""
+    return "\n\n".join(_drawn(house, root) for house in houses(root))
+
+
+def _drawn(house: House, root: Path) -> str:
+    folder = root.joinpath(*house.container.split("."))
+    floors = [[_named(folder / name) for name in floor] for floor in house.floors]
+    width = max(len(name) for floor in floors for name, _ in floor)
+    rule = "-" * width
+    body = f"\n{rule}\n".join("\n".join(f"{name:<{width}}  {sentence}" for name, sentence in floor) for floor in floors)
+    return f"```text\n{house.container.replace('.', '/')}/\n{rule}\n{body}\n```"
+
+
+def _named(place: Path) -> tuple[str, str]:
+    """A room or a module as it is called in a tree of files, and what it is."""
+    if place.is_dir():
+        return f"{place.name}/", _sentence(place / "__init__.py")
+    return f"{place.name}.py", _sentence(place.with_suffix(".py"))
+
+
+def _sentence(path: Path) -> str:
+    """The first sentence of a file's docstring; empty where it has none."""
+    said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    return " ".join(re.split(r"(?<=\.)\s", said.partition("\n\n")[0])[0].split())
+
+
+def complaints(root: Path = ROOT) -> Iterator[str]:
+    """What breaks a rule of the rooms, a line each; nothing where all is well."""
+    for package in PACKAGES:
+        for place in sorted({path.parent for path in (root / package).rglob("*.py")}):
+            yield from _about_room(place, root, is_root=place == root / package)
+        for path in sorted((root / package).rglob("*.py")):
+            yield from _about_file(path, root)
+        yield from _about_names(root / package, root)
+        yield from _about_tests(package, root)
+
+
+def _about_room(place: Path, root: Path, *, is_root: bool) -> Iterator[str]:
+    name, opening = f"{place.relative_to(root)}/", place / "__init__.py"
+    if not opening.is_file():
+        yield f"{name} has no __init__.py: write one whose docstring says what the room is"
+    elif not _sentence(opening):
+        yield f"{name}__init__.py has no docstring: say in a sentence what the room is"
+    n_modules = sum(path.name != "__init__.py" for path in place.glob("*.py"))
+    if is_root:
+        if n_modules > MOST_AT_ROOT:
+            yield f"{name} has {n_modules} modules, and {MOST_AT_ROOT} may stand at a root: move some into a room"
+        return
+    if place.name in DATA_ONLY:
+        return
+    least, most = ROOM
+    # A room of rooms, such as that of the jobs, needs few modules of its own.
+    n_inside = n_modules + sum((path / "__init__.py").is_file() for path in place.iterdir())
+    if n_inside < least or n_modules > most:
+        yield f"{name} has {n_modules} modules, and a room has {least} to {most}: divide it, or join it with another"
+
+
+def _about_file(path: Path, root: Path) -> Iterator[str]:
+    name, text = path.relative_to(root), path.read_text("utf-8")
+    n_lines = len(text.splitlines())
+    if n_lines > LONGEST_FILE:
+        yield f"{name} has {n_lines} lines, and {LONGEST_FILE} are allowed: divide it"
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        length = (node.end_lineno or node.lineno) - node.lineno + 1
+        if length > LONGEST_FUNCTION:
+            yield (
+                f"{name}:{node.lineno}: {node.name} has {length} lines, and {LONGEST_FUNCTION} are allowed: divide it"
+            )
+
+
+def _about_names(package: Path, root: Path) -> Iterator[str]:
+    places: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        if path.parent.name in SCRIPTS:
+            continue
+        # A module and what it holds by its name are one thing.
+        names = {path.stem, *_public_names(path)} - {"__init__"} - ROLES - SUBJECTS
+        for name in names:
+            places.setdefault(name, []).append(str(path.relative_to(root)))
+    for name, files in sorted(places.items()):
+        if len(files) > 1:
+            yield f"{name} is a name of several things, in {', '.join(files)}: give each a name of its own"
+
+
+def _public_names(path: Path) -> Iterator[str]:
+    """Classes, functions and types at the top of a file; of commands the functions are named by the command line."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not path.stem.endswith("commands")):
+            name = node.name
+        elif (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and not node.targets[0].id.isupper()
+        ):
+            name = node.targets[0].id
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name
+
+
+def _about_tests(package: str, root: Path) -> Iterator[str]:
+    for path in sorted((root / "tests" / package).rglob("test_*.py")):
+        place, named = path.relative_to(root / "tests"), path.stem.removeprefix("test_")
+        room = root / place.parent
+        if not (room / "__init__.py").is_file():
+            yield f"tests/{place} lies in no room: put it where {place.parent} has one"
+        elif place.as_posix() not in SPANNING and not any(
+            (room / module).is_file() for module in (f"{named}.py", f"{named}/__init__.py")
+        ):
+            yield f"tests/{place} is named after no module of {place.parent}: name it after the one that it tests"
+
+
+def main() -> int:
+    """Say what breaks a rule; the exit code."""
+    found = list(complaints())
+    sys.stderr.writelines(f"{complaint}\n" for complaint in found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,8 +1,0 @@
--- The view saturation_by_layer of some models.
-select *,
-from saturation_by_layer
-where list_contains($models::varchar[], model)
-order by
-    size,
-    regexp_extract(variant, '^\D+') nulls first, try_cast(regexp_extract(variant, '\d+$') as bigint) nulls first,
-    model, layer

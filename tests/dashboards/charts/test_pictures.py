@@ -1,0 +1,55 @@
+"""Charts as files: whole pictures of the kind the name asks for, or one sentence and nothing written."""
+
+import struct
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+import pytest
+
+from dashboards.charts import pictures
+from dashboards.errors import PictureNotWritten, UnknownPicture
+
+CHART = alt.Chart(pl.DataFrame({"x": [1, 2], "y": [1, 3]})).mark_line().encode(x="x:Q", y="y:Q")
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", png[16:24])
+    return int(width), int(height)
+
+
+def test_png_is_twice_as_dense_as_svg_is_large(tmp_path: Path) -> None:
+    png, svg = (pictures.save(CHART, tmp_path / name) for name in ("a.png", "a.SVG"))
+    root = ET.fromstring(svg.read_text("utf-8"))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    width, height = size_of(png.read_bytes())
+    assert (width, height) == (2 * float(root.attrib["width"]), 2 * float(root.attrib["height"]))
+    # Nothing lies beside them, and anybody may read them as any other file.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.SVG", "a.png"]
+    (tmp_path / "plain").touch()
+    assert png.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a", "png"])
+def test_other_kinds_are_refused_before_anything_is_drawn(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UnknownPicture, match=r"end it in \.png or \.svg"):
+        pictures.save(CHART, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_takes_no_files_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(PictureNotWritten, match="No such file or directory"):
+        pictures.save(CHART, tmp_path / "absent" / "a.png")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(PictureNotWritten, match="Is a directory"):
+        pictures.save(CHART, tmp_path / "folder.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+def test_a_picture_replaces_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    path.write_text("old")
+    pictures.save(CHART, path)
+    assert "<svg" in path.read_text("utf-8")

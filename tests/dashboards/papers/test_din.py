@@ -1,0 +1,71 @@
+"""The figures of linear shortcuts as files: which are drawn of planted numbers, and why others are not."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from catalog.store.warehouse import Warehouse
+from dashboards.charts.models import Look
+from dashboards.papers.din import ShortcutFigure, ShortcutRows, shortcut_figures
+from neurothek import main
+from tests.support import event_warehouse
+from tests.support.warehouse import MODELS
+
+MEASURED = [MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
+LOOK = Look(dict(zip(MEASURED, ("#44bf70", "#440154", "#21918c"), strict=True)), {MEASURED[1]: "another text"})
+SLUGS = ["fit-mat", "fit-id", "precision", "surprisal", "parts", "exits-by-size", "exits-by-method"]
+
+
+@pytest.fixture
+def rows(whole_path: Path) -> ShortcutRows:
+    with Warehouse(whole_path).reader() as connection:
+        return ShortcutRows.of(connection, [model.name for model in MODELS])
+
+
+def caption(figure: ShortcutFigure) -> str:
+    assert figure.chart is not None
+    return " ".join(figure.chart.to_dict()["title"]["subtitle"])
+
+
+def test_all_are_drawn_where_all_was_measured(rows: ShortcutRows) -> None:
+    figures = shortcut_figures(rows, LOOK)
+    assert [figure.slug for figure in figures] == SLUGS
+    for figure in figures:
+        assert figure.why_not == ""
+        assert f"{MEASURED[1]} (another text)" in caption(figure)
+        assert "Din et al. 2023" in caption(figure)
+        assert figure.chart is not None
+        drawn = {row["model"] for data in figure.chart.to_dict()["datasets"].values() for row in data if "model" in row}
+        assert drawn == set(MEASURED)
+
+
+def test_each_draws_the_rows_of_its_methods(rows: ShortcutRows) -> None:
+    fit, *_ = shortcut_figures(rows, LOOK)
+    assert fit.chart is not None
+    found = [row for data in fit.chart.to_dict()["datasets"].values() for row in data]
+    assert {row["method"] for row in found} == {"mat"}
+    assert len(found) == rows.fit.filter(method="mat").height
+
+
+def test_what_was_not_measured_is_not_drawn_and_says_so(rows: ShortcutRows) -> None:
+    without_parts = ShortcutRows(rows.fit, rows.quality.filter(pl.col("method").is_in(["id", "mat"])), rows.exits[:0])
+    missing = {one.slug: one.why_not for one in shortcut_figures(without_parts, LOOK) if one.chart is None}
+    assert missing == {
+        "parts": "no parts were replaced by linear maps",
+        **dict.fromkeys(SLUGS[-2:], "nobody tried to leave the models early by a shortcut"),
+    }
+    nothing = ShortcutRows(rows.fit[:0], rows.quality[:0], rows.exits[:0])
+    assert all(one.chart is None for one in shortcut_figures(nothing, LOOK))
+
+
+@pytest.mark.long
+def test_the_command_writes_them_beside_the_others(whole_path: Path, tmp_path: Path) -> None:
+    command = ["compare", "--figure", str(tmp_path / "out"), "--warehouse", str(whole_path)]
+    result = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert result.exit_code == 0
+    written = {file.name for file in (tmp_path / "out").iterdir() if file.name.startswith("shortcuts-")}
+    assert written == {
+        f"shortcuts-{number}-{slug}.{kind}" for number, slug in enumerate(SLUGS, 1) for kind in ("png", "svg")
+    }

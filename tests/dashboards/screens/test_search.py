@@ -1,0 +1,147 @@
+"""The page Search: every condition of the command, kept in the address, and the same neurons as the command finds."""
+
+import inspect
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import neurothek
+from dashboards.parts import search_fields
+from dashboards.parts.search_fields import words_of
+from dashboards.widgets.html import plain
+from queries.search.commands import search
+from queries.search.question import parse_depth, parse_layers
+from tests.support import detectors
+from tests.support import warehouse as made
+
+Opener = Callable[..., AppTest]
+
+
+def addresses(page: AppTest, place: int = 0) -> list[str]:
+    tables = [table.value for table in page.dataframe if "address" in table.value.columns]
+    return list(tables[place]["address"]) if tables else []
+
+
+def in_order(page: AppTest) -> None:
+    assert [error.message for error in page.exception] == []
+    assert [error.value for error in page.error] == []
+
+
+# What stands in the address, and the same in Python.
+CONDITIONS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "words": ({"words": "school coffee"}, {}),
+    "side": ({"words": "school", "side": "suppressed"}, {"side": "suppressed"}),
+    "either": ({"words": "school", "side": "both"}, {"side": "both"}),
+    "suppresses": ({"words": "coffee", "suppresses": "dog"}, {"suppresses": ("dog",)}),
+    "without": ({"words": "school", "without": "coffee cat"}, {"without": ("coffee", "cat")}),
+    "models": ({"words": "school", "models": "tiny-1m,gelu-1m"}, {"models": ("tiny-1m", "gelu-1m")}),
+    "layers": ({"words": "school", "layers": "0-1"}, {"layers": parse_layers("0-1")}),
+    "depth": ({"words": "school", "depth": "0.5-1"}, {"depth": parse_depth("0.5-1")}),
+    "where": ({"words": "school", "where": "kurtosis > 0"}, {"where": "kurtosis > 0"}),
+    "min_count": ({"words": "school", "min_count": "2"}, {"min_count": 2}),
+    "limit": ({"words": "school", "limit": "3"}, {"limit": 3}),
+    "all": ({"words": "school coffee", "match_all": "yes"}, {"match_all": True}),
+    "exact": ({"words": '" school"', "exact": "yes"}, {"exact": True}),
+    "alive": ({"words": "school", "alive": "yes"}, {"alive": True}),
+    "variants": ({"words": "school", "variants": "yes"}, {"variants": True}),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_of_the_address_is_asked_and_stays_there(page: Opener, full_path: Path, name: str) -> None:
+    typed, conditions = CONDITIONS[name]
+    opened = page(full_path, "search", **typed)
+    in_order(opened)
+    words = words_of(typed["words"])
+    found = neurothek.open(full_path).search(*words, **{"limit": 100, **conditions}).neurons
+    assert addresses(opened) == found.get_column("address").to_list()
+    assert dict(opened.query_params) == typed
+    # It narrows: another answer than that of the words alone, but for those that all neurons here meet.
+    if conditions and name not in ("alive", "min_count", "where"):
+        assert addresses(opened) != addresses(page(full_path, "search", words=typed["words"]))
+
+
+def test_variants_that_are_left_out_are_said(page: Opener, full_path: Path) -> None:
+    told = plain("left out the variant tiny-2m-nopos: the switch “Variants, too” asks all.")
+    for more in ({}, {"beside": "yes"}):
+        sizes = page(full_path, "search", words="school", **more)
+        assert any(told in caption.value for caption in sizes.caption), more
+        asked = page(full_path, "search", words="school", variants="yes", **more)
+        assert not any("left out" in caption.value for caption in asked.caption)
+        assert any(table.value["address"].str.startswith("tiny-2m-nopos/").any() for table in asked.dataframe)
+
+
+def test_every_option_of_the_command_has_its_field() -> None:
+    source = inspect.getsource(search_fields)
+    elsewhere = {"words", "layer", "weights", "output_format"}
+    options = {str(option.name) for option in search.params if option.expose_value} - elsewhere
+    assert [name for name in options if f'"{name}"' not in source] == []
+
+
+def test_like_a_neuron(page: Opener, full_path: Path) -> None:
+    address = made.address((0, 0, 0))
+    opened = page(full_path, "search", like=address)
+    in_order(opened)
+    expected = neurothek.open(full_path).search(like=address, limit=100).neurons
+    assert addresses(opened) == expected.get_column("address").to_list()
+
+
+def test_what_fires_on_a_word(page: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "detectors.duckdb"
+    detectors.publish(path)
+    word = neurothek.open(path).sql("select detected_tokens[1] as token from token_detectors limit 1").item().strip()
+    opened = page(path, "search", triggered_by=word)
+    in_order(opened)
+    expected = neurothek.open(path).search(triggered_by=(word,), limit=100).neurons
+    assert addresses(opened) == expected.get_column("address").to_list() != []
+    assert "strength" in next(table.value for table in opened.dataframe).columns
+
+
+def test_models_stand_side_by_side(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "search", words="school", beside="yes")
+    in_order(opened)
+    names = [str(heading.value) for heading in opened.subheader]
+    sizes = "select model from models where variant is null order by size, model"
+    assert names == neurothek.open(full_path).sql(sizes).to_series().to_list()
+    for place, name in enumerate(names):
+        found = neurothek.open(full_path).search("school", models=(name,), limit=100).neurons
+        assert addresses(opened, place) == found.get_column("address").to_list()
+
+
+def test_a_chip_that_is_taken_out_narrows_the_concept(page: Opener, full_path: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(full_path, tmp_path / "w.duckdb"))
+    near = {" coffee": 0.75, " bus": 0.5}
+    with duckdb.connect(str(path)) as connection:
+        for rank, (token, cosine) in enumerate(near.items(), start=1):
+            ids = [made.ENGLISH.index(one) for one in (" tea", token)]
+            connection.execute(
+                "insert into store.token_neighbours (model_id, token_id, rank, neighbour_id, cosine, run_id)"
+                " select model_id, ?, ?, ?, ?, 0 from store.models where tokenizer_id = 0",
+                [ids[0], rank, ids[1], cosine],
+            )
+    opened = page(path, "search", words="tea", concept="yes")
+    in_order(opened)
+    (chips,) = [group for group in opened.button_group if str(group.key).startswith("chips")]
+    assert (chips.options, chips.value) == (["coffee", "bus"], ["coffee", "bus"])
+    door = neurothek.open(path)
+    wide = door.search("tea", concept=True, limit=100).neurons.get_column("address").to_list()
+    assert addresses(opened) == wide
+    chips.set_value(["bus"])
+    opened.run()
+    in_order(opened)
+    assert opened.query_params["left_out"] == "coffee"
+    narrow = door.search("tea", concept=True, left_out=("coffee",), limit=100).neurons.get_column("address").to_list()
+    assert addresses(opened) == narrow != wide
+    # A reload has the chip as it was left; another click brings it back.
+    again = page(path, "search", words="tea", concept="yes", left_out="coffee")
+    (chips,) = [group for group in again.button_group if str(group.key).startswith("chips")]
+    assert (chips.options, chips.value) == (["coffee", "bus"], ["bus"])
+    chips.set_value(["coffee", "bus"])
+    again.run()
+    assert "left_out" not in again.query_params
+    assert addresses(again) == wide

@@ -1,0 +1,53 @@
+"""Texts of the warehouse on a page: as themselves."""
+
+import polars as pl
+
+from dashboards.widgets.html import columns_html, places_html, plain, table_html, tables_html
+
+PLACE = {"activation": 2.0, "domain": "a<b", "before": "if x <", "token": "<script>", "after": "alert(1)\n</script>"}
+
+
+def test_a_token_of_markup_shows_as_itself() -> None:
+    shown = places_html([PLACE], shade="#2f5d8a")
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "alert(1)↵&lt;/script&gt;" in shown
+    assert "a&lt;b" in shown
+
+
+def test_weaker_places_are_paler() -> None:
+    shown = places_html([PLACE, PLACE | {"activation": -1.0}], shade="#2f5d8a")
+    assert "#2f5d8a8c" in shown
+    assert "#2f5d8a52" in shown
+    assert "-1.000" in shown
+
+
+def test_no_place_and_a_silent_place_are_drawn() -> None:
+    assert "nt-number" not in places_html([], shade="#2f5d8a").split("</style>")[1]
+    assert "0.000" in places_html([PLACE | {"activation": 0.0}], shade="#2f5d8a")
+
+
+def test_text_is_no_markdown() -> None:
+    assert plain("![x](http://h/a.png) *b* $c$ :red[d] <i>") == (
+        r"\!\[x\]\(http\:\/\/h\/a\.png\) \*b\* \$c\$ \:red\[d\] \<i\>"
+    )
+
+
+def test_a_description_is_no_markup() -> None:
+    assert "&lt;b&gt;" in columns_html({"column": "smaller <b> than"})
+
+
+def test_tables_mark_white_space_and_align_numbers() -> None:
+    frame = pl.DataFrame({"text": [" <b>"], "n_active": [1200], "tokens before": [[" a", "b\n"]]})
+    shown = table_html(frame, tokens=("tokens before",))
+    assert '<td class="nt-tokens">·&lt;b&gt;</td>' in shown
+    assert '<td class="nt-right">1,200</td>' in shown
+    assert '<td class="nt-tokens">·a b↵</td>' in shown
+    assert "<b>x &amp; y</b>" in tables_html({"x & y": frame})
+
+
+def test_shares_are_read_in_percent() -> None:
+    shown = table_html(pl.DataFrame({"text": ["a", "b"], "recall": [0.18921, None], "score": [0.5, 0.25]}))
+    assert '<td class="nt-right">18.92%</td>' in shown
+    assert "0.5" in shown
+    assert "None" not in shown
