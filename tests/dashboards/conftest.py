@@ -65,6 +65,12 @@ def _components_sought_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _a_desk() -> None:
+    """What is asked outside of a page, in no order, has some warehouse too."""
+    hand_over(neurothek.open())
+
+
 @pytest.fixture
 def page() -> Iterator[Opener]:
     """Opens a page of the dashboard on a warehouse, as a browser would with an address and its parameters."""
