@@ -24,17 +24,17 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1")
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="Also let other machines in, under this name or address of this machine; 0.0.0.0: under all (repeatable).",
+    help="Also accept other machines on this name or address of this machine; 0.0.0.0 for all (repeatable).",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @common_options
 @click.pass_context
 def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_browser: bool) -> None:
-    """Look at the warehouse in a browser: compare sizes, search, single neurons, layers, SQL.
+    """Open the warehouse in a browser: compare sizes, search, single neurons, layers, SQL.
 
-    It listens on this machine only, unless --host opens it wider: then anybody who reaches the port can read the
-    whole warehouse and annotate. Pages never write: annotations are saved by a process of their own. It asks nobody
-    else for anything: weights that are still on the hub are not fetched for a page.
+    The dashboard listens on this machine only, unless --host opens it to others. Then anybody who can reach the port
+    can read the whole warehouse and annotate. Pages never write; a separate process saves annotations. The dashboard
+    contacts no other server, so it does not download weights that are still on the hub.
     """
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
     if ctx.obj.warehouse.exists():

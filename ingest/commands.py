@@ -52,50 +52,52 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="[NAME=]MODEL...")
-@click.option("--job", "jobs", multiple=True, metavar="NAME", help="Measure this job only (repeatable); or all.")
-@click.option("--corpus", "corpora", multiple=True, metavar="C", help="builtin, NAME=SOURCE, or one of the warehouse.")
-@click.option("--corpus-name", help="Name of the corpus.  [default: its domains joined by +]")
+@click.option("--job", "jobs", multiple=True, metavar="NAME", help="Run only this job (repeatable), or all.")
 @click.option(
-    "--tokens", type=click.IntRange(1), default=DEFAULT_TOKENS, show_default=True, help="Tokens of each domain."
+    "--corpus", "corpora", multiple=True, metavar="C", help="builtin, NAME=SOURCE, or a corpus in the warehouse."
 )
-@click.option("--sequence-length", type=click.IntRange(2), help="Ids per sequence.  [default: the model's context]")
-@click.option("--no-packing", is_flag=True, help="Keep short documents apart instead of joining them.")
+@click.option("--corpus-name", help="Name of the corpus.  [default: its domains joined by +]")
+@click.option("--tokens", type=click.IntRange(1), default=DEFAULT_TOKENS, show_default=True, help="Tokens per domain.")
+@click.option(
+    "--sequence-length", type=click.IntRange(2), help="Token ids per sequence.  [default: the model's context]"
+)
+@click.option("--no-packing", is_flag=True, help="Do not join short documents into one sequence.")
 @request_options
-@click.option("--plan", is_flag=True, help="Only say what measuring would take; writes nothing into the warehouse.")
-@click.option("--force", is_flag=True, help="Replace what was measured with other settings.")
+@click.option("--plan", is_flag=True, help="Print what measuring would take, and write nothing.")
+@click.option("--force", is_flag=True, help="Replace measurements made with other settings.")
 @common_options
 @click.pass_context
 def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> None:
-    """Measure models and publish what was measured.
+    """Measure models and publish the results.
 
-    MODEL is a local folder, a model that ships, such as mini-opt-2m, the name of a model of the warehouse, whose
-    weights are looked for where they were, or a hub id; NAME= gives a folder or a hub id another name. What is
-    finished is not measured again, and what was interrupted is taken up where it stopped.
+    MODEL is a local folder, a hub id, a shipped model such as mini-opt-2m, or the name of a model in the warehouse,
+    whose weights are read from where they were before. NAME= gives a folder or a hub id another name. Finished work is
+    not measured again, and interrupted work resumes where it stopped.
 
-    REPO@REVISION is a revision of the hub, such as EleutherAI/pythia-70m@step1000, which becomes the variant "step
-    1000" of its family. The branch main is a plain size, and so is the step that ended the training of Pythia. A name
-    that ends with a seed, such as pythia-14m-seed1, is the variant "seed 1". A model that `neurothek train` wrote says
-    its family and variant itself.
+    REPO@REVISION selects a revision on the hub, such as EleutherAI/pythia-70m@step1000, which becomes the variant "step
+    1000" of its family. The branch main is a plain size, and so is the final training step of Pythia. A name that ends
+    with a seed, such as pythia-14m-seed1, is the variant "seed 1". A model that `neurothek train` wrote records its own
+    family and variant.
 
-    Texts of any size are read within --memory. A row of a dataset of the hub counts from when the library datasets
-    hands it over, not while that reads it.
+    Texts of any size are read within --memory. A row of a hub dataset counts once the library datasets returns it; what
+    the library uses while it reads the row does not count.
 
-    The job counterparts compares models of the warehouse, every two that are named: which neurons of the one do
-    those of the other's job. It is no part of `--job all`.
+    The job counterparts compares each pair of the named models in the warehouse and finds the neurons that do the same
+    work in both. `--job all` does not include it.
     """
     run = _plan if options["plan"] else _ingest
     ctx.exit(run(ctx, (_request(options), models)))
 
 
 @click.command()
-@click.option("--tokens", type=click.IntRange(1), default=DEMO_TOKENS, show_default=True, help="Tokens of each domain.")
+@click.option("--tokens", type=click.IntRange(1), default=DEMO_TOKENS, show_default=True, help="Tokens per domain.")
 @common_options
 @click.pass_context
 def demo(ctx: click.Context, tokens: int) -> None:
-    """Build the warehouse of the mini-OPT family from nothing, offline, and compare its sizes.
+    """Build a warehouse of the mini-OPT family from scratch, offline, and compare its sizes.
 
-    The jobs shortcuts and exits, which would take minutes more, are left out:
-    `neurothek ingest mini-opt-2m --job shortcuts --job exits --tokens 40000` adds them for one model.
+    The demo skips the jobs shortcuts and exits, which would take minutes more. To add them for one model, run
+    `neurothek ingest mini-opt-2m --job shortcuts --job exits --tokens 40000`.
     """
     from ingest import minis
 

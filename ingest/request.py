@@ -41,9 +41,7 @@ class ModelEmpty(NeurothekError):
     """A model without a source, or an equals sign without a name before it."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(
-            f"a model was asked for as {text!r}, which names none; write a hub id, a folder, or NAME=MODEL"
-        )
+        super().__init__(f"{text!r} does not name a model; write a hub id, a folder, or NAME=MODEL")
 
 
 @dataclass(frozen=True)
@@ -132,61 +130,61 @@ class IngestRequest:
         None,
         "--variant",
         metavar="V",
-        help='What sets every MODEL apart: "step 1000", "seed 2", no-position, or plain for a plain size.'
-        "  [default: by its revision and positions]",
+        help='Variant of every MODEL: "step 1000", "seed 2", no-position, or plain for a plain size.'
+        "  [default: from its revision and positions]",
     )
     revision: str | None = _asked(
-        None, "--revision", help="Revision of every hub repository; REPO@REVISION says that of one."
+        None, "--revision", help="Revision of every hub repository; REPO@REVISION sets it for one."
     )
-    allow_pickle: bool = _asked(False, "--allow-pickle", help="Read pickled weights: tensors only, never code.")
-    examples: int = _asked(DEFAULT_EXAMPLES, "--examples", least=1, help="Examples of the job events.")
+    allow_pickle: bool = _asked(False, "--allow-pickle", help="Allow pickled weights; loads tensors only, never code.")
+    examples: int = _asked(DEFAULT_EXAMPLES, "--examples", least=1, help="Number of examples for the job events.")
     methods: tuple[str, ...] = _asked(
-        (), "--method", metavar="NAME", help="Shortcut that the job shortcuts tries (repeatable).  [default: all]"
+        (), "--method", metavar="NAME", help="Shortcut for the job shortcuts to try (repeatable).  [default: all]"
     )
     keep: Keep = _asked(
-        "last", "--keep", help="Matrices that the job shortcuts keeps: those to the last state, or all."
+        "last", "--keep", help="Matrices the job shortcuts keeps: only those to the last state, or all."
     )
     domains: tuple[str, ...] = _asked(
         (),
         "--domain",
         metavar="NAME",
-        help="Domain whose sentences the job shortcuts takes (repeatable).  [default: prose, else all]",
+        help="Domain the job shortcuts takes sentences from (repeatable).  [default: prose if present, else all]",
     )
     fit: int | None = _asked(
         None,
         "--fit",
         metavar="N",
-        help="Sentences that the job shortcuts fits on.  [default: 9000, or three of four of fewer]",
+        help="Sentences the job shortcuts fits on.  [default: 9000, or three quarters of a smaller text]",
     )
     validate: int | None = _asked(
         None,
         "--validate",
         metavar="N",
-        help="Sentences that the job shortcuts judges by.  [default: 3000, or the fourth]",
+        help="Sentences the job shortcuts validates on.  [default: 3000, or the remaining quarter]",
     )
     baselines: bool = _asked(
-        True, "--baselines/--no-baselines", help="Fit classifiers of every layer in the job exits, too."
+        True, "--baselines/--no-baselines", help="Also fit a classifier for every layer in the job exits."
     )
     clusters: tuple[int, ...] = _asked(
         (),
         "--clusters",
         least=1,
         metavar="N",
-        help="Clusters the job clusters makes (repeatable).  [default: two sizes, by the number of neurons]",
+        help="Number of clusters for the job clusters (repeatable).  [default: two, by the number of neurons]",
     )
     device: Device = _asked("auto", "--device")
     dtype: Dtype = _asked("float32", "--dtype")
-    active_above: float | None = _asked(None, "--active-above", help="Count a coefficient as active above this value.")
+    active_above: float | None = _asked(None, "--active-above", help="Count a coefficient above this value as active.")
     memory_bytes: int = field(
         default_factory=default_memory,
         metadata={
             "names": ("--memory",),
             "shown": {
                 "is_size": True,
-                "help": "What measuring may add to memory, e.g. 4GB.  [default: half the machine]",
+                "help": "Memory that measuring may use, e.g. 4GB.  [default: half of the machine's]",
             },
         },
     )
-    batch_tokens: int = _asked(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens of a batch.")
-    staging: Path | None = _asked(None, "--staging", help="Folder for unpublished rows.")
+    batch_tokens: int = _asked(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens per batch.")
+    staging: Path | None = _asked(None, "--staging", help="Folder for rows that are not published yet.")
     force: bool = False

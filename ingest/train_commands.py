@@ -1,4 +1,4 @@
-"""The command that trains a small model of our own."""
+"""The command that trains a small OPT model."""
 
 from pathlib import Path
 
@@ -9,20 +9,22 @@ from catalog.terminal.console import console_progress, note
 
 
 @click.command()
-@click.option("--size", required=True, help="0.7m, 2m or 5m parameters.")
-@click.option("--steps", type=int, required=True, help="Optimizer steps of 16 sequences of 256 tokens.")
-@click.option("--output", type=click.Path(path_type=Path), required=True, help="The model's folder; must be new.")
+@click.option("--size", required=True, help="Number of parameters: 0.7m, 2m or 5m.")
+@click.option("--steps", type=int, required=True, help="Optimizer steps, each of 16 sequences of 256 tokens.")
+@click.option("--output", type=click.Path(path_type=Path), required=True, help="New folder for the model.")
 @click.option(
-    "--corpus", "corpora", multiple=True, default=("builtin",), show_default=True, help="builtin, NAME=SOURCE."
+    "--corpus", "corpora", multiple=True, default=("builtin",), show_default=True, help="builtin or NAME=SOURCE."
 )
-@click.option("--tokenizer", type=click.Path(path_type=Path), help="Reuse the tokenizer of this model's folder.")
-@click.option("--vocabulary", type=int, default=8_192, show_default=True, help="Tokens of a new tokenizer.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of fresh weights and text order.")
+@click.option("--tokenizer", type=click.Path(path_type=Path), help="Reuse the tokenizer in this model folder.")
+@click.option("--vocabulary", type=int, default=8_192, show_default=True, help="Size of a new tokenizer.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for initial weights and text order."
+)
 @click.option("--no-positions", is_flag=True, help="Keep the position table at zero.")
 @click.option(
     "--checkpoint-at", type=int, multiple=True, metavar="STEP", help="Also write OUTPUT-stepSTEP (repeatable)."
 )
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto: cuda where there is one.")
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, or auto: cuda if available.")
 def train(
     *,
     size: str,
@@ -36,10 +38,10 @@ def train(
     checkpoint_at: tuple[int, ...],
     device: str,
 ) -> None:
-    """Train a small OPT from nothing, for studying its neurons.
+    """Train a small OPT from scratch, for studying its neurons.
 
-    Built-in documents that `ingest` measures are never trained on. The same command after a kill goes on where the
-    last saved state lies, and ends with the same weights.
+    Training never uses the built-in documents that `ingest` measures. If the command is killed, run it again: it
+    resumes from the last saved state and ends with the same weights.
     """
     from dataclasses import replace
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     "dialects",
     multiple=True,
     metavar="NAME",
-    help="Write the views in this dialect of SQL too, e.g. trino; Spark's, the one that is tested, is always there.",
+    help="Also write the views in this SQL dialect, e.g. trino. Spark SQL, the tested one, is always written.",
 )
 @common_options
 @click.pass_context
 def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
-    """Write the warehouse to a new FOLDER: its tables as Parquet, its views as SQL for Spark and other engines."""
+    """Export the warehouse to a new FOLDER: tables as Parquet, views as SQL for Spark and other engines."""
     with console_progress() as progress:
         manifest = ctx.obj.export(folder, dialects=dialects, progress=progress)
     note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {folder}")
@@ -38,7 +38,7 @@ def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
 @common_options
 @click.pass_context
 def import_(ctx: click.Context, folder: Path) -> None:
-    """Read an exported FOLDER into a new or empty warehouse; one that holds its rows already is left as it is."""
+    """Import an exported FOLDER into a new or empty warehouse; does nothing if the rows are already there."""
     with console_progress() as progress:
         manifest = ctx.obj.import_(folder, progress=progress)
     note(f"{manifest.n_rows:,} rows of {len(manifest.tables)} tables{_maps(manifest)} are in {ctx.obj.path}")
@@ -49,9 +49,9 @@ def import_(ctx: click.Context, folder: Path) -> None:
 @common_options
 @click.pass_context
 def merge(ctx: click.Context, other: Path) -> None:
-    """Add the models, texts, runs and annotations of the warehouse OTHER to this one; what both hold is taken once.
+    """Add the models, texts, runs and annotations of the warehouse OTHER to this one, without duplicates.
 
-    A model that both have keeps the family and the variant that it has here.
+    A model that is in both keeps its family and variant from this warehouse.
     """
     from collections import Counter
 

@@ -52,7 +52,7 @@ def common_options(command: Command) -> Command:
             help="The DuckDB file.  [default: neurothek.duckdb, or NEUROTHEK_WAREHOUSE]",
         ),
         click.option(
-            "-q", "--quiet", is_flag=True, expose_value=False, callback=_use_quiet, help="Print data and errors only."
+            "-q", "--quiet", is_flag=True, expose_value=False, callback=_use_quiet, help="Print only data and errors."
         ),
         click.option(
             "-v",
@@ -60,7 +60,7 @@ def common_options(command: Command) -> Command:
             is_flag=True,
             expose_value=False,
             callback=_use_verbose,
-            help="Say also what was decided and how long it took.",
+            help="Also print decisions and how long each step took.",
         ),
     ):
         command = option(command)
@@ -75,7 +75,7 @@ def format_option(command: Command) -> Command:
         type=click.Choice(get_args(Format)),
         default="table",
         show_default=True,
-        help="How to print the rows; csv and parquet hold the first table of an answer.",
+        help="Output format; csv and parquet contain only the first table of an answer.",
     )(command)
 
 

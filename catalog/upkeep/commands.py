@@ -21,15 +21,15 @@ from catalog.terminal.printing import show_frame
 @common_options
 @click.pass_context
 def check(ctx: click.Context, output_format: Format) -> None:
-    """Prove that the file is whole, keys are unique, rows have their runs, and tables agree; exit 1 with what does not.
+    """Check that the file is whole, keys are unique, rows have runs, and tables agree; exit 1 if any check fails.
 
-    First it reads every block of the file that is in use and compares it with its checksum: a damaged file is told
-    with exit code 2. Blocks that are no longer used are left out. If a killed process left a log beside the file
-    (FILE.wal), its head and its entries are compared too. The matrices kept beside the file come last.
+    The command first reads every block of the file that is in use and compares it with its checksum; a damaged file
+    ends it with exit code 2. It skips blocks that are no longer used. If a killed process left a log beside the file
+    (FILE.wal), its header and its entries are checked too. The matrices kept beside the file are checked last.
 
-    What it cannot see: a log that breaks off is taken for a transaction that did not finish, and so is one in which
-    the length of an entry is damaged so that it reaches beyond the end; a log that is gone is taken for none. Then the
-    last commits before the kill are missing, and no command says so.
+    Some damage cannot be detected. A truncated log looks like a transaction that did not finish, and so does a log with
+    an entry whose damaged length reaches beyond the end. A deleted log looks as if there had been none. In these cases
+    the last commits before the kill are missing, and no command reports it.
     """
     from collections import Counter
 
@@ -64,12 +64,12 @@ def check(ctx: click.Context, output_format: Format) -> None:
 @click.command()
 @click.argument("model")
 @click.option("--sample", type=click.IntRange(min=1), default=1, show_default=True, help="How many layers of each job.")
-@click.option("--weights", metavar="PATH", help="Folder of the weights, if they are no longer where they were.")
+@click.option("--weights", metavar="PATH", help="Folder of the weights, if they have moved.")
 @format_option
 @common_options
 @click.pass_context
 def verify(ctx: click.Context, model: str, sample: int, weights: str | None, output_format: Format) -> None:
-    """Measure some layers of MODEL again from its weights; exit 1 if the warehouse says anything else."""
+    """Measure some layers of MODEL again from its weights; exit 1 if the warehouse disagrees."""
     import polars as pl
 
     from catalog.upkeep.verification import Agreement
@@ -96,8 +96,8 @@ def verify(ctx: click.Context, model: str, sample: int, weights: str | None, out
 
 @click.command()
 @click.argument("model")
-@click.option("--corpus", help="The corpus that views show for the model from now on.")
-@click.option("--clusters", type=int, help="Likewise the clustering, by the number of clusters asked for.")
+@click.option("--corpus", help="Corpus for views to show.")
+@click.option("--clusters", type=int, help="Clustering for views to show, by the requested number of clusters.")
 @common_options
 @click.pass_context
 def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None) -> None:
@@ -105,7 +105,7 @@ def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None
     from catalog.upkeep import changes
 
     if corpus is None and clusters is None:
-        raise click.UsageError("say what to pin: --corpus NAME, --clusters N or both")
+        raise click.UsageError("nothing to pin; give --corpus NAME, --clusters N or both")
     changes.pin(ctx.obj.warehouse, model, corpus, clusters=clusters)
     shown = [*([f"on {corpus}"] if corpus else []), *([f"in {clusters:,} clusters"] if clusters is not None else [])]
     note(f"{model} is shown {' and '.join(shown)}")
@@ -113,19 +113,19 @@ def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None
 
 @click.command()
 @click.argument("model")
-@click.option("--family", metavar="NAME", help="The family: its models differ in size or variant only.")
+@click.option("--family", metavar="NAME", help="Family; its models differ only in size or variant.")
 @click.option("--variant", metavar="V", help='"step 1000", "seed 2", no-position, or plain for a plain size.')
 @common_options
 @click.pass_context
 def label(ctx: click.Context, model: str, family: str | None, variant: str | None) -> None:
-    """Say which family MODEL is of, and what sets it apart from the plain model of its size.
+    """Set the family of MODEL, and the variant that distinguishes it from the plain model of its size.
 
-    Figures and views compare the plain sizes of a family; a variant is shown beside the plain model of its size.
+    Figures and views compare the plain sizes of a family, and show a variant beside the plain model of its size.
     """
     from catalog.variants import described
 
     if family is None and variant is None:
-        raise click.UsageError("say what to label: --family NAME, --variant V or both")
+        raise click.UsageError("nothing to label; give --family NAME, --variant V or both")
     now = ctx.obj.label(model, family=family, variant=variant)
     note(f"{model} is {described(now.family, now.variant)}")
 
@@ -136,7 +136,7 @@ def label(ctx: click.Context, model: str, family: str | None, variant: str | Non
 @common_options
 @click.pass_context
 def rename(ctx: click.Context, model: str, name: str) -> None:
-    """Give MODEL another NAME; the addresses of its neurons change with it."""
+    """Rename MODEL to NAME, which also changes the addresses of its neurons."""
     from catalog.upkeep import changes
 
     changes.rename(ctx.obj.warehouse, model, name)
@@ -145,13 +145,13 @@ def rename(ctx: click.Context, model: str, name: str) -> None:
 
 @click.command()
 @click.argument("model")
-@click.option("--job", help="Remove only what this job measured.")
-@click.option("--corpus", help="Remove only what was measured on this corpus.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--job", help="Remove only the results of this job.")
+@click.option("--corpus", help="Remove only the results on this corpus.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @common_options
 @click.pass_context
 def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, yes: bool) -> None:
-    """Delete MODEL and its annotations from the warehouse, or only what one job or one corpus says of it."""
+    """Delete MODEL and its annotations from the warehouse, or only its rows from one job or one corpus."""
     from catalog.upkeep import changes
 
     what = ", ".join([f"model {model}", *([f"job {job}"] if job else []), *([f"corpus {corpus}"] if corpus else [])])

@@ -12,11 +12,17 @@ from catalog.terminal.printing import show_frame
 
 
 @click.command()
-@click.option("--sample", metavar="MODEL", help="Print the vectors of MODEL to be judged; csv is a sheet to fill in.")
-@click.option("--stdin", "from_stdin", is_flag=True, help="Publish annotations: JSON objects, one a line, or a sheet.")
-@click.option("--annotator", metavar="NAME", help="Who annotates; the sample leaves out what they have judged.")
-@click.option("--seed", type=click.IntRange(0, 10**9 - 1), default=0, show_default=True, help="Of the sample.")
-@click.option("--wait", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds for other processes.")
+@click.option(
+    "--sample", metavar="MODEL", help="Print vectors of MODEL to judge; --format csv prints a sheet to fill in."
+)
+@click.option(
+    "--stdin", "from_stdin", is_flag=True, help="Publish annotations from stdin: one JSON object per line, or a sheet."
+)
+@click.option("--annotator", metavar="NAME", help="Name of the annotator; the sample omits vectors they have judged.")
+@click.option("--seed", type=click.IntRange(0, 10**9 - 1), default=0, show_default=True, help="Seed of the sample.")
+@click.option(
+    "--wait", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds to wait for other processes."
+)
 @format_option
 @common_options
 @click.pass_context
@@ -31,19 +37,23 @@ def annotate(
     wait: float,
     output_format: Format,
 ) -> None:
-    """Name the concepts that neurons promote: draw what is to be judged, or publish what people say.
+    """Name the concepts that neurons promote: draw a sample of vectors to judge, or publish the judgements.
 
-    --sample draws ten neurons a layer, mixed with as many random vectors and FFN updates, each with its 30 highest
-    tokens and nothing that tells what it is. An annotator marks at least 4 tokens of a pattern, names it and says its
-    class: semantic, syntactic, names or stopwords-punctuation (Geva et al. 2022, section 4).
+    --sample draws ten neurons per layer and mixes them with as many random vectors and FFN updates. Each comes with its
+    30 highest tokens, and nothing reveals which kind it is. An annotator marks at least 4 tokens that share a pattern,
+    names the pattern and gives its class: semantic, syntactic, names or stopwords-punctuation (Geva et al. 2022,
+    section 4).
 
-    --stdin reads one annotation a line, {"model": ..., "vector": ..., "concept": ..., "class": ..., "ranks": [1, 4, 7,
-    9], "annotator": ...}, with a concept of null where there is none; several lines may be of one vector. Or it reads
-    the sheet: ranks as 1 4 7-9, the class none where there is no concept, rows left empty for later. All of it is
-    published, or nothing; what an annotator said before of the same vectors is replaced.
+    --stdin reads one annotation per line, {"model": ..., "vector": ..., "concept": ..., "class": ..., "ranks": [1, 4,
+    7, 9], "annotator": ...}. If there is no concept, it is null. Several lines may be about one vector. It also reads
+    the sheet: write ranks as 1 4 7-9, use the class none if there is no concept, and leave rows empty to judge them
+    later. Either everything is published or nothing. New annotations replace those that the same annotator made before
+    for the same vectors.
     """
     if (sample is not None) == from_stdin:
-        raise click.UsageError("say what to do: --sample MODEL prints vectors to judge, --stdin publishes annotations")
+        raise click.UsageError(
+            "give either --sample MODEL to print vectors to judge, or --stdin to publish annotations"
+        )
     if sample is not None:
         _print_sample(ctx, sample, annotator, seed, output_format)
         return

@@ -141,7 +141,7 @@ def _without_end(query: str) -> str:
 
 def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
     if not is_text(query):
-        raise QueryFailed("its text is no UTF-8")
+        raise QueryFailed("its text is not UTF-8")
     statements = connection.extract_statements(query)
     if not statements:
         raise EmptyQuery(query)

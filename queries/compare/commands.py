@@ -30,12 +30,12 @@ class AnyFigure(Protocol):
     "corpora",
     multiple=True,
     metavar="NAME",
-    help="Compare on this corpus; several stand one after the other.  [default: each model's shown corpus]",
+    help="Compare on this corpus (repeatable).  [default: each model's shown corpus]",
 )
 @click.option(
     "--figure",
     type=click.Path(path_type=Path),
-    help="Write the papers' figures into this folder too; of several corpora, into a folder each within it.",
+    help="Also write the papers' figures to this folder, with a subfolder per corpus if there are several.",
 )
 @format_option
 @common_options
@@ -47,12 +47,12 @@ def compare(
     figure: Path | None,
     output_format: Format,
 ) -> None:
-    """Put MODELS (all, unless named) side by side: headline numbers, what changes with depth, kinds of neurons.
+    """Compare MODELS (default: all) side by side: headline numbers, changes with depth, kinds of neurons.
 
     --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din
     et al. 2023 on linear shortcuts (how states predict each other, precision, surprisal, parts replaced) and exits.
-    With --corpus all of it is of that corpus, and what was not measured on it is said with the command that does it.
-    A second --corpus stands beside the first, as figures 12 to 21 of Din et al. 2023 do.
+    With --corpus, everything is about that corpus; if something was not measured on it, the answer gives the command
+    that measures it. A second --corpus is shown beside the first, as in figures 12 to 21 of Din et al. 2023.
     """
     from queries.compare.comparison import together
     from queries.names.corpora import folder_name

@@ -16,16 +16,21 @@ from catalog.terminal.printing import show_tables
 @click.argument("address")
 @click.option("--corpus", help="Show its activity on this corpus.  [default: the model's shown corpus]")
 @click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=10, show_default=True, help="Tokens per side.")
-@click.option("--all", "show_all", is_flag=True, help="List the nearest in other models that are no counterparts too.")
-@click.option("--figure", type=click.Path(path_type=Path), help="Draw its position profile to this .png or .svg too.")
+@click.option(
+    "--all", "show_all", is_flag=True, help="Also list the nearest neurons in other models that are not counterparts."
+)
+@click.option(
+    "--figure", type=click.Path(path_type=Path), help="Also draw its position profile to this .png or .svg file."
+)
 @format_option
 @common_options
 @click.pass_context
 def neuron(ctx: click.Context, /, address: str, *, figure: Path | None, output_format: Format, **options: Any) -> None:
-    """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, its activity, its strongest places.
+    """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, activity and strongest contexts.
 
-    Also what triggers it: tokens, bigrams and trigrams, whether it is a detector of them, and why not; and its
-    counterparts in other models, which overlap with it more than 99% of random vectors do: --all lists the rest.
+    The answer also shows the tokens, bigrams and trigrams that trigger the neuron, whether it is a detector of them,
+    and if not, why. Counterparts are neurons of other models that overlap with it more than 99% of random vectors do;
+    --all also lists the nearest neurons that do not.
     """
     from queries.neuron.page import neuron_page
 

@@ -17,51 +17,61 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("words", nargs=-1)
 @click.option("--side", type=click.Choice(["promoted", "suppressed", "both"]), default="promoted", show_default=True)
-@click.option("--suppresses", multiple=True, metavar="WORD", help="They must suppress this word, too (repeatable).")
-@click.option("--triggered-by", multiple=True, metavar="WORD", help="Neurons that fire on a word or short phrase.")
-@click.option("--like", metavar="ADDRESS", help="Neurons whose lists overlap most with those of this one.")
-@click.option("--score", is_flag=True, help="Exact score and rank of one word for every neuron, from the weights.")
+@click.option(
+    "--suppresses", multiple=True, metavar="WORD", help="Require that they also suppress this word (repeatable)."
+)
+@click.option(
+    "--triggered-by",
+    multiple=True,
+    metavar="WORD",
+    help="Find neurons that fire on a word or short phrase (repeatable).",
+)
+@click.option("--like", metavar="ADDRESS", help="Find neurons whose token lists overlap most with this one's.")
+@click.option(
+    "--score", is_flag=True, help="Compute the exact score and rank of one word for every neuron, from the weights."
+)
 @click.option("--weights", metavar="PATH", help="Folder of the weights, for --score.")
-@click.option("--concept", is_flag=True, help="Widen the words with their nearest tokens.")
+@click.option("--concept", is_flag=True, help="Add the nearest tokens of each word.")
 @click.option(
-    "--neighbours", type=click.IntRange(0, 10**6), default=5, show_default=True, help="How many, for each word."
+    "--neighbours", type=click.IntRange(0, 10**6), default=5, show_default=True, help="Nearest tokens per word."
 )
-@click.option(
-    "--leave-out", "left_out", multiple=True, metavar="WORD", help="A near word not to widen with (repeatable)."
-)
+@click.option("--leave-out", "left_out", multiple=True, metavar="WORD", help="Nearest token not to add (repeatable).")
 @click.option(
     "--model", "-m", "models", multiple=True, help="Only this model (repeatable).  [default: the plain sizes]"
 )
-@click.option("--variants", is_flag=True, help="Ask other seeds, steps of training and models without positions, too.")
+@click.option("--variants", is_flag=True, help="Include other seeds, training steps and models without positions.")
 @click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
-@click.option("--depth", help="Only this range of depths, such as 0.5-1.")
+@click.option("--depth", help="Only this range of relative depths, such as 0.5-1.")
 @click.option(
-    "--all/--any", "match_all", default=False, help="Every word, and every --triggered-by, or any.  [default: any]"
+    "--all/--any", "match_all", default=False, help="Require all words, and all --triggered-by, or any.  [default: any]"
 )
-@click.option("--exact", is_flag=True, help="Take the words as exact tokens, white space and case included.")
-@click.option("--without", multiple=True, metavar="WORD", help="Leave out neurons that list this word (repeatable).")
+@click.option("--exact", is_flag=True, help="Match tokens exactly, including white space and case.")
+@click.option("--without", multiple=True, metavar="WORD", help="Exclude neurons that list this word (repeatable).")
 @click.option("--where", metavar="SQL", help='A condition on the view neurons, e.g. "frequency < 0.01".')
-@click.option("--min-count", type=click.IntRange(0), default=0, help="Ignore tokens that the corpus holds less often.")
+@click.option(
+    "--min-count", type=click.IntRange(0), default=0, help="Ignore tokens with fewer occurrences in the corpus."
+)
 @click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus.")
-@click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="How many neurons.")
+@click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="Number of neurons.")
 @format_option
 @common_options
 @click.pass_context
 def search(ctx: click.Context, /, like: str | None, output_format: Format, **options: Any) -> None:
     """Find the neurons that promote or suppress WORDS, best z-score first.
 
-    A word stands for every token that reads so, whatever its case and white space: school finds " school", "School"
-    and "SCHOOL"; "he,him,his" is any of the three. In tables white space is visible: ·school is " school", ↵ a newline.
+    A word matches every token with the same letters, regardless of case and surrounding white space: school finds
+    " school", "School" and "SCHOOL"; "he,him,his" matches any of the three. Tables make white space visible: ·school
+    is " school", ↵ a newline.
 
-    With --triggered-by and without WORDS, neurons that fire on these, by recall and share; beside WORDS it is a
-    condition. With --like ADDRESS, neurons that do alike in any model with the same tokenizer. The lists hold 50 tokens
-    a side: --score looks beyond them, with the weights that were measured.
+    --triggered-by without WORDS finds neurons that fire on a word or phrase, ordered by recall and share; with WORDS it
+    is an additional condition. --like ADDRESS finds similar neurons in any model with the same tokenizer. The stored
+    lists hold 50 tokens per side; --score looks beyond them, using the weights that were measured.
     """
     by_score, weights = options.pop("score"), options.pop("weights")
     if by_score and like is not None:
-        raise click.UsageError("--score and --like are two questions")
+        raise click.UsageError("--score and --like cannot be combined")
     if weights is not None and not by_score:
-        raise click.UsageError("--weights stands with --score, which alone reads them")
+        raise click.UsageError("--weights requires --score")
     from queries.search.scope import variants_hint
 
     question = _question(**options)

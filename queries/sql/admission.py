@@ -62,7 +62,7 @@ def check_query(
     if len(query) > MOST_CHARACTERS:
         raise QueryFailed(f"its text has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read")
     if not is_text(query):
-        raise QueryFailed("its text is no UTF-8")
+        raise QueryFailed("its text is not UTF-8")
     if "\0" in query:
         raise QueryFailed("its text holds a character that no text holds (NUL)")
     explained = EXPLAIN.match(query)

@@ -66,11 +66,13 @@ class QueryCommand(click.Command):
 
 @click.command(cls=QueryCommand)
 @click.argument("query", required=False)
-@click.option("--explain", is_flag=True, help="Show the views and tables it reads, and what its columns are made of.")
-@click.option("--corpus", metavar="NAME", help="Ask the views on this corpus.  [default: each model's shown corpus]")
-@click.option("--seconds", type=float, help="How long it may run.  [default: 30]")
-@click.option("--memory", "memory_bytes", type=Size(), help="Memory it may take.  [default: 1.5GB]")
-@click.option("--rows", type=int, help="How many rows to bring.  [default: all; 1000 in a table]")
+@click.option(
+    "--explain", is_flag=True, help="Show the views and tables the query reads and where its columns come from."
+)
+@click.option("--corpus", metavar="NAME", help="Show this corpus in all views.  [default: each model's shown corpus]")
+@click.option("--seconds", type=float, help="Time limit.  [default: 30]")
+@click.option("--memory", "memory_bytes", type=Size(), help="Memory limit.  [default: 1.5GB]")
+@click.option("--rows", type=int, help="Maximum number of rows.  [default: all; 1000 in a table]")
 @format_option
 @common_options
 @click.pass_context
@@ -83,16 +85,17 @@ def sql(
     output_format: Format,
     **bounds: Any,
 ) -> None:
-    """Ask one SQL QUERY, or - for stdin, of the views (see `neurothek views`) and of the tables of the schema store.
+    """Run one SQL QUERY, or - for stdin, on the views (see `neurothek views`) and on the tables of the schema store.
 
-    Without a QUERY it is a prompt: a query ends with a semicolon, Tab completes names, Ctrl-D leaves. A query only
-    asks: it runs in a process of its own, which can reach nothing but the warehouse and is stopped at its limits.
+    Without QUERY, the command opens a prompt: end each query with a semicolon, press Tab to complete names and Ctrl-D
+    to leave. Queries are read-only: each runs in its own process, which can reach nothing but the warehouse and is
+    stopped at its limits.
 
-    A table shows the first rows and says how many more there are; csv, json and parquet are all rows, printed while
-    they are found. Exit code 2: there is no answer, or what was printed is not whole. 3: --rows cut it.
+    A table shows the first rows and says how many more there are; csv, json and parquet stream all rows. Exit code 2
+    means that there is no answer or that the output is incomplete; 3 means that --rows cut it off.
 
-    With --corpus every view tells of that corpus, as though it were pinned; tables of the store hold all of
-    them, but store.neuron_facts, which is of the shown ones and is refused.
+    With --corpus, every view shows that corpus, as if it were pinned. Tables of the store hold all corpora, except
+    store.neuron_facts, which holds only the shown ones, so queries on it are refused.
     """
     from queries.sql.limits import Limits
 
@@ -113,11 +116,11 @@ def _piped() -> str:
 
     written = sys.stdin.buffer.read()
     if written.startswith(_UTF_16):
-        raise QueryFailed("its text is UTF-16, and UTF-8 is read; save it so")
+        raise QueryFailed("its text is UTF-16; save it as UTF-8")
     try:
         return written.decode()
     except UnicodeDecodeError as error:
-        raise QueryFailed("its text is no UTF-8") from error
+        raise QueryFailed("its text is not UTF-8") from error
 
 
 def _is_at_a_terminal() -> bool:
@@ -155,7 +158,7 @@ def _write(door: Door, query: str, output_format: Format, limits: Limits, corpus
     if not answer.is_truncated:
         return 0
     of = "more" if answer.n_rows is None else f"{answer.n_rows:,}"
-    warn(f"these are the first {answer.n_read:,} of {of} rows, as --rows asks; leave it out for all")
+    warn(f"these are the first {answer.n_read:,} of {of} rows; omit --rows to print all")
     return CUT
 
 
@@ -202,5 +205,5 @@ def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | Non
         except KeyboardInterrupt:
             note("stopped")
 
-    note("Ask one query at a time, ended with a semicolon; Tab completes names, Ctrl-D leaves.")
+    note("End each query with a semicolon. Tab completes names, Ctrl-D leaves.")
     converse(relations, answer, history=history_file())

@@ -16,22 +16,24 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model")
 @click.argument("prompt")
-@click.option("--position", type=int, help="Position to look at, from 0, or from -1 backwards.  [default: the last]")
-@click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Tokens before and after an FFN.")
-@click.option("--token", metavar="TEXT", help="Show the ranks and scores of this token too; ·school is ' school'.")
+@click.option("--position", type=int, help="Position to trace, counted from 0, or back from -1.  [default: the last]")
+@click.option(
+    "--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Tokens to show before and after each FFN."
+)
+@click.option("--token", metavar="TEXT", help="Also show the ranks and scores of this token; ·school is ' school'.")
 @click.option(
     "--lens",
     type=click.Choice(["id", "mat"]),
     default="id",
     show_default=True,
-    help="What states are read through: nothing, or the matrices kept by --job shortcuts too.",
+    help="How to read states: as they are, or also through the matrices kept by --job shortcuts.",
 )
 @click.option(
     "--corpus",
-    help="Corpus of the matrices of --lens mat, and of what is said of neurons.  [default: the model's shown corpus]",
+    help="Corpus for the matrices of --lens mat and for facts about neurons.  [default: the model's shown corpus]",
 )
-@click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were]")
-@click.option("--allow-pickle", is_flag=True, help="Read pickled weights: tensors only, never code.")
+@click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
+@click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
 @format_option
 @common_options
 @click.pass_context
@@ -49,12 +51,12 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     allow_pickle: bool,
     output_format: Format,
 ) -> None:
-    """Follow how MODEL, one of the warehouse, builds its prediction after PROMPT, layer by layer.
+    """Trace how MODEL, a model in the warehouse, builds its prediction after PROMPT, layer by layer.
 
-    Shown are the top tokens before and after each FFN, the rank of the token predicted in the end, where it comes to
-    stay at the top (saturation) and where another is pushed down furthest (elimination), and the ten neurons that add
-    most. With --lens mat also what the model says from each of its states, as it is and through the matrix that leads
-    to the last one. The model itself is run for it, from the weights that were measured.
+    The answer shows the top tokens before and after each FFN, the rank of the token predicted in the end, where that
+    token reaches the top and stays there (saturation), where another is pushed down furthest (elimination), and the ten
+    neurons that add most. --lens mat also shows what the model predicts from each of its states, both directly and
+    through the matrix that leads to the last state. The command runs the model, from the weights that were measured.
     """
     page = ctx.obj.trace(
         model,

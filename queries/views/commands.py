@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @format_option
 @common_options
 def views(name: str | None, as_sql: bool, output_format: Format) -> None:
-    """List the views, or say what the view NAME holds."""
+    """List the views, or describe the view NAME."""
     from queries.views import contents
     from queries.views.install import view
 
@@ -82,7 +82,7 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 @common_options
 @click.pass_context
 def runs(ctx: click.Context, staging: Path | None, output_format: Format) -> None:
-    """List what was measured when: published runs, and those that are running, failed or were interrupted."""
+    """List all runs: published, running, failed and interrupted."""
     from catalog.publishing.staging import staged_manifests
     from queries.views import contents
 

@@ -19,13 +19,13 @@ def read_as_prose(text: str) -> str:
     [
         # What it covers.
         "every block of the file that is in use",
-        "its head and its entries are compared too",
+        "its header and its entries are checked too",
         "The matrices kept beside the file",
         # What it cannot see.
-        "Blocks that are no longer used are left out",
-        "a log that breaks off is taken for a transaction that did not finish",
-        "the length of an entry is damaged so that it reaches beyond the end",
-        "a log that is gone is taken for none",
+        "It skips blocks that are no longer used",
+        "A truncated log looks like a transaction that did not finish",
+        "an entry whose damaged length reaches beyond the end",
+        "A deleted log looks as if there had been none",
     ],
 )
 def test_check_says_what_it_covers_and_what_it_cannot_see(said: str) -> None:
@@ -41,6 +41,6 @@ def test_the_readme_says_what_nothing_can_see() -> None:
 def test_what_memory_does_not_bound_is_said_where_memory_is_described() -> None:
     command = read_as_prose((ROOT / "docs" / "commands.md").read_text("utf-8"))
     readme = read_as_prose((ROOT / "README.md").read_text("utf-8"))
-    said = "A row of a dataset of the hub counts from when the library datasets hands it over, not while that reads it."
+    said = "A row of a hub dataset counts once the library datasets returns it; what the library uses while it reads"
     assert f"Texts of any size are read within --memory. {said}" in command
     assert "Texts of any size are read within `--memory`; a row of a dataset of the hub counts from when" in readme

@@ -136,5 +136,5 @@ def test_a_name_stands_before_the_first_equals_sign(text: str, expected: ModelSo
 
 @pytest.mark.parametrize("text", ["", " ", "=a", "name="])
 def test_a_model_without_a_name_or_a_source_is_refused(text: str) -> None:
-    with pytest.raises(ModelEmpty, match="which names none"):
+    with pytest.raises(ModelEmpty, match="does not name a model"):
         ModelSource.parse(text)

@@ -251,7 +251,7 @@ def test_a_label_changes_what_is_kept_and_the_file_still_holds(measured: Path, t
     for wrong, sentence in (
         (("label", "midd", "--variant", "plain"), "Error: there is no model midd in the warehouse; did you mean mid"),
         (("label", "mid", "--family", "a b"), "Error: a family of models cannot be named 'a b'; use up to 200 letters"),
-        (("label", "mid"), "Error: say what to label: --family NAME, --variant V or both"),
+        (("label", "mid"), "Error: nothing to label; give --family NAME, --variant V or both"),
     ):
         refused = run(path, *wrong)
         assert refused.exit_code == 2

@@ -405,7 +405,7 @@ def run_elsewhere(warehouse: Warehouse, text: str) -> subprocess.CompletedProces
 def test_one_of_the_two_things_is_asked(unjudged: Warehouse) -> None:
     for options in ((), ("--stdin", "--sample", MODEL)):
         answer = run(unjudged, *options)
-        assert (answer.exit_code, "say what to do" in answer.stderr) == (2, True)
+        assert (answer.exit_code, "give either --sample MODEL" in answer.stderr) == (2, True)
 
 
 # Reading

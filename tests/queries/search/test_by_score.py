@@ -79,9 +79,9 @@ def test_the_command(door: neurothek.Neurothek, token: str) -> None:
     assert result.exit_code == 0
     assert [row["place"] for row in json.loads(result.stdout)] == [1, 2, 3]
     assert "all cannot be asked of exact scores" in run(door, token, "--score", "--all").stderr
-    assert "two questions" in run(door, "--score", "--like", "x/L0N0").stderr
+    assert "cannot be combined" in run(door, "--score", "--like", "x/L0N0").stderr
     assert "words cannot be asked of neurons like one" in run(door, "x", "--like", "x/L0N0").stderr
-    assert "--weights stands with --score" in run(door, token, "--weights", "x").stderr
+    assert "--weights requires --score" in run(door, token, "--weights", "x").stderr
 
 
 def test_bad_questions(door: neurothek.Neurothek, token: str, full: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def run(*arguments: str, typed: str | bytes | None = None) -> Result:
 def test_what_is_cut_is_said() -> None:
     result = run("from range(9) as t(x) order by x", "--rows", "3", "--format", "csv")
     assert (result.exit_code, result.stdout) == (3, "x\n0\n1\n2\n")
-    assert result.stderr == "these are the first 3 of 9 rows, as --rows asks; leave it out for all\n"
+    assert result.stderr == "these are the first 3 of 9 rows; omit --rows to print all\n"
     shown = run("from range(9) as t(x) order by x", "--rows", "3", "-q")
     assert (shown.exit_code, shown.stderr) == (0, "")
     assert shown.stdout == "x\n0\n1\n2\nand 6 more rows: --format csv prints all, --rows N the first N\n"
@@ -37,12 +37,12 @@ def test_what_is_cut_is_said() -> None:
 def test_what_is_piped_is_text() -> None:
     result = run("-", typed=b"select '\xff'")
     assert result.exit_code == 2
-    assert "its text is no UTF-8" in result.stderr
+    assert "its text is not UTF-8" in result.stderr
 
 
 @pytest.mark.parametrize("limits", [None, Limits()])
 def test_what_is_asked_in_python_is_text(limits: Limits | None) -> None:
-    with pytest.raises(errors.QueryFailed, match="its text is no UTF-8"):
+    with pytest.raises(errors.QueryFailed, match="its text is not UTF-8"):
         neurothek.open().sql("select '\udcff'", limits=limits)
 
 
@@ -121,7 +121,7 @@ def test_a_query_may_begin_with_a_comment(arguments: tuple[str, ...]) -> None:
         ([], b"\xef\xbb\xbf \n", "the query is empty; write one"),
         (["-- nothing but a comment"], None, "the query holds nothing but comments and semicolons; write one"),
         (["-", "--explain"], b"/* nothing */;;", "the query holds nothing but comments and semicolons; write one"),
-        (["-"], "select 1".encode("utf-16"), "its text is UTF-16, and UTF-8 is read; save it so"),
+        (["-"], "select 1".encode("utf-16"), "its text is UTF-16; save it as UTF-8"),
         (["pragma table_info('neurons')"], None, "PRAGMA is refused, as it speaks to DuckDB itself"),
     ],
 )
