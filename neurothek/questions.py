@@ -226,12 +226,12 @@ class Questions(Opened):
         from catalog.store.matrix_files import matrix_of
         from ingest.planning.first_look import require_weights
         from queries.names.corpora import choose_corpora
-        from queries.names.models import measured_model
+        from queries.names.models import choose_model
         from queries.trace.trace import kept_for, token_of, trace_page
         from queries.views.on_corpus import on_corpus
 
         with self.reader() as connection:
-            known = measured_model(connection, model)
+            known = choose_model(connection, model)
             token_id, text = (None, None) if token is None else token_of(connection, known, token)
             kept = kept_for(connection, model, lens, corpus=corpus)
             # One that is not there is refused before the model runs.

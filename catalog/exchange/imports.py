@@ -18,6 +18,9 @@ from catalog.store.matrices import kept_maps, take
 from catalog.store.warehouse import Warehouse, first_row
 from catalog.tables.migrations import LATEST, migrate
 
+_TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parameters - n_parameters_embedding"}}
+"""Columns that earlier exports lack, and what tells them from the others."""
+
 
 class WarehouseNotEmpty(NeurothekError):
     """An import would add to what is there."""
@@ -102,6 +105,7 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
     for name, table in manifest.tables.items():
         types = {column: one.type for column, one in known.get(name, {}).items()}
         needed = {column for column, one in known.get(name, {}).items() if not one.is_nullable}
+        needed -= _TOLD_BY_OTHERS.get(name, {}).keys()
         found = {column: one.type for column, one in table.columns.items()}
         if not types or not found.items() <= types.items() or not needed <= found.keys():
             raise ExportInvalid(folder, f"its table {name} is not one of this release's")
@@ -146,8 +150,14 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
         files = [_literally(folder / file.path) for file in table.files]
         try:
             if files:
+                later = (
+                    f", {said} as {column}"
+                    for column, said in _TOLD_BY_OTHERS.get(name, {}).items()
+                    if column not in table.columns
+                )
                 connection.execute(
-                    f"insert into store.{name} by name select * from read_parquet($files)", {"files": files}
+                    f"insert into store.{name} by name select *{''.join(later)} from read_parquet($files)",
+                    {"files": files},
                 )
         except duckdb.ConstraintException as error:
             raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error

@@ -32,6 +32,7 @@ MODELS = Table(
         "training_tokens": BIG,
         "has_parallel_residual": FLAG,
         "settings": TEXT,
+        "size": BIG,
     },
     nullable=frozenset({"variant", "revision", "training_tokens"}),
 )

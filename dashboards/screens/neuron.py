@@ -20,7 +20,7 @@ from dashboards.widgets.page import Theme, answer, heading, missing, show_comman
 from dashboards.widgets.pickers import pick_corpus
 from queries.ask.statements import statement as asked_statement
 from queries.names.corpora import choose_corpora
-from queries.names.models import KnownModel, choose_models, models_alike
+from queries.names.models import KnownModel, choose_model, choose_models, models_alike
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.neuron.page import NeuronPage, neuron_page
 from queries.neuron.triggers import MOST_SHOWN, called, rule
@@ -94,7 +94,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.text_input("Neuron", key="address", on_change=_go_to_typed, label_visibility="collapsed", width=300)
         neuron = find_neuron(connection, address)
-        (model,) = choose_models(connection, [neuron.model])
+        model = choose_model(connection, neuron.model)
         place = neuron.layer * model.d_ffn + neuron.neuron
         anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - a walk, no secret
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):

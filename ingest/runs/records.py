@@ -58,6 +58,7 @@ def model_record(
         "revision": checkpoint.revision,
         "weights_sha256": checkpoint.weights_sha256,
         "n_neurons": shape.n_layers * shape.d_ffn,
+        "size": shape.n_parameters - shape.n_parameters_embedding,
         "training_tokens": said.get("training_tokens"),
         # Columns of a shape are called as it calls them.
         **{name: getattr(shape, name) for name in MODELS.columns if hasattr(shape, name)},

@@ -26,7 +26,7 @@ from queries.annotate.errors import (
 )
 from queries.annotate.lines import Entry, Line, entry
 from queries.annotate.sample import Key, Sample, draw_sample, seed_of, tokens_shown
-from queries.names.models import KnownModel, choose_models
+from queries.names.models import KnownModel, choose_model
 from queries.names.neurons import find_neuron
 
 
@@ -172,12 +172,12 @@ def _named(connection: duckdb.DuckDBPyConnection, one: Entry) -> tuple[KnownMode
     if one.address is not None:
         with _at(one, "address"):
             neuron = find_neuron(connection, one.address)
-            (model,) = choose_models(connection, [neuron.model])
+            model = choose_model(connection, neuron.model)
             return model, ("value", neuron.layer, neuron.neuron)
     assert one.model is not None
     assert one.key is not None
     with _at(one, "model"):
-        (model,) = choose_models(connection, [one.model])
+        model = choose_model(connection, one.model)
     return model, one.key
 
 

@@ -15,7 +15,7 @@ from catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
 from catalog.tables.table import IDS, TEXT
 from queries.annotate.errors import ControlsMissing
 from queries.ask.statements import ask_records
-from queries.names.models import KnownModel, choose_models
+from queries.names.models import KnownModel, choose_model
 
 PER_LAYER = 10
 """Vectors of each condition and layer ([G] 4)."""
@@ -110,7 +110,7 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int 
         NoModels, UnknownModel: there is no such model.
         ControlsMissing: it has no controls, or none of its neurons has a list.
     """
-    (known,) = choose_models(connection, [model])
+    known = choose_model(connection, model)
     controls = [_key(row) for row in ask_records(connection, "control_keys", {"model_id": known.model_id})]
     shown = tokens_shown(connection, known, [*_neurons(known, seed), *_some(controls, seed)])
     if not controls or all(key[0] != "value" for key in shown):

@@ -13,29 +13,39 @@ SIZE = "size w/o embeddings"
 """What tables for people call the column `size`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KnownModel:
     """A model of the warehouse.
 
     Attributes:
         model_id: its number in the file.
         name: its name.
+        family: models of one family differ in size or variant only.
         variant: None for a plain size; else what sets the model apart.
         size: parameters without embeddings.
         n_layers: number of blocks.
         d_ffn: feed-forward neurons per layer.
         tokenizer_id: its tokenizer.
+        has_exact_zeros: whether its non-linearity gives exact zeros, so that a neuron can be dead.
         is_measured_on_text: whether any text was run through it.
+        source: where its weights came from: a folder, the name of a shipped model, or a hub id.
+        revision: the hub's commit, if they came from there.
+        weights_sha256: what they are known by.
     """
 
     model_id: int
     name: str
+    family: str
     variant: str | None
     size: int
     n_layers: int
     d_ffn: int
     tokenizer_id: int
+    has_exact_zeros: bool
     is_measured_on_text: bool
+    source: str
+    revision: str | None
+    weights_sha256: str
 
 
 def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:
@@ -62,41 +72,21 @@ def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     Raises:
         UnknownModel: there is no such model.
     """
-    (own,) = choose_models(connection, [name])
+    own = choose_model(connection, name)
     models = choose_models(connection)
     return [model.name for model in models if model.tokenizer_id == own.tokenizer_id and model.name != name]
+
+
+def choose_model(connection: duckdb.DuckDBPyConnection, name: str) -> KnownModel:
+    """The model called `name`.
+
+    Raises:
+        NoModels, UnknownModel: there is no such model.
+    """
+    (model,) = choose_models(connection, [name])
+    return model
 
 
 def _by_size(model: KnownModel) -> tuple[int, tuple[bool, str, int], str]:
     """Plain models before their variants, steps in the order of training."""
     return (model.size, variant_order(model.variant), model.name)
-
-
-@dataclass(frozen=True)
-class MeasuredModel:
-    """A model of the warehouse whose weights are wanted.
-
-    Attributes:
-        name: its name.
-        source: where it came from: a folder, the name of a shipped model, or a hub id.
-        revision: the hub's commit, if it came from there.
-        weights_sha256: what its weights are known by.
-        tokenizer_id: its tokenizer.
-    """
-
-    name: str
-    source: str
-    revision: str | None
-    weights_sha256: str
-    tokenizer_id: int
-
-
-def measured_model(connection: duckdb.DuckDBPyConnection, name: str) -> MeasuredModel:
-    """What the warehouse knows of a model's weights.
-
-    Raises:
-        NoModels, UnknownModel: there is no such model.
-    """
-    choose_models(connection, [name])
-    (row,) = ask_records(connection, "traced_model", {"model": name})
-    return MeasuredModel(**row)

@@ -12,7 +12,7 @@ from queries.ask.answer import Section, html_page, text_page
 from queries.ask.statements import ask_records, framed
 from queries.errors import OtherTokenizer
 from queries.names.corpora import which_corpora
-from queries.names.models import KnownModel, choose_models
+from queries.names.models import KnownModel, choose_model, choose_models
 from queries.names.neurons import find_neuron
 from queries.names.tokens import listed_tokens
 from queries.search.condition import filtered_records
@@ -111,7 +111,7 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     question = question or Question(words=())
     question.require_only("neurons like one", "models", "layers", "depth", "where", "alive", "limit", "variants")
     neuron = find_neuron(connection, address)
-    (own,) = choose_models(connection, [neuron.model])
+    own = choose_model(connection, neuron.model)
     asked = models_asked(connection, question, own=own.name)
     models = _comparable(own, asked.models, by_name=bool(question.models))
     layers = layers_of(question, models)

@@ -12,7 +12,7 @@ from queries.ask.answer import Section, html_page, text_page
 from queries.ask.statements import framed
 from queries.errors import NothingAsked, OneWordOnly
 from queries.names.corpora import which_corpora
-from queries.names.models import MeasuredModel, measured_model
+from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms
 from queries.search.condition import filtered_records
 from queries.search.question import Question
@@ -45,7 +45,7 @@ class Wanted:
         layers: first and last layer.
     """
 
-    model: MeasuredModel
+    model: KnownModel
     tokens: Mapping[int, str]
     layers: tuple[int, int]
 
@@ -117,7 +117,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
         raise OneWordOnly(question.words)
     layers = layers_of(question, models)
     return [
-        Wanted(measured_model(connection, model.name), _texts(term), layers[model.model_id])
+        Wanted(model, _texts(term), layers[model.model_id])
         for model in models
         for term in terms
         if term.tokenizer_id == model.tokenizer_id and model.model_id in layers

@@ -7,7 +7,7 @@ import duckdb
 from catalog.store.matrices import KeptMap, kept_maps
 from queries.errors import MatrixNotKept, NoShortcuts, StateUnknown
 from queries.names.corpora import choose_corpora
-from queries.names.models import choose_models
+from queries.names.models import choose_model
 from queries.names.unmeasured import corpus_words
 
 
@@ -58,7 +58,7 @@ def _kept(
     connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None
 ) -> tuple[int, Mapping[tuple[int, int], KeptMap]]:
     """The model's last state, and what leads from one state to another."""
-    (known,) = choose_models(connection, [model])
+    known = choose_model(connection, model)
     chosen = choose_corpora(connection, [model], corpus).get(model)
     maps = [one for one in kept_maps(connection) if one.model == model]
     mine = {(one.source_state, one.target_state): one for one in maps if chosen and one.corpus_id == chosen.corpus_id}

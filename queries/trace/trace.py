@@ -14,7 +14,7 @@ from catalog.tables.traces import Traced
 from queries.ask.answer import Section, html_page, text_page
 from queries.ask.statements import ask_records, framed
 from queries.errors import NoSuchToken
-from queries.names.models import MeasuredModel
+from queries.names.models import KnownModel
 from queries.names.tokens import texts_of
 from queries.names.words import find_terms
 from queries.trace.shortcut import kept_lens
@@ -213,7 +213,7 @@ class TracePage:
         return html_page(self.sections(), head=self.summary)
 
 
-def token_of(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, text: str) -> tuple[int, str]:
+def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str) -> tuple[int, str]:
     """(id, text) of the token that reads exactly so; a · stands for a blank.
 
     Raises:
@@ -235,7 +235,7 @@ def kept_for(
 
 
 def trace_page(
-    connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced: Traced, *, token: str | None = None
+    connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced, *, token: str | None = None
 ) -> TracePage:
     """Join what the model said with what the warehouse knows of its tokens and neurons."""
     ids = {traced.final_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
@@ -270,7 +270,7 @@ def _states(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
     return framed(rows, STATE_COLUMNS)
 
 
-def _neurons(connection: duckdb.DuckDBPyConnection, model: MeasuredModel, traced: Traced) -> pl.DataFrame:
+def _neurons(connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced) -> pl.DataFrame:
     rows = traced.neurons.to_dicts()
     asked = {"layers": [row["layer"] for row in rows], "neurons": [row["neuron"] for row in rows]}
     known = {

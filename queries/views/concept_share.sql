@@ -71,7 +71,7 @@ summed as (
 select
     models.name as model,
     models.family,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     summed.condition,
     summed.annotator,
     summed.n_annotators,

@@ -119,7 +119,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     regions.n,
     regions.region,
     regions.layer,

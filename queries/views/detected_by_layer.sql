@@ -86,7 +86,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     known.n,
     known.layer,
     (cast(known.layer as double) + cast(0.5 as double)) / models.n_layers as depth,

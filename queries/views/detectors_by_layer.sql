@@ -45,7 +45,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     layers.n,
     layers.layer,
     (cast(layers.layer as double) + cast(0.5 as double)) / models.n_layers as depth,

@@ -37,7 +37,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     averaged.layer,
     (averaged.layer + cast(0.5 as double)) / models.n_layers as depth,
     models.d_ffn,

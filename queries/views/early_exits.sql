@@ -67,7 +67,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     models.n_layers,
     seeds.method,
     seeds.n_clusters_asked,

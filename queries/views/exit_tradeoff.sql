@@ -93,7 +93,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     models.n_layers,
     shown.method,
     shown.parameter,

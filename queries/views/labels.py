@@ -7,7 +7,7 @@ compare every label with it.
 from collections.abc import Mapping
 from typing import Any
 
-from queries.names.neurons import NamedModel
+from queries.names.models import KnownModel
 from queries.views.install import view
 from queries.views.thresholds import thresholds
 
@@ -17,7 +17,7 @@ _TAKEN = {"skewness": "score_skewness", "kurtosis": "score_kurtosis"}
 """Columns of the view that the flat table has under other names."""
 
 
-def labelled(flat: FlatRow, model: NamedModel, corpus: str | None) -> dict[str, Any]:
+def labelled(flat: FlatRow, model: KnownModel, corpus: str | None) -> dict[str, Any]:
     """The row of the view `neurons`, with its columns in their order.
 
     Args:
@@ -53,7 +53,7 @@ def activity(flat: FlatRow) -> dict[str, Any]:
     }
 
 
-def _death(flat: FlatRow, model: NamedModel) -> dict[str, Any]:
+def _death(flat: FlatRow, model: KnownModel) -> dict[str, Any]:
     bound = flat["preactivation_bound"]
     is_below = None if bound is None else bound < thresholds("neurons")["dead_bound"]
     return {

@@ -67,7 +67,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     layers.layer,
     layers.depth,
     layers.n_neurons,

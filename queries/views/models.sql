@@ -51,7 +51,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     models.n_parameters,
     models.n_layers,
     models.d_model,

@@ -143,7 +143,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     measured.layer,
     measured.neuron,
     measured.address,

@@ -121,7 +121,7 @@ measured as (
         models.model_id,
         models.name,
         models.family,
-        models.n_parameters - models.n_parameters_embedding as size,
+        models.size,
         coalesce(models.variant, '') as variant,
     from shown
     inner join store.models as models on models.model_id = shown.model_id
@@ -269,7 +269,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     models.n_layers,
     models.d_model,
     models.n_neurons,

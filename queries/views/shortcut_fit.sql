@@ -24,7 +24,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     shortcuts.method,
     shortcuts.source_state,
     shortcuts.target_state,

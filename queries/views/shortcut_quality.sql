@@ -29,7 +29,7 @@ select
     models.name as model,
     models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     predictions.method,
     predictions.state,
     cast(predictions.state as double) / models.n_layers as depth,

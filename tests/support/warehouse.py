@@ -295,6 +295,7 @@ def _add_model(data: Measurements, model_id: int, plan: ModelPlan) -> None:
             "context_length": 8,
             "n_parameters": plan.size + n_embedding,
             "n_parameters_embedding": n_embedding,
+            "size": plan.size,
             "n_neurons": plan.n_layers * plan.d_ffn,
             "training_tokens": 20 * plan.size if plan.is_relu else None,
             "tokenizer_id": plan.tokenizer_id,

@@ -7,7 +7,7 @@ with chosen as (
 select
     measured_corpora.model,
     models.family,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     models.variant,
     measured_corpora.corpus,
     measured_corpora.text_sha256,

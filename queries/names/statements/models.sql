@@ -2,11 +2,16 @@
 select
     models.model_id,
     models.name,
+    models.family,
     models.variant,
-    models.n_parameters - models.n_parameters_embedding as size,
+    models.size,
     models.n_layers,
     models.d_ffn,
     models.tokenizer_id,
+    models.has_exact_zeros,
     models.model_id in (select runs.model_id from store.runs as runs where runs.corpus_id is not null)
         as is_measured_on_text,
+    models.source,
+    models.revision,
+    models.weights_sha256,
 from store.models as models

@@ -26,9 +26,10 @@ from queries.annotate.annotations import annotate
 from queries.annotate.errors import ControlsMissing
 from queries.annotate.lines import FIELDS, Line, ranks_of, read_lines
 from queries.annotate.sample import Sample, _neurons, draw_sample
-from queries.names.models import KnownModel, choose_models
+from queries.names.models import choose_models
 from queries.views import install
 from tests.support import warehouse as made
+from tests.support.known import known_model
 
 MODEL = "tiny-2m"
 
@@ -88,7 +89,7 @@ def test_a_sample_is_ten_neurons_a_layer_mixed_with_as_many_controls(full: duckd
 
 
 def test_neurons_are_drawn_alike_everywhere_and_differently_by_seed() -> None:
-    model = KnownModel(0, "m", None, 1000, 4, 3072, 0, is_measured_on_text=True)
+    model = known_model()
     drawn = _neurons(model, 0)
     assert drawn == _neurons(model, 0)
     assert drawn != _neurons(model, 1)

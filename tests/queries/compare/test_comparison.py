@@ -133,7 +133,7 @@ def test_the_verdict_in_python_is_the_view_s(measured: list[Way], tmp_path_facto
         connection.execute("begin")
         made.insert(connection, "tokenizers", source["tokenizers"][:1])
         for number, way in enumerate(measured):
-            parameters = {"n_parameters": way.size + 5, "n_parameters_embedding": 5}
+            parameters = {"n_parameters": way.size + 5, "n_parameters_embedding": 5, "size": way.size}
             what = {"name": way.model, "family": way.family, "variant": way.variant, **parameters}
             made.insert(connection, "models", [{**source["models"][0], "model_id": number, **what}])
             corpus = {**source["corpora"][0], "corpus_id": number, "text_sha256": way.text_sha256}

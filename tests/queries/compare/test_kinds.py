@@ -56,7 +56,7 @@ def test_checkpoints_stand_in_the_order_of_training_whatever_their_names(tmp_pat
     planted.publish(path)
     later_first = sorted(planted.MODELS)
     with duckdb.connect(str(path)) as connection:
-        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1")
+        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1, size = 8")
         for place, name in enumerate(later_first):
             # As texts 1000 comes before 250.
             step = {"variant": f"step {(1000, 250)[place]}", "name": name}

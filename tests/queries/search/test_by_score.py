@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 import neurothek
 from ingest.errors import WeightsNotAtHand
 from queries import errors
-from queries.names.models import MeasuredModel
 from queries.search.by_score import Wanted, _notes, wanted
 from queries.search.question import Question
 from tests.support.ingests import measure, open_warehouse, request
+from tests.support.known import known_model
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_conditions_hold(door: neurothek.Neurothek, token: str) -> None:
 
 def test_models_with_the_same_tokens_are_named_together() -> None:
     def one(name: str, *tokens: str) -> Wanted:
-        return Wanted(MeasuredModel(name, name, None, "", 0), dict(enumerate(tokens)), (0, 0))
+        return Wanted(known_model(name=name), dict(enumerate(tokens)), (0, 0))
 
     said = _notes([one("a", " x"), one("b", " x"), one("c", " x", "x")])
     assert said == ("scored ' x' in a, b", "scored ' x', 'x' in c")

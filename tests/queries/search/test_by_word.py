@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from catalog.store.warehouse import Warehouse
 from queries import errors
-from queries.names.models import KnownModel, choose_models
+from queries.names.models import choose_models
 from queries.search.by_word import COLUMNS, SearchResult, search
 from queries.search.question import SIDES, Question
 from queries.search.scope import variants_hint
 from queries.search.widening import Neighbour, remarks
+from tests.support.known import known_model
 from tests.support.warehouse import MODELS, TEXTS, Neuron, address, hand_made, neurons_of
 
 MADE = hand_made()
@@ -168,7 +169,7 @@ def test_where_all_are_variants_all_are_asked(full_path: Path, tmp_path: Path) -
         found = search(connection, Question(words=("school",), limit=500))
         assert found.left_out == ()
         # Checkpoints of one size stand in the order of training, whatever their names.
-        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1")
+        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1, size = 8")
         connection.execute("update store.models set variant = 'step ' || (10 - model_id)")
         assert [model.variant for model in choose_models(connection)] == [f"step {n}" for n in (6, 7, 8, 9, 10)]
     assert {row["model"] for row in found.neurons.to_dicts()} == {plan.name for plan in MODELS}
@@ -523,6 +524,6 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
 
 
 def test_what_a_concept_is_widened_with_cannot_move_the_cursor() -> None:
-    model = KnownModel(0, "m", None, 1000, 2, 8, 0, is_measured_on_text=True)
+    model = known_model()
     near = {0: [Neighbour("\x1b[2J", "tea", 0.5, ())]}
     assert remarks([model], near, 5) == [r"widened in m with \x1b[2J (0.50)"]

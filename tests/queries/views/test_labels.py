@@ -10,8 +10,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from queries.ask.statements import ask_records
-from queries.names.neurons import NamedModel, find_neuron
+from queries.names.models import choose_model
+from queries.names.neurons import find_neuron
 from queries.neuron.page import neuron_page
 from queries.views.labels import labelled
 from queries.views.thresholds import thresholds
@@ -106,7 +106,7 @@ def of_view(connection: duckdb.DuckDBPyConnection, condition: str) -> dict[str, 
 def test_labels_are_those_of_the_view(drawn_facts: duckdb.DuckDBPyConnection, model_id: int) -> None:
     connection = drawn_facts
     (name,) = connection.execute("select name from store.models where model_id = ?", [model_id]).fetchone() or ("",)
-    (model,) = (NamedModel(**row) for row in ask_records(connection, "model_named", {"model": name}))
+    model = choose_model(connection, name)
     corpora = dict(connection.execute("select corpus_id, name from store.corpora").fetchall())
     asked = connection.execute("select * from store.neuron_facts where model_id = ?", [model_id])
     columns = [one[0] for one in asked.description]

@@ -1,0 +1,26 @@
+"""A model as questions know it, with what a test does not care for filled in."""
+
+from dataclasses import replace
+from typing import Any
+
+from queries.names.models import KnownModel
+
+_MODEL = KnownModel(
+    model_id=0,
+    name="m",
+    family="m",
+    variant=None,
+    size=1000,
+    n_layers=4,
+    d_ffn=3072,
+    tokenizer_id=0,
+    has_exact_zeros=True,
+    is_measured_on_text=True,
+    source="m",
+    revision=None,
+    weights_sha256="",
+)
+
+
+def known_model(**said: Any) -> KnownModel:
+    return replace(_MODEL, **said)
