@@ -14,7 +14,7 @@ from docs.generators import voita
 from ingest.corpora.sources.source import Source
 from queries.views import install
 
-PAGE = Path(voita.__file__).parent / "recipes" / "voita.md"
+PAGE = Path(voita.__file__).parents[1] / "recipes" / "voita.md"
 
 
 def commands() -> list[list[str]]:

@@ -79,6 +79,7 @@ def model(name: str = "tiny", *, weights: str = "w0", tokenizer: str = "t0") -> 
         "vocab_size": VOCAB,
         "n_neurons": N_LAYERS * D_FFN,
         "training_tokens": None,
+        "size": 0,
     }
     known = {"name": "tok", "sha256": tokenizer, "vocab_size": VOCAB, "bos_token_id": 0, "eos_token_id": 0}
     words = [f" w{i}" for i in range(VOCAB)]
