@@ -8,23 +8,15 @@ from datetime import datetime
 import polars as pl
 
 from catalog.spelling import harmless, readable, visible, visible_list
+from catalog.terminal.kinds import NAMES_IN_NUMBERS, TOKENS
 
 MISSING = "-"
 ELLIPSIS = "…"
-
-TOKEN_COLUMNS = frozenset(
-    {
-        *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
-        *("promotes", "tokens before", "tokens after", "tokens by id", "tokens by mat"),
-    }
-)
-"""Columns that hold tokens, in which white space must be seen."""
 
 _ASKED_FOR = frozenset({"address", "model", "z_score", "z_sum", "overlap", "frequency", "dead"})
 """Columns, beside those of tokens, that a narrow terminal shows the longest: what a question is about."""
 
 _RIGID_COLUMNS = frozenset({"#", "address", "model", "layer", "depth", "view", "column"})
-_NUMBERS_WITHOUT_COMMAS = frozenset({"#", "layer", "neuron", "rank", "place", "position", "job_version"})
 _MAX_TEXT = 2000
 """Longer texts are cut before they are laid out: no terminal shows so much in one line."""
 
@@ -70,7 +62,7 @@ def _column(series: pl.Series) -> Column:
         keeps_end=name == "before",
         is_asked_for=name in _ASKED_FOR
         or name.startswith("rank of ")
-        or (is_text and name in TOKEN_COLUMNS and name != "neighbours"),
+        or (is_text and name in TOKENS and name != "neighbours"),
     )
 
 
@@ -78,7 +70,7 @@ def _cell(value: object, show: Callable[..., str], name: str) -> str:
     if value is None:
         return MISSING
     if isinstance(value, list):
-        if name in TOKEN_COLUMNS:
+        if name in TOKENS:
             return visible_list(str(one) for one in value if one is not None)
         return ", ".join(MISSING if one is None else show(one) for one in value)
     return show(value)
@@ -89,11 +81,11 @@ def _formatter(values: pl.Series, *, is_list: bool) -> Callable[..., str]:
     if values.dtype == pl.Boolean:
         return lambda value: "yes" if value else "no"
     if values.dtype.is_integer():
-        plain = name in _NUMBERS_WITHOUT_COMMAS or name.endswith("_id") or name.endswith("_ids")
+        plain = name in NAMES_IN_NUMBERS or name.endswith("_id") or name.endswith("_ids")
         return str if plain else lambda value: f"{value:,}"
     if values.dtype.is_float():
         return _float_formatter(values.to_list(), n_digits=3 if is_list else 4)
-    if name in TOKEN_COLUMNS:
+    if name in TOKENS:
         return lambda value: visible(str(value)[:_MAX_TEXT]) + _cut_mark(str(value))
     return _text
 

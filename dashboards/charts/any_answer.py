@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from catalog.spelling import visible
-from catalog.terminal.cells import TOKEN_COLUMNS
+from catalog.terminal.kinds import TOKENS
 from dashboards.charts.axes import HEIGHT, spoken
 from dashboards.charts.spread import MOST_POINTS
 from dashboards.colours import DOMAINS
@@ -112,7 +112,7 @@ def _marked(chart: alt.Chart, fit: Fit, accent: str) -> alt.Chart:
 def _places(answer: pl.DataFrame, fit: Fit, number: str, called: Mapping[str, str]) -> tuple[alt.X, alt.Y]:
     value = f"{called[number]}:Q"
     if fit.mark == "bar":
-        font = "monospace" if fit.across in TOKEN_COLUMNS else "sans-serif"
+        font = "monospace" if fit.across in TOKENS else "sans-serif"
         axis = alt.Axis(labelLimit=220, labelOverlap=False, labelFlush=False, labelFont=font, ticks=False)
         return alt.X(value, title=spoken(number)), alt.Y(f"{called[fit.across]}:N", sort=None, title=None, axis=axis)
     scale = alt.Scale(zero=False)
@@ -144,7 +144,7 @@ def _tip(answer: pl.DataFrame, name: str, called: str) -> alt.Tooltip:
 def _drawable(answer: pl.DataFrame, name: str) -> pl.Expr:
     if answer.schema[name] != pl.String:
         return pl.col(name).cast(pl.Float64) if answer.schema[name].is_decimal() else pl.col(name)
-    return pl.col(name).map_elements(visible, return_dtype=pl.String) if name in TOKEN_COLUMNS else pl.col(name)
+    return pl.col(name).map_elements(visible, return_dtype=pl.String) if name in TOKENS else pl.col(name)
 
 
 def _is_measure(answer: pl.DataFrame, name: str) -> bool:

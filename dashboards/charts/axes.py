@@ -3,33 +3,20 @@
 import altair as alt
 import polars as pl
 
-HEIGHT = 300
+from catalog.terminal.kinds import SHARES
 
+HEIGHT = 300
 
 FEW_TICKS = 5
 """Up to so many, every number has its tick."""
-
 
 LOG_TICKS = 6
 """Log axes would draw a line at every digit of every power: they go without lines, with a few ticks."""
 
 
-FORMATS = {
-    "saturated_share": ".2%",
-    "dominant_share": ".2%",
-    "dead_share": ".2%",
-    "mean_frequency": ".2%",
-    "median_frequency": ".2%",
-    "positional_share": ".2%",
-    "share": ".2%",
-}
-
-
 def count_tooltip(name: str) -> alt.Tooltip:
     """A number in a tooltip, under its name as people say it: a share in percent, a count with its thousands apart."""
-    if name in FORMATS:
-        return alt.Tooltip(f"{name}:Q", format=FORMATS[name], title=spoken(name))
-    return alt.Tooltip(f"{name}:Q", format=",", title=spoken(name))
+    return alt.Tooltip(f"{name}:Q", format=".2%" if name in SHARES else ",", title=spoken(name))
 
 
 def count_axis(counts: pl.Series) -> alt.Axis:

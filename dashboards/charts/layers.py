@@ -6,7 +6,8 @@ from typing import Literal
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import FEW_TICKS, FORMATS, HEIGHT, count_axis, count_scale, count_tooltip
+from catalog.terminal.kinds import SHARES
+from dashboards.charts.axes import FEW_TICKS, HEIGHT, count_axis, count_scale, count_tooltip
 from dashboards.charts.models import LegendPlace, Look
 
 OfLayer = Literal[
@@ -44,7 +45,7 @@ def by_depth(layers: pl.DataFrame, number: OfLayer, look: Look, *, orient: Legen
         orient: where the legend stands.
     """
     title, more = _OF_LAYERS[number]
-    is_share = number in FORMATS
+    is_share = number in SHARES
     counts = layers.get_column(number)
     axis = alt.Axis(format="~%", tickCount=FEW_TICKS) if is_share else count_axis(counts)
     # As many steps as ticks, so that the highest tick is the top.
@@ -91,7 +92,7 @@ def bars_by_model(
     ordered = rows if order is None else rows.sort(order)
     categories = ordered.get_column(category).unique(maintain_order=True).to_list()
     models = [model for model in look.colours if model in set(rows.get_column("model"))]
-    axis = alt.Axis(format="~%", tickCount=FEW_TICKS) if number in FORMATS else count_axis(rows.get_column(number))
+    axis = alt.Axis(format="~%", tickCount=FEW_TICKS) if number in SHARES else count_axis(rows.get_column(number))
     more = [name for name in ("n_neurons", "n_strong", "n_alive") if name in rows.columns and name != number]
     chart: alt.Chart = (
         alt.Chart(rows)

@@ -5,6 +5,8 @@ from typing import Any
 
 import streamlit as st
 
+from catalog.terminal.kinds import SHARES
+
 _number = st.column_config.NumberColumn
 _text = st.column_config.TextColumn
 _flag = st.column_config.CheckboxColumn
@@ -17,13 +19,13 @@ _NEVER = "Never active on the tokens seen."
 
 def columns() -> dict[str, Any]:
     """Label, unit and meaning of every column that a page's table may hold; shares go by their names in percent."""
-    return {in_percent(name) if _is_share(column) else name: column for name, column in _columns().items()}
+    return {in_percent(name) if name in SHARES else name: column for name, column in _columns().items()}
 
 
 @cache
 def shares() -> frozenset[str]:
     """Names of the columns that hold shares and are shown in percent."""
-    return frozenset(name for name, column in _columns().items() if _is_share(column))
+    return SHARES & _columns().keys()
 
 
 def in_percent(name: str) -> str:
@@ -38,10 +40,6 @@ def _columns() -> dict[str, Any]:
 
 def _share(label: str, more: str | None = None) -> Any:  # noqa: ANN401 - what Streamlit calls a column is no class
     return _number(label, format=_IN_PERCENT, help=more)
-
-
-def _is_share(column: Any) -> bool:  # noqa: ANN401
-    return bool(column["type_config"].get("format") == _IN_PERCENT)
 
 
 def _of_models() -> dict[str, Any]:

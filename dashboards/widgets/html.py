@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from catalog.spelling import readable, visible, visible_list
-from catalog.terminal.cells import TOKEN_COLUMNS, Column, columns_of
+from catalog.terminal.cells import Column, columns_of
+from catalog.terminal.kinds import SHARES, TOKENS
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -58,10 +59,6 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
 
 
-_SHARES = ("recall", "share")
-"""Columns of small tables that are read in percent."""
-
-
 def tables_html(parts: Mapping[str, pl.DataFrame]) -> str:
     """Small tables with their titles, beside each other as far as the window is wide."""
     shown = (f"<div><b>{html.escape(title)}</b>{table_html(frame)}</div>" for title, frame in parts.items())
@@ -96,7 +93,7 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
 def _shown(column: Column, values: pl.Series, tokens: Collection[str]) -> Column:
     if column.name in tokens:
         return replace(column, cells=tuple(map(visible_list, values)))
-    if column.name in _SHARES:
+    if column.name in SHARES:
         pairs = zip(column.cells, values, strict=True)
         return replace(column, cells=tuple(cell if share is None else f"{share:.2%}" for cell, share in pairs))
     return column
@@ -105,7 +102,7 @@ def _shown(column: Column, values: pl.Series, tokens: Collection[str]) -> Column
 def _kind(column: Column, tokens: Collection[str]) -> str:
     if column.is_right:
         return "nt-right"
-    return "nt-tokens" if column.name in TOKEN_COLUMNS or column.name in tokens else "nt-left"
+    return "nt-tokens" if column.name in TOKENS or column.name in tokens else "nt-left"
 
 
 def _spoken(name: str) -> str:

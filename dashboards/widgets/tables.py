@@ -8,7 +8,8 @@ import polars as pl
 import streamlit as st
 
 from catalog.spelling import visible, visible_list
-from catalog.terminal.cells import MISSING, TOKEN_COLUMNS
+from catalog.terminal.cells import MISSING
+from catalog.terminal.kinds import TOKENS
 from dashboards.widgets.columns import columns, in_percent, shares
 
 _MOST_ROWS_WHOLE = 15
@@ -103,7 +104,7 @@ def plain_numbers(frame: pl.DataFrame) -> dict[str, Any]:
 
 
 def _marked(name: str, dtype: pl.DataType) -> pl.Expr:
-    if name not in TOKEN_COLUMNS and name != "shared_tokens":
+    if name not in TOKENS:
         return pl.col(name)
     if isinstance(dtype, pl.List):
         return pl.col(name).map_elements(visible_list, return_dtype=pl.String)
