@@ -11,9 +11,10 @@ from dashboards.charts import spread as spread_charts
 from dashboards.charts.models import Look
 from dashboards.colours import model_colours
 from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, data_of, data_of_models, filled, show_figure
+from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure
 from dashboards.widgets.page import Theme, missing
 from dashboards.widgets.reading import Reading
+from queries.ask.statements import filled
 from queries.compare.comparison import Comparison
 from queries.compare.kinds import kinds_statement
 from queries.views.thresholds import thresholds

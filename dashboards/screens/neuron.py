@@ -14,10 +14,11 @@ from dashboards.charts.positions import position_profile
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import Data, data_of, filled, show_figure, show_source, statement
+from dashboards.widgets.figures import Data, data_of, show_figure, show_source, statement
 from dashboards.widgets.html import places_html, plain, tables_html
 from dashboards.widgets.page import Theme, answer, heading, missing, show_command, theme
 from dashboards.widgets.pickers import pick_corpus
+from queries.ask.statements import filled
 from queries.ask.statements import statement as asked_statement
 from queries.names.corpora import choose_corpora
 from queries.names.models import KnownModel, choose_model, choose_models, models_alike

@@ -8,13 +8,13 @@ from dashboards.charts import positions
 from dashboards.colours import ACCENT, KINDS
 from dashboards.parts.sizes import sequences
 from dashboards.widgets import tables
-from dashboards.widgets.figures import Data, data_of, filled, show_figure
+from dashboards.widgets.figures import Data, data_of, show_figure
 from dashboards.widgets.html import plain
 from dashboards.widgets.memory import kept
 from dashboards.widgets.page import answer, heading, missing
 from dashboards.widgets.pickers import pick_corpus, pick_model
 from dashboards.widgets.reading import Reading
-from queries.ask.statements import statement
+from queries.ask.statements import filled, statement
 from queries.compare.kinds import positional_neurons
 from queries.neuron.profiles import frequencies
 from queries.views.thresholds import thresholds

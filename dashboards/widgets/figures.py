@@ -1,7 +1,6 @@
 """A figure on a page: the chart, whose figure it is, the SQL behind it and its data to take along."""
 
 import io
-import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from dashboards.widgets.reading import Reader, Reading
 from queries.ask import statements
 from queries.ask.one_query import run_query
 from queries.ask.parts import with_parts
+from queries.ask.statements import filled
 from queries.names.corpora import choose_corpora
 from queries.views.of_models import of_models
 
@@ -33,7 +33,6 @@ Draw = Callable[[Theme], Drawing]
 _PAPER_WIDTH = 640
 _PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 20}
 """Pixels about a chart: Streamlit's own, and at the right room for the half of the last label of an axis."""
-_PARAMETER = re.compile(r"\$(\w+)")
 
 _PARTS = {
     "layer_neurons_by_corpus": ("neurons_by_corpus", "one layer is asked for"),
@@ -109,11 +108,6 @@ def statement(name: str) -> str:
     """Text of the statement NAME of these pages, or of those parts of another that NAME stands for."""
     file, *parts = _PARTS.get(name, (name,))
     return with_parts(statements.statement(file, "dashboards"), parts).strip()
-
-
-def filled(text: str, parameters: Mapping[str, Any]) -> str:
-    """The statement with its parameters written out, for people to read, change and run in the console."""
-    return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
 
 
 def show_figure(
@@ -234,13 +228,3 @@ def _download(name: str, label: str, mime: str, content: Callable[[], bytes]) ->
         key=f"{kind}-{name}",
         on_click="ignore",
     )
-
-
-def _literal(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_literal, value)) + "]"
-    return str(value)

@@ -1,13 +1,16 @@
 """An answer of several tables, each with a title for people and a name for programs; as text and as HTML."""
 
 import html
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import polars as pl
 
 from catalog.terminal.cells import Column, columns_of
 from catalog.terminal.layout import fit
+from queries.ask.statements import Asked, recorded
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,58 @@ _ROWS = 40
 
 
 _CELL = "padding: 0.15em 0.6em; white-space: pre; font-family: monospace; text-align: "
+
+
+@dataclass(frozen=True, repr=False)
+class TabularAnswer:
+    """An answer of several tables, which shows itself at a prompt and in a notebook.
+
+    Attributes:
+        asked: the statements that were run for it.
+    """
+
+    asked: tuple[Asked, ...] = field(default=(), kw_only=True, compare=False)
+
+    @property
+    def sql(self) -> str:
+        """The statements that were run for it, with their values, to be read, changed and run."""
+        return ";\n\n".join(one.sql.strip() for one in self.asked)
+
+    def sections(self) -> list[Section]:
+        """Its tables with their titles."""
+        raise NotImplementedError
+
+    def remarks(self) -> list[str]:
+        """What is said below the tables, a sentence each."""
+        return []
+
+    @property
+    def summary(self) -> str:
+        """What is said above the tables."""
+        return ""
+
+    def __repr__(self) -> str:
+        """The tables as text."""
+        return text_page(self.sections(), self.remarks(), head=self.summary)
+
+    def _repr_html_(self) -> str:
+        return html_page(self.sections(), self.remarks(), head=self.summary)
+
+
+P = ParamSpec("P")
+A = TypeVar("A", bound=TabularAnswer)
+
+
+def with_its_sql(ask: Callable[P, A]) -> Callable[P, A]:
+    """Have a function's answer carry the statements that it ran."""
+
+    @wraps(ask)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> A:
+        with recorded() as asked:
+            answer = ask(*args, **kwargs)
+        return replace(answer, asked=tuple(asked))
+
+    return answered
 
 
 def text_page(sections: Iterable[Section], notes: Sequence[str] = (), *, head: str = "") -> str:

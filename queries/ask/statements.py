@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -40,6 +44,7 @@ def frame_of(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
 ) -> pl.DataFrame:
     """Run one query for many rows."""
+    _note(text, parameters)
     frame: pl.DataFrame = connection.sql(text, params=dict(parameters or {})).pl()
     return frame
 
@@ -55,6 +60,7 @@ def records(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """Run one query for a few rows: Arrow, which frames come through, takes a quarter of a second to import."""
+    _note(text, parameters)
     result = connection.execute(parsed(connection, text), dict(parameters or {}))
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
@@ -69,6 +75,62 @@ def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement
             _PARSED.clear()
         _PARSED[text] = found
     return found
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A statement as it was run.
+
+    Attributes:
+        text: the statement.
+        parameters: the values bound to its `$name`s.
+    """
+
+    text: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def sql(self) -> str:
+        """The statement with its values written out, to be read, changed and run."""
+        return filled(self.text, self.parameters)
+
+
+_ASKED: ContextVar[list[Asked] | None] = ContextVar("_ASKED", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Asked]]:
+    """The statements that are run within the context, as they are run."""
+    asked: list[Asked] = []
+    before = _ASKED.set(asked)
+    try:
+        yield asked
+    finally:
+        _ASKED.reset(before)
+
+
+def _note(text: str, parameters: Mapping[str, Any] | None) -> None:
+    asked = _ASKED.get()
+    if asked is not None:
+        asked.append(Asked(text, parameters or {}))
+
+
+_PARAMETER = re.compile(r"\$(\w+)")
+
+
+def filled(text: str, parameters: Mapping[str, Any]) -> str:
+    """A statement with its parameters written out, for people to read, change and run in the console."""
+    return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return str(value)
 
 
 def framed(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

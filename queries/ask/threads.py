@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from contextvars import copy_context
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -55,7 +56,7 @@ class Aside:
         """Ask in a thread; those asked first begin first. The answer's `result()` raises what the question raises."""
         # A connection may not be used by two threads at once, and its cursors may: they are made here.
         cursor = self.connection.cursor()
-        asked = self._threads.submit(question, cursor)
+        asked = self._threads.submit(copy_context().run, question, cursor)
         self._asked.append((asked, cursor))
         return asked
 

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
-from queries.ask.answer import Section, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import ask, conform
 from queries.compare.comparability import Way, why_not_comparable
 from queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
@@ -41,7 +41,7 @@ _HALVES = "1st: layers whose middle lies at half the depth or below; freq: mean 
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(TabularAnswer):
     """Some models side by side, smallest first.
 
     Attributes:
@@ -175,19 +175,13 @@ class Comparison:
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self.models.select("model").join(rows, on="model", how="inner", maintain_order="left")
 
-    def __repr__(self) -> str:
-        """The comparison as text."""
-        return text_page(self.sections())
-
-    def _repr_html_(self) -> str:
-        return html_page(self.sections())
-
 
 def _models_down(by_depth: pl.DataFrame) -> pl.DataFrame:
     """One row a model, one column a stretch of depth: there may be more models than a terminal has columns for."""
     return by_depth.transpose(include_header=True, header_name="model", column_names="depth")
 
 
+@with_its_sql
 def compare(
     connection: duckdb.DuckDBPyConnection, models: Sequence[str] = (), *, corpus: str | None = None
 ) -> Comparison:

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
-from queries.ask.answer import Section, first_of, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.names.tokens import Row, spelled, with_texts
@@ -76,7 +76,7 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
 
 
 @dataclass(frozen=True, repr=False)
-class NeuronPage:
+class NeuronPage(TabularAnswer):
     """What the warehouse knows of one neuron.
 
     Attributes:
@@ -247,14 +247,8 @@ class NeuronPage:
             "annotations": self.annotations,
         }
 
-    def __repr__(self) -> str:
-        """The page as text."""
-        return text_page(self.sections(), head=self.summary)
 
-    def _repr_html_(self) -> str:
-        return html_page(self.sections(), head=self.summary)
-
-
+@with_its_sql
 def neuron_page(
     connection: duckdb.DuckDBPyConnection,
     address: str,

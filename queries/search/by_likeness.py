@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.errors import OtherTokenizer
 from queries.names.corpora import which_corpora
@@ -41,7 +41,7 @@ FACTS = ("address", "depth", "top_tokens", "frequency")
 
 
 @dataclass(frozen=True, repr=False)
-class AlikeResult:
+class AlikeResult(TabularAnswer):
     """The neurons most like one, best first.
 
     Attributes:
@@ -89,14 +89,8 @@ class AlikeResult:
         """The notes, and how to ask the variants that were left out from Python."""
         return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
-    def __repr__(self) -> str:
-        """The table as text."""
-        return text_page(self.sections(), self.remarks())
 
-    def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.remarks())
-
-
+@with_its_sql
 def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Question | None = None) -> AlikeResult:
     """Find the neurons whose lists overlap most with those of the neuron at `address`.
 

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import framed
 from queries.errors import NothingAsked, OneWordOnly
 from queries.names.corpora import which_corpora
@@ -51,7 +51,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, repr=False)
-class ScoredResult:
+class ScoredResult(TabularAnswer):
     """Neurons by their exact score of a word, best first.
 
     Attributes:
@@ -89,13 +89,6 @@ class ScoredResult:
         """The notes, and how to ask the variants that were left out from Python."""
         return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
-    def __repr__(self) -> str:
-        """The table as text."""
-        return text_page(self.sections(), self.remarks())
-
-    def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.remarks())
-
 
 def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:
     """For each model the tokens to score.
@@ -124,6 +117,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
     ]
 
 
+@with_its_sql
 def scored(
     connection: duckdb.DuckDBPyConnection, question: Question, found: Sequence[tuple[Wanted, pl.DataFrame]]
 ) -> ScoredResult:

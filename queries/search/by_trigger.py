@@ -10,7 +10,7 @@ import polars as pl
 
 from catalog.spelling import visible_list
 from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.errors import NotMeasured, PhraseTooLong
 from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
@@ -56,7 +56,7 @@ KEPT = (
 
 
 @dataclass(frozen=True, repr=False)
-class TriggeredResult:
+class TriggeredResult(TabularAnswer):
     """The neurons that fire on what was asked, best first.
 
     Attributes:
@@ -103,14 +103,8 @@ class TriggeredResult:
         """The notes, and how to ask the variants that were left out from Python."""
         return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
-    def __repr__(self) -> str:
-        """The table as text."""
-        return text_page(self.sections(), self.remarks())
 
-    def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.remarks())
-
-
+@with_its_sql
 def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> TriggeredResult:
     """Find the neurons that list one of the words (`match_all`: all of them) among their triggers.
 

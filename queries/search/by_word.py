@@ -9,7 +9,7 @@ import polars as pl
 
 from catalog.spelling import visible_list
 from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.parts import how_many
 from queries.ask.statements import framed
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
@@ -53,7 +53,7 @@ _OF_ONE, _OF_MANY = ("promotes", "suppresses", "fires on"), ("promote", "suppres
 
 
 @dataclass(frozen=True, repr=False)
-class SearchResult:
+class SearchResult(TabularAnswer):
     """The neurons found, best first.
 
     Attributes:
@@ -126,14 +126,8 @@ class SearchResult:
         """The notes, and how to ask the variants that were left out from Python."""
         return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
-    def __repr__(self) -> str:
-        """The table as text."""
-        return text_page(self.sections(), self.remarks())
 
-    def _repr_html_(self) -> str:
-        return html_page(self.sections(), self.remarks())
-
-
+@with_its_sql
 def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchResult:
     """Find the neurons whose lists of most promoted or suppressed tokens hold the words.
 

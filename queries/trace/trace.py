@@ -11,7 +11,7 @@ from catalog.spelling import readable, visible
 from catalog.store.matrices import KeptMap
 from catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from catalog.tables.traces import Traced
-from queries.ask.answer import Section, html_page, text_page
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.errors import NoSuchToken
 from queries.names.models import KnownModel
@@ -67,7 +67,7 @@ Lens = Literal["id", "mat"]
 
 
 @dataclass(frozen=True, repr=False)
-class TracePage:
+class TracePage(TabularAnswer):
     """How one model builds its prediction at one position of a prompt.
 
     Attributes:
@@ -205,13 +205,6 @@ class TracePage:
         states = {} if self.states.is_empty() else {"states": self.states}
         return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons}
 
-    def __repr__(self) -> str:
-        """The page as text."""
-        return text_page(self.sections(), head=self.summary)
-
-    def _repr_html_(self) -> str:
-        return html_page(self.sections(), head=self.summary)
-
 
 def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str) -> tuple[int, str]:
     """(id, text) of the token that reads exactly so; a · stands for a blank.
@@ -234,6 +227,7 @@ def kept_for(
     return kept_lens(connection, model, corpus=corpus) if lens == "mat" else []
 
 
+@with_its_sql
 def trace_page(
     connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced, *, token: str | None = None
 ) -> TracePage:

@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from dashboards.screens import __file__ as screens_file
-from dashboards.widgets.figures import data_of, filled, statement
+from dashboards.widgets.figures import data_of, statement
 from dashboards.widgets.tables import table_key
 from queries.ask.one_query import run_query
+from queries.ask.statements import filled
 from queries.sql.cookbook import questions
 from tests.support import warehouse as made
 

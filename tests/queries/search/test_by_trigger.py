@@ -13,6 +13,7 @@ from catalog.spelling import visible
 from catalog.store.warehouse import Warehouse
 from ingest.jobs.ngrams import triggers as ngram_triggers
 from queries import errors
+from queries.ask.one_query import run_query
 from queries.names.corpora import which_corpora
 from queries.search.by_likeness import alike
 from queries.search.by_trigger import COLUMNS, KEPT, triggered
@@ -222,3 +223,10 @@ def test_every_trigger_is_needed_where_every_word_is(connection: duckdb.DuckDBPy
         assert (any_of, all_of) == (listing & (one | other), listing & one & other)
         sizes.add((len(any_of), len(all_of)))
     assert any(n_any > n_all for n_any, n_all in sizes)
+
+
+def test_the_sql_of_the_answer_runs_as_it_stands(connection: duckdb.DuckDBPyConnection) -> None:
+    words = (text_of(connection, 5),)
+    result = triggered(connection, Question(words=(), triggered_by=words, models=("planted",), exact=True))
+    frames_again = [run_query(connection, one.sql) for one in result.asked]
+    assert any(result.neurons.height == frame.height and "strength" in frame.columns for frame in frames_again)
