@@ -21,8 +21,8 @@ class VariantInvalid(NeurothekError):
 
     def __init__(self, variant: object) -> None:
         super().__init__(
-            f"{variant!r} is no variant of a model; write 'step 1000', 'seed 2' or {NO_POSITION}, or {PLAIN} for none;"
-            " a model that differs in something else is of another family"
+            f"{variant!r} is not a model variant; write 'step 1000', 'seed 2' or {NO_POSITION}, or {PLAIN} for none;"
+            " a model that differs in any other way belongs to another family"
         )
 
 

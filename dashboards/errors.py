@@ -12,14 +12,14 @@ class UnknownPicture(NeurothekError):
 
     def __init__(self, path: Path) -> None:
         found = f"ends in {path.suffix}" if path.suffix else "has no ending"
-        super().__init__(f"cannot tell what kind of picture {path} shall be: its name {found}; end it in .png or .svg")
+        super().__init__(f"cannot tell the image format of {path}: its name {found}; use .png or .svg")
 
 
 class PictureNotWritten(NeurothekError):
     """A place where no picture can be written."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"cannot write the figure {path}: {problem}; name a place where files may be written")
+        super().__init__(f"cannot write the figure {path}: {problem}; choose a writable place")
 
 
 class NoProfile(NeurothekError):

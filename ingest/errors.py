@@ -47,8 +47,8 @@ class CorpusUnknown(NeurothekError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         found = f"has {', '.join(known)}" if known else "has none yet"
         super().__init__(
-            f"the corpus {name} was asked for by name, but the warehouse {found}:"
-            " give one such name alone, or builtin, or NAME=PATH, or NAME=hub:ORG/NAME"
+            f"the corpus {name} cannot be used by name here; the warehouse {found}:"
+            " give one of these names alone, or builtin, NAME=PATH, or NAME=hub:ORG/NAME"
         )
 
 
@@ -67,8 +67,8 @@ class CorpusChanged(NeurothekError):
 
     def __init__(self, name: str, domain: str, location: str) -> None:
         super().__init__(
-            f"the corpus {name} has to be read again for this model, but the text of its domain {domain}"
-            f" at {location} has changed since: restore it, or give the new text as NAME=PATH"
+            f"the corpus {name} must be read again for this model, but the text of its domain {domain}"
+            f" at {location} has changed: restore it, or give the new text as NAME=PATH"
         )
 
 
@@ -86,7 +86,7 @@ class ThresholdInvalid(NeurothekError):
     """A threshold that no coefficient can be compared with."""
 
     def __init__(self, value: float) -> None:
-        super().__init__(f"--active-above {value} was asked for, but a coefficient is compared with a finite float32")
+        super().__init__(f"--active-above {value} is not a finite float32 number; give one")
 
 
 class DiskTooSmall(NeurothekError):
@@ -94,8 +94,8 @@ class DiskTooSmall(NeurothekError):
 
     def __init__(self, folder: Path, needed: int, free: int) -> None:
         super().__init__(
-            f"measuring needs about {in_words(needed)} under {folder}, but {in_words(free)} are free there:"
-            " free some space or name another disk with --staging"
+            f"measuring needs about {in_words(needed)} under {folder}, but only {in_words(free)} are free:"
+            " free some space or choose another disk with --staging"
         )
 
 
@@ -119,8 +119,8 @@ class ClustersTooMany(NeurothekError):
 
     def __init__(self, asked: int, n_neurons: int) -> None:
         super().__init__(
-            f"{asked:,} clusters were asked for, but the model has {n_neurons:,} neurons:"
-            f" ask for a number from 1 to {n_neurons:,}"
+            f"cannot make {asked:,} clusters from the model's {n_neurons:,} neurons;"
+            f" choose a number from 1 to {n_neurons:,}"
         )
 
 
@@ -148,9 +148,7 @@ class CausalNeeded(NeurothekError):
     def __init__(self, model: str, jobs: Sequence[str], possible: Sequence[str]) -> None:
         several = f"jobs {', '.join(jobs)} need" if len(jobs) > 1 else f"job {jobs[0]} needs"
         ways = " ".join(f"--job {job}" for job in possible)
-        super().__init__(
-            f"{model} is a masked model, and the {several} one that predicts the next token; ask of it for {ways}"
-        )
+        super().__init__(f"{model} is a masked model, and the {several} one that predicts the next token; use {ways}")
 
 
 class NothingToTrace(NeurothekError):
@@ -158,8 +156,8 @@ class NothingToTrace(NeurothekError):
 
     def __init__(self) -> None:
         super().__init__(
-            "this is a masked model: it fills in tokens and predicts no next one, so there is no prediction to trace;"
-            " trace a causal model"
+            "this is a masked model: it fills in tokens and does not predict the next one, so there is nothing to"
+            " trace; use a causal model"
         )
 
 
@@ -173,7 +171,7 @@ class PromptEmpty(NeurothekError):
     """A prompt without tokens."""
 
     def __init__(self, prompt: str) -> None:
-        super().__init__(f"the prompt {prompt!r} has no tokens; give a text of at least one")
+        super().__init__(f"the prompt {prompt!r} has no tokens; give a text with at least one")
 
 
 class PromptTooLong(NeurothekError):
@@ -181,7 +179,7 @@ class PromptTooLong(NeurothekError):
 
     def __init__(self, length: int, context_length: int) -> None:
         super().__init__(
-            f"the prompt has {length:,} tokens, and the model reads {context_length:,} at most; shorten the prompt"
+            f"the prompt has {length:,} tokens, but the model reads at most {context_length:,}; shorten the prompt"
         )
 
 
@@ -200,8 +198,8 @@ class WeightsNotAtHand(NeurothekError):
 
     def __init__(self, model: str, place: str, problem: str, *, option: str = WEIGHTS_OPTION) -> None:
         super().__init__(
-            f"this answer needs the weights of {model}, which were looked for at {place!r}: {problem};"
-            f" say where they lie with {option}"
+            f"this answer needs the weights of {model}, which were not usable at {place!r}: {problem};"
+            f" give their location with {option}"
         )
 
 
@@ -210,6 +208,6 @@ class OtherWeights(NeurothekError):
 
     def __init__(self, model: str, place: str, *, option: str = WEIGHTS_OPTION) -> None:
         super().__init__(
-            f"the weights at {place!r} are not those that were measured as {model};"
-            f" name the right folder with {option}, or measure these under another name"
+            f"the weights at {place!r} are not the ones that were measured as {model};"
+            f" give the right folder with {option}, or measure these weights under another name"
         )

@@ -351,8 +351,8 @@ def test_a_name_of_the_warehouse_is_where_its_weights_were_and_a_folder_goes_bef
     (folder / "tiny").rename(folder / "gone")
     gone = run(["ingest", "mine", "--job", "activity", "--corpus", "words", "--plan"])
     assert gone.exit_code == 2
-    assert gone.stderr.startswith("Error: this answer needs the weights of mine, which were looked for at 'tiny'")
-    assert gone.stderr.endswith("say where they lie with mine=PATH\n")
+    assert gone.stderr.startswith("Error: this answer needs the weights of mine, which were not usable at 'tiny'")
+    assert gone.stderr.endswith("give their location with mine=PATH\n")
     assert run(["ingest", "mine=gone", "--job", "activity", "--corpus", "words", "--plan"]).exit_code == 0
 
 
@@ -370,4 +370,4 @@ def test_weights_that_were_replaced_are_told(folder: Path) -> None:
     shutil.copytree("other-weights", "tiny")
     result = run(["ingest", "mine", "--job", "activity", "--corpus", "words"])
     assert result.exit_code == 2
-    assert "are not those that were measured as mine; name the right folder with mine=PATH" in result.stderr
+    assert "are not the ones that were measured as mine; give the right folder with mine=PATH" in result.stderr

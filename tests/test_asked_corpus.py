@@ -346,7 +346,7 @@ def test_a_corpus_that_is_not_there_is_refused(
 def test_the_table_that_holds_shown_corpora_alone_is_not_asked_of_another(
     query: str, both: neurothek.Neurothek
 ) -> None:
-    with pytest.raises(NeurothekError, match=f"on the corpus {ASKED}, but it holds each model's shown corpus"):
+    with pytest.raises(NeurothekError, match=f"on the corpus {ASKED}, because it holds only each model's shown corpus"):
         both.sql(query, corpus=ASKED)
     assert not both.sql(query).is_empty()
 

@@ -115,7 +115,7 @@ def test_rows_where_there_should_be_none_are_found(door: Neurothek) -> None:
     # Exits are worked out from the sub-updates, and are no reason to keep silent about these.
     (exits,) = [part for part in all_of_them if isinstance(part, Skipped)]
     assert exits.job == "exits"
-    assert "some of those rows are gone or do not belong there" in exits.reason
+    assert "some of those rows are missing or do not belong there" in exits.reason
     assert exits.is_broken
     # Others are worked out from the shortcuts.
     assert {part.table: part for part in all_of_them if isinstance(part, Agreement)}["exits"].n_different > 0

@@ -37,14 +37,14 @@ class FolderInUse(NeurothekError):
     """There is something where the export is to go."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} is there already and not empty; name a new folder for the export")
+        super().__init__(f"{folder} already exists and is not empty; choose a new folder for the export")
 
 
 class FolderNowhere(NeurothekError):
     """The export is to go where a link leads that leads nowhere."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} is a link that leads to no folder; name a new folder for the export")
+        super().__init__(f"{folder} is a broken link; choose a new folder for the export")
 
 
 def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, ExportedColumn]]:

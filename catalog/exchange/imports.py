@@ -27,8 +27,8 @@ class WarehouseNotEmpty(NeurothekError):
 
     def __init__(self, path: Path, table: str) -> None:
         super().__init__(
-            f"{path} already has rows in {table}, and an import needs a new or empty warehouse; name another file with"
-            f" --warehouse, and then join the two with `{command_line('merge', 'OTHER')}`"
+            f"{path} already has rows in {table}, but an import needs a new or empty warehouse; choose another file"
+            f" with --warehouse, then join the two with `{command_line('merge', 'OTHER')}`"
         )
 
 

@@ -62,7 +62,7 @@ class OtherUnsound(NeurothekError):
 
     def __init__(self, other: Path, found: str) -> None:
         look = command_line("check", "--warehouse", str(other))
-        super().__init__(f"{other} cannot be merged: {found}; look at it with `{look}`")
+        super().__init__(f"{other} cannot be merged: {found}; check it with `{look}`")
 
 
 class OtherOutdated(NeurothekError):
@@ -70,7 +70,7 @@ class OtherOutdated(NeurothekError):
 
     def __init__(self, other: Path) -> None:
         super().__init__(
-            f"{other} is of an earlier release; bring it up to date with"
+            f"{other} was written by an earlier release; bring it up to date with"
             f" `{command_line('models', '--warehouse', str(other))}` and repeat the command"
         )
 

@@ -35,7 +35,7 @@ class TokenizerChanged(NeurothekError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"the model {name} was measured with another tokenizer than the one found now;"
+            f"the model {name} was measured with a different tokenizer than the one found now;"
             " give it another name with NAME="
         )
 
@@ -44,9 +44,7 @@ class PairChanged(NeurothekError):
     """One of two models is no longer as it was when they were compared."""
 
     def __init__(self, one: str, other: str) -> None:
-        super().__init__(
-            f"{one} or {other} was removed or measured anew while they were being compared; repeat the command"
-        )
+        super().__init__(f"{one} or {other} was removed or measured again during the comparison; repeat the command")
 
 
 @dataclass(frozen=True)

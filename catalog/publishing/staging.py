@@ -43,7 +43,7 @@ class StagingFull(NeurothekError):
         reason = said.rpartition("underlying IO error: ")[2]
         super().__init__(
             f"a measurement could not be written to {folder} ({reason});"
-            " what was finished is kept: free some space or name another disk with --staging, then repeat the command"
+            " finished work is kept: free some space or choose another disk with --staging, then repeat the command"
         )
 
 

@@ -26,8 +26,8 @@ class WarehouseDamaged(NeurothekError):
 
     def __init__(self, path: Path, found: str) -> None:
         super().__init__(
-            f"{path} is damaged: {found}; restore a copy of it, read an export into a new file with"
-            f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into one"
+            f"{path} is damaged: {found}; restore a copy of it, import an export into a new file with"
+            f" `{command_line('import', 'FOLDER', '--warehouse', 'FILE')}`, or measure again into a new file"
         )
 
 

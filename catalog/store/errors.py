@@ -36,7 +36,7 @@ class WarehouseHeld(NeurothekError):
     """Somebody else's code in this process has the file open, in a way that lets no other connection in."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is open in this process by duckdb.connect; close that connection and ask again")
+        super().__init__(f"{path} is open in this process through duckdb.connect; close that connection and try again")
 
 
 class WarehouseUnwritable(NeurothekError):

@@ -17,7 +17,7 @@ class GateTimeout(NeurothekError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} stayed in use by another neurothek for too long; repeat the command when that one is done"
+            f"{path} is still in use by another neurothek process; repeat the command when that one is done"
         )
 
 

@@ -18,7 +18,7 @@ class MapMissing(NeurothekError):
     """A matrix that the warehouse knows of is not beside it."""
 
     def __init__(self, path: Path, again: str) -> None:
-        super().__init__(f"the matrix {path} was kept and is not there any more; make it anew with `{again}`")
+        super().__init__(f"the matrix {path} is missing; make it again with `{again}`")
 
 
 class MapChanged(NeurothekError):
@@ -26,7 +26,7 @@ class MapChanged(NeurothekError):
 
     def __init__(self, path: Path, again: str) -> None:
         super().__init__(
-            f"{path} is not the matrix that was kept: it was changed or is damaged; delete it and make it anew with"
+            f"{path} is not the matrix that was kept: it was changed or damaged; delete it and make it again with"
             f" `{again}`"
         )
 

@@ -26,8 +26,8 @@ class NumbersTooLong(NeurothekError):
 
     def __init__(self, columns: Iterable[str]) -> None:
         super().__init__(
-            f"whole numbers of more than 64 bits come up in {', '.join(columns)} after thousands of shorter ones, and a"
-            " column of Parquet has one type; cast it to double or varchar and ask again"
+            f"{', '.join(columns)} contains integers of more than 64 bits after thousands of shorter ones, but a"
+            " Parquet column has one type; cast it to double or varchar and run the query again"
         )
 
 

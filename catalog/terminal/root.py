@@ -95,7 +95,7 @@ def _refusal(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.filename is None:
         return f"the answer could not be written: {reason}; make room there, or send it elsewhere"
-    return f"{error.filename} could not be read or written: {reason}; mend that, or name another place"
+    return f"{error.filename} could not be read or written: {reason}; fix that, or choose another place"
 
 
 def open_what_is_closed() -> None:

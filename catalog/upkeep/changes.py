@@ -37,7 +37,7 @@ class CorpusNotMeasured(NeurothekError):
     """The model was not measured on the corpus."""
 
     def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
-        found = f"it was on {', '.join(known)}" if known else "it has not seen any text yet"
+        found = f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet"
         super().__init__(f"{model} was not measured on a corpus {corpus}; {found}")
 
 
@@ -58,7 +58,7 @@ class CorpusAmbiguous(NeurothekError):
     def __init__(self, model: str, corpus: str, sizes: Sequence[int]) -> None:
         ways = " or ".join(f"{corpus}@{size}" for size in sizes)
         super().__init__(
-            f"{model} was measured on {len(sizes)} corpora called {corpus}; say which by its tokens: {ways}"
+            f"{model} was measured on {len(sizes)} corpora called {corpus}; choose one by its tokens: {ways}"
         )
 
 
@@ -66,7 +66,7 @@ class CorpusNotRead(NeurothekError):
     """A job that reads no text was named with a corpus."""
 
     def __init__(self, job: str, corpus: str) -> None:
-        super().__init__(f"{job} reads no text, so nothing of it belongs to the corpus {corpus}; leave --corpus out")
+        super().__init__(f"{job} reads no text, so it has no results on the corpus {corpus}; omit --corpus")
 
 
 class NameInvalid(NeurothekError):
@@ -80,14 +80,14 @@ class NothingToLabel(NeurothekError):
     """Neither a family nor a variant was given."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"nothing was said of {named(model)}: give its family, its variant, or both")
+        super().__init__(f"nothing to label {named(model)} with: give its family, its variant, or both")
 
 
 class NameInUse(NeurothekError):
     """Another model has the name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there already is a model {name} in the warehouse; choose another name")
+        super().__init__(f"there is already a model {name} in the warehouse; choose another name")
 
 
 def pin(warehouse: Warehouse, model: str, corpus: str | None = None, *, clusters: int | None = None) -> None:

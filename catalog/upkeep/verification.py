@@ -23,7 +23,7 @@ class NothingToVerify(NeurothekError):
     """The warehouse holds no rows of the model."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"nothing was measured of {model} yet; measure it with `{command_line('ingest', model)}`")
+        super().__init__(f"{model} was not measured yet; measure it with `{command_line('ingest', model)}`")
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ COLUMNS_SHOWN = 20
 def _others(path: Path, columns: Sequence[str]) -> str:
     """Which columns could be asked for instead, and how."""
     if not columns:
-        return "there is no column of text: give another file"
+        return "it has no text columns: give another file"
     more = f" and {len(columns) - COLUMNS_SHOWN} more" if len(columns) > COLUMNS_SHOWN else ""
-    return f"its columns of text are {', '.join(columns[:COLUMNS_SHOWN])}{more}: write {path}:COLUMN"
+    return f"its text columns are {', '.join(columns[:COLUMNS_SHOWN])}{more}: write {path}:COLUMN"
 
 
 class SourceMissing(NeurothekError):
     """A text source that is not there."""
 
     def __init__(self, domain: str, location: str) -> None:
-        super().__init__(f"the text {domain}={location} was asked for, but nothing lies at {location}: check the path")
+        super().__init__(f"cannot read the text {domain}={location}: nothing exists at {location}; check the path")
 
 
 class SourceUnreadable(NeurothekError):
@@ -38,42 +38,35 @@ class SourceNotText(NeurothekError):
     """A file that is not UTF-8 text."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path} was asked for as text, but {problem}: give UTF-8 text, .jsonl or .parquet")
+        super().__init__(f"{path} cannot be read as text: {problem}; give UTF-8 text, .jsonl or .parquet")
 
 
 class SourceEmpty(NeurothekError):
     """A text source without a document."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"the text {path} holds no document: give a file, a folder or a column with text in it")
+        super().__init__(f"the text {path} has no documents: give a file, a folder or a column that contains text")
 
 
 class ColumnUnknown(NeurothekError):
     """A column that a Parquet file does not have."""
 
     def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
-        super().__init__(
-            f"the column {column!r} of {path} was asked for, but it has none of that name, and {_others(path, columns)}"
-        )
+        super().__init__(f"{path} has no column {column!r}; {_others(path, columns)}")
 
 
 class ColumnMissing(NeurothekError):
     """A column that a line of jsonl does not have."""
 
     def __init__(self, path: Path, column: str, line: int, columns: Sequence[str]) -> None:
-        super().__init__(
-            f"the column {column!r} of {path} was asked for, but line {line} has none of that name, and"
-            f" {_others(path, columns)}, or mend that line"
-        )
+        super().__init__(f"line {line} of {path} has no column {column!r}; {_others(path, columns)}, or fix that line")
 
 
 class ColumnNotText(NeurothekError):
     """A column that holds something other than text."""
 
     def __init__(self, path: Path, column: str, found: str, columns: Sequence[str]) -> None:
-        super().__init__(
-            f"the column {column!r} of {path} was asked for as text, but holds {found}, and {_others(path, columns)}"
-        )
+        super().__init__(f"the column {column!r} of {path} is not text but {found}; {_others(path, columns)}")
 
 
 class TextTooLong(NeurothekError):
@@ -81,8 +74,8 @@ class TextTooLong(NeurothekError):
 
     def __init__(self, path: Path | str, place: str, longest: int, memory: int) -> None:
         super().__init__(
-            f"{place} of {path} has more than {in_words(longest)}, the most that --memory {in_words(memory)} allows of"
-            " one line or row: allow more, or give the text as a file of its own"
+            f"{place} of {path} has more than {in_words(longest)}, the most that --memory {in_words(memory)} allows"
+            " for one line or row: allow more, or put the text in a separate file"
         )
 
 
@@ -91,8 +84,8 @@ class TextUncuttable(NeurothekError):
 
     def __init__(self, where: str, tokenizer: str, longest: int, memory: int) -> None:
         super().__init__(
-            f"the text {where} has more than {in_words(longest)} in a row that the tokenizer of {tokenizer} takes as"
-            f" one, the most that --memory {in_words(memory)} allows: allow more, or put blanks into the text"
+            f"the text {where} has more than {in_words(longest)} that the tokenizer of {tokenizer} cannot split, the"
+            f" most that --memory {in_words(memory)} allows: allow more, or insert spaces into the text"
         )
 
 
@@ -107,14 +100,14 @@ class DomainEmpty(NeurothekError):
     """A domain whose text gives no token."""
 
     def __init__(self, domain: str) -> None:
-        super().__init__(f"the domain {domain!r} holds text but not a single token: give it more text or leave it out")
+        super().__init__(f"the text of the domain {domain!r} contains no tokens: give it more text or omit it")
 
 
 class ExamplesInvalid(NeurothekError):
     """A number of examples that is none."""
 
     def __init__(self, examples: int) -> None:
-        super().__init__(f"{examples} examples were asked for, and events need at least one; ask for 1 or more")
+        super().__init__(f"--examples {examples} is too few; the job events needs at least 1")
 
 
 class SentencesMissing(NeurothekError):
@@ -122,7 +115,7 @@ class SentencesMissing(NeurothekError):
 
     def __init__(self, corpus: str) -> None:
         super().__init__(
-            f"events are measured on sentences, and the corpus {corpus} has none with a token; choose another --corpus"
+            f"the job events needs sentences, but the corpus {corpus} has none with a token; choose another --corpus"
         )
 
 
@@ -131,8 +124,9 @@ class SentencesTooFew(NeurothekError):
 
     def __init__(self, corpus: str, domains: Sequence[str], found: int, least: int) -> None:
         super().__init__(
-            f"shortcuts are fitted on three of four sentences and judged by the fourth, which takes {least} at least,"
-            f" but {', '.join(domains)} of the corpus {corpus} has {found}; choose another --domain or --corpus"
+            f"shortcuts are fitted on three quarters of the sentences and validated on the rest, which takes at"
+            f" least {least}, but {', '.join(domains)} of the corpus {corpus} has {found}; choose another --domain or"
+            " --corpus"
         )
 
 
@@ -140,11 +134,8 @@ class SplitInvalid(NeurothekError):
     """A number of sentences that says nothing."""
 
     def __init__(self, option: str, asked: int, least: int) -> None:
-        does = "fits on" if option == "--fit" else "judges by"
-        super().__init__(
-            f"{option} {asked:,} was asked for, but the job shortcuts {does} {least} sentences at least;"
-            f" ask for {least} or more"
-        )
+        does = "fits on" if option == "--fit" else "validates on"
+        super().__init__(f"{option} {asked:,} is too few; the job shortcuts {does} at least {least} sentences")
 
 
 class SplitTooLarge(NeurothekError):
@@ -152,8 +143,8 @@ class SplitTooLarge(NeurothekError):
 
     def __init__(self, corpus: str, domains: Sequence[str], found: int, split: str, least: int) -> None:
         super().__init__(
-            f"{split} takes {least:,} sentences, but {', '.join(domains)} of the corpus {corpus} has {found:,};"
-            " ask for fewer, or choose another --domain or --corpus"
+            f"{split} needs {least:,} sentences, but {', '.join(domains)} of the corpus {corpus} has {found:,};"
+            " use fewer, or choose another --domain or --corpus"
         )
 
 
@@ -169,8 +160,8 @@ class EarlierRowsBroken(NeurothekError):
 
     def __init__(self, job: str) -> None:
         super().__init__(
-            f"exits are worked out from what the job {job} measured, and some of those rows are gone or do not belong"
-            f" there; measure it again with --job {job} --force"
+            f"the job exits needs the results of the job {job}, but some of those rows are missing or do not belong"
+            f" there; measure them again with --job {job} --force"
         )
 
 
@@ -179,7 +170,7 @@ class ExamplesTooFew(NeurothekError):
 
     def __init__(self, corpus: str, found: int, least: int) -> None:
         super().__init__(
-            f"exits are tried on one of ten examples, which takes {least} at least, but the events on the corpus"
+            f"the job exits tests on one in ten examples and needs at least {least}, but the events on the corpus"
             f" {corpus} have {found}; choose another --corpus, or measure events with more --examples and --force"
         )
 
@@ -189,8 +180,7 @@ class SequenceLengthInvalid(NeurothekError):
 
     def __init__(self, asked: str) -> None:
         super().__init__(
-            f"{asked} was asked for, but a corpus needs sequences of at least 2 ids and at least 1 token a domain:"
-            " ask for more"
+            f"{asked} is too small; a corpus needs sequences of at least 2 ids and at least 1 token per domain"
         )
 
 
@@ -209,7 +199,7 @@ class DatasetsMissing(NeurothekError):
 
     def __init__(self, location: str) -> None:
         super().__init__(
-            f"the text {location} is read with the library datasets, which is not installed:"
+            f"reading the text {location} needs the library datasets, which is not installed:"
             " install it with pip install 'neurothek[hub]'"
         )
 
@@ -219,8 +209,8 @@ class DatasetUnreachable(NeurothekError):
 
     def __init__(self, location: str, reason: str) -> None:
         super().__init__(
-            f"the text {location} lies on the hub, which cannot be asked ({reason}); go online, give files, or name a"
-            " corpus of the warehouse"
+            f"the text {location} is on the hub, which cannot be reached ({reason}); go online, give files, or name a"
+            " corpus in the warehouse"
         )
 
 
@@ -229,7 +219,7 @@ class DatasetNotOnHub(NeurothekError):
 
     def __init__(self, location: str, problem: str) -> None:
         super().__init__(
-            f"the hub does not give out the text {location}: {problem};"
+            f"the hub does not provide the text {location}: {problem};"
             " check the spelling, or set HF_TOKEN if the dataset is private or gated"
         )
 
@@ -239,16 +229,14 @@ class DatasetColumnUnknown(NeurothekError):
 
     def __init__(self, location: str, column: str, columns: Sequence[str]) -> None:
         found = ", ".join(columns) or "none"
-        super().__init__(
-            f"the column {column!r} of {location} was asked for, but its columns of text are {found}: write {_FORM}"
-        )
+        super().__init__(f"{location} has no text column {column!r}; its text columns are {found}: write {_FORM}")
 
 
 class DatasetEmpty(NeurothekError):
     """A dataset without a document."""
 
     def __init__(self, location: str) -> None:
-        super().__init__(f"the text {location} holds no document: give a split and a column with text in it")
+        super().__init__(f"the text {location} has no documents: give a split and a column that contains text")
 
 
 class DatasetBroken(NeurothekError):

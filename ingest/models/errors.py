@@ -44,7 +44,7 @@ class ModelIsFile(NeurothekError):
 
     def __init__(self, source: str, found: str = "a file") -> None:
         super().__init__(
-            f"{source!r} is {found}, and a model is a folder with config.json and weights; give its folder"
+            f"{source!r} is {found}, but a model is a folder with config.json and weights; give its folder"
         )
 
 
@@ -53,8 +53,8 @@ class ModelUnreachable(NeurothekError):
 
     def __init__(self, source: str, reason: str, known: Sequence[str] = ()) -> None:
         super().__init__(
-            f"the model {source!r} is no folder, no shipped model and not complete in the local hub cache, "
-            f"and the hub cannot be asked ({reason}); {_meant(source, known)}go online, or give a folder"
+            f"the model {source!r} is not a folder, not a shipped model and not complete in the local hub cache, "
+            f"and the hub cannot be reached ({reason}); {_meant(source, known)}go online, or give a folder"
         )
 
 
@@ -63,7 +63,7 @@ class ModelNotOnHub(NeurothekError):
 
     def __init__(self, source: str, problem: str, known: Sequence[str] = ()) -> None:
         super().__init__(
-            f"the hub does not give out the model {source!r}: {problem}; {_meant(source, known)}"
+            f"the hub does not provide the model {source!r}: {problem}; {_meant(source, known)}"
             "check the spelling, or set HF_TOKEN if the model is private or gated"
         )
 
@@ -73,7 +73,7 @@ class ModelDownloadFailed(NeurothekError):
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(
-            f"downloading {source!r} broke off: {problem}; run the same command again, finished files are kept"
+            f"the download of {source!r} stopped: {problem}; run the same command again, finished files are kept"
         )
 
 
@@ -82,8 +82,8 @@ class RevisionOfFolder(NeurothekError):
 
     def __init__(self, source: str, revision: str) -> None:
         super().__init__(
-            f"revision {revision!r} was asked of {source!r}, which is a folder on this machine and has no revisions; "
-            "leave the revision out, or give a hub id"
+            f"{source!r} is a folder on this machine and has no revision {revision!r}; "
+            "omit the revision, or give a hub id"
         )
 
 
@@ -92,8 +92,8 @@ class RevisionTwice(NeurothekError):
 
     def __init__(self, source: str, revision: str) -> None:
         super().__init__(
-            f"{source!r} was asked for with the revision {revision!r} as well; write it once, as REPO@REVISION for each"
-            " model or as --revision for all"
+            f"{source!r} already names a revision, but --revision {revision!r} was given too; give only one, as"
+            " REPO@REVISION for each model or as --revision for all"
         )
 
 
@@ -121,14 +121,16 @@ class ConfigMissing(NeurothekError):
     """A folder without config.json."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} has no config.json, so it is no model; give the folder that save_pretrained wrote")
+        super().__init__(
+            f"{folder} has no config.json, so it is not a model; give the folder that save_pretrained wrote"
+        )
 
 
 class ConfigInvalid(NeurothekError):
     """A config.json that describes no model."""
 
     def __init__(self, folder: Path, problem: str) -> None:
-        super().__init__(f"config.json in {folder} describes no model: {problem}; restore the original file")
+        super().__init__(f"config.json in {folder} does not describe a model: {problem}; restore the original file")
 
 
 class LabelInvalid(NeurothekError):
@@ -136,8 +138,8 @@ class LabelInvalid(NeurothekError):
 
     def __init__(self, folder: Path, name: str, value: object) -> None:
         super().__init__(
-            f"config.json in {folder} says under neurothek that its {name} is {value!r}, which is none; correct it, or"
-            f" say it with --{name}"
+            f"config.json in {folder} has the invalid {name} {value!r} under neurothek; correct it, or"
+            f" set it with --{name}"
         )
 
 
@@ -146,7 +148,7 @@ class ArchitectureUnsupported(NeurothekError):
 
     def __init__(self, where: str, found: str, supported: Sequence[str]) -> None:
         super().__init__(
-            f"{where} holds the architecture {found}, which is not supported; supported are {', '.join(supported)}"
+            f"{where} has the architecture {found}, which is not supported; supported are {', '.join(supported)}"
         )
 
 
@@ -156,8 +158,8 @@ class MaskedModel(ArchitectureUnsupported):
     def __init__(self, where: str, found: str, masked: Sequence[str], causal: Sequence[str]) -> None:
         NeurothekError.__init__(
             self,
-            f"{where} holds a masked language model ({found}), which is not supported; of masked models "
-            f"{', '.join(masked)} is, and of causal ones {', '.join(causal)} are",
+            f"{where} contains a masked language model ({found}), which is not supported; supported masked models are "
+            f"{', '.join(masked)}, and causal ones are {', '.join(causal)}",
         )
 
 
@@ -175,7 +177,7 @@ class WeightsMissing(NeurothekError):
     """A folder without weight files, or with a part of them."""
 
     def __init__(self, folder: Path, missing: str) -> None:
-        super().__init__(f"{folder} lacks {missing}; copy or download the model's weights completely")
+        super().__init__(f"{folder} lacks {missing}; copy or download all of the model's weights")
 
 
 class WeightsPickled(NeurothekError):
@@ -183,8 +185,8 @@ class WeightsPickled(NeurothekError):
 
     def __init__(self, where: str, file: str) -> None:
         super().__init__(
-            f"{where} holds its weights only as pickled files ({file}), which are not read unless asked; "
-            "give a revision with safetensors, or allow pickles with --allow-pickle if you trust its author"
+            f"{where} has only pickled weights ({file}), which are not read by default; "
+            "give a revision with safetensors, or add --allow-pickle if you trust the author"
         )
 
 
@@ -212,8 +214,8 @@ class WeightsFormatUnsupported(NeurothekError):
     def __init__(self, folder: Path, examples: Sequence[str], supported: Sequence[str]) -> None:
         shown = ", ".join(examples[:NAMES_SHOWN]) + (", ..." if len(examples) > NAMES_SHOWN else "")
         super().__init__(
-            f"the weights in {folder} are stored in a number format that is not measured ({shown}); "
-            f"give the model before it was quantized, in {', '.join(supported[:-1])} or {supported[-1]}"
+            f"the weights in {folder} are in an unsupported number format ({shown}); "
+            f"give the model before quantization, in {', '.join(supported[:-1])} or {supported[-1]}"
         )
 
 
@@ -221,10 +223,10 @@ class ModelQuantized(NeurothekError):
     """A model whose config.json says that its weights are quantized."""
 
     def __init__(self, where: str, method: object) -> None:
-        named = f"by {method}" if isinstance(method, str) else "in a way that it does not name"
+        named = f"by {method}" if isinstance(method, str) else "by an unnamed method"
         super().__init__(
-            f"config.json of {where} says that its weights are quantized {named}, and such weights are not measured; "
-            "give the model before it was quantized"
+            f"config.json of {where} says that its weights are quantized {named}, which is not supported; "
+            "give the model before quantization"
         )
 
 
@@ -233,7 +235,7 @@ class WeightsNotFinite(NeurothekError):
 
     def __init__(self, file: Path, tensor: str) -> None:
         super().__init__(
-            f"the tensor {tensor} in {file} holds NaN or infinity, so nothing measured from it would mean anything; "
+            f"the tensor {tensor} in {file} contains NaN or infinity, so measurements from it would be meaningless; "
             "restore the original weights"
         )
 
@@ -244,8 +246,8 @@ class MeasurementOverflow(NeurothekError):
     def __init__(self, model: str, job: str, column: str, dtype: str) -> None:
         way = "measure in float32" if dtype != "float32" else "restore the original weights"
         super().__init__(
-            f"{job} of {model} cannot be measured: the weights are so large that {column} overflows in {dtype}, and"
-            f" what was staged of it was deleted; {way}"
+            f"{job} of {model} cannot be measured: the weights are so large that {column} overflows in {dtype}; its"
+            f" staged rows were deleted; {way}"
         )
 
 
@@ -257,7 +259,7 @@ class SequenceTooLong(NeurothekError):
 
     def __init__(self, length: int, context_length: int) -> None:
         super().__init__(
-            f"sequences of {length} tokens were asked of a model that reads {context_length}; "
+            f"sequences of {length} tokens are too long for a model that reads {context_length}; "
             f"use a sequence length of at most {context_length}"
         )
 
@@ -270,7 +272,7 @@ class TokenizerMissing(NeurothekError):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            f"no tokenizer lies in {folder}: put its tokenizer.json (or vocab.json and merges.txt) beside the weights"
+            f"{folder} has no tokenizer: put its tokenizer.json (or vocab.json and merges.txt) beside the weights"
         )
 
 
@@ -287,7 +289,7 @@ class TokenizerAmbiguous(NeurothekError):
     def __init__(self, name: str, token_id: int, pieces: Sequence[str]) -> None:
         super().__init__(
             f"the tokenizer of {name} gives the id {token_id} to {' and '.join(map(repr, pieces[:2]))}; "
-            "give its folder the tokenizer that the model was trained with"
+            "put the tokenizer that the model was trained with in its folder"
         )
 
 
@@ -295,8 +297,8 @@ class TokenizerEmpty(NeurothekError):
     """A tokenizer without an ordinary token, or with one token alone, beside which none can be listed."""
 
     def __init__(self, name: str, *, is_special: bool) -> None:
-        found = "no token but special ones" if is_special else "a single token"
-        super().__init__(f"the tokenizer of {name} holds {found}: check that its vocabulary was saved")
+        found = "only special tokens" if is_special else "only one token"
+        super().__init__(f"the tokenizer of {name} has {found}: check that its vocabulary was saved")
 
 
 class MaskMissing(NeurothekError):
@@ -305,7 +307,7 @@ class MaskMissing(NeurothekError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"shortcuts of a masked model are fitted where a token is masked, but the tokenizer of {name} has no mask"
-            " token; give its folder the tokenizer that the model was trained with"
+            " token; put the tokenizer that the model was trained with in its folder"
         )
 
 
@@ -314,8 +316,7 @@ class DeviceMissing(NeurothekError):
 
     def __init__(self, device: str) -> None:
         super().__init__(
-            f"the device {device!r} was asked for, but it is not there:"
-            " use --device cpu, or install a PyTorch that knows it"
+            f"the device {device!r} is not available: use --device cpu, or install a PyTorch build that supports it"
         )
 
 

@@ -10,9 +10,7 @@ class SizeUnknown(NeurothekError):
     """A model size that is not in the table."""
 
     def __init__(self, size: str, sizes: Sequence[str]) -> None:
-        super().__init__(
-            f"a model of size {size!r} was asked for, but the sizes are {', '.join(sizes)}: choose one of them"
-        )
+        super().__init__(f"there is no model size {size!r}; choose one of {', '.join(sizes)}")
 
 
 class OutputExists(NeurothekError):
@@ -20,7 +18,7 @@ class OutputExists(NeurothekError):
 
     def __init__(self, folder: Path, problem: str) -> None:
         super().__init__(
-            f"the model was to be written to {folder}, which {problem}: name another folder or remove this one"
+            f"cannot write the model to {folder}, which {problem}: choose another folder or remove this one"
         )
 
 
@@ -29,8 +27,8 @@ class VocabularyTooLarge(NeurothekError):
 
     def __init__(self, asked: int, found: int) -> None:
         super().__init__(
-            f"a vocabulary of {asked} tokens was asked for, but the text supports only {found}:"
-            " give more text or ask for fewer"
+            f"the text supports a vocabulary of only {found} tokens, not {asked}:"
+            " give more text or a smaller --vocabulary"
         )
 
 
@@ -38,9 +36,7 @@ class VocabularyTooSmall(NeurothekError):
     """A vocabulary without room for the bytes."""
 
     def __init__(self, asked: int, needed: int) -> None:
-        super().__init__(
-            f"a vocabulary of {asked} tokens was asked for, but bytes and special tokens need {needed}: ask for more"
-        )
+        super().__init__(f"a vocabulary of {asked} tokens is too small; bytes and special tokens alone need {needed}")
 
 
 class TooLittleText(NeurothekError):
@@ -55,8 +51,7 @@ class StepsInvalid(NeurothekError):
 
     def __init__(self, asked: str) -> None:
         super().__init__(
-            f"{asked} was asked for, but training needs at least 1 step, and checkpoints before the last step:"
-            " change it"
+            f"{asked} is not possible; training needs at least 1 step, and checkpoints must come before the last step"
         )
 
 
@@ -64,6 +59,4 @@ class TokenizerUnfit(NeurothekError):
     """A tokenizer to be reused that these models cannot be trained with."""
 
     def __init__(self, folder: Path, problem: str) -> None:
-        super().__init__(
-            f"the tokenizer of {folder} was to be reused, but {problem}: leave --tokenizer out to have one trained"
-        )
+        super().__init__(f"cannot reuse the tokenizer of {folder}: {problem}; omit --tokenizer to train a new one")

@@ -17,7 +17,7 @@ class NothingToSave(NeurothekError):
 
     def __init__(self) -> None:
         super().__init__(
-            "there is no annotation in the input; send one JSON object a line, or the filled-in sheet of"
+            "the input has no annotations; send one JSON object per line, or the filled-in sheet from"
             f" `{command_line('annotate', '--sample', 'MODEL', '--format', 'csv')}`"
         )
 
@@ -43,7 +43,9 @@ class LineUnreadable(NeurothekError):
     """A line that holds no annotation."""
 
     def __init__(self, place: str, found: str) -> None:
-        super().__init__(f'{place} {found}; write one JSON object a line, such as {{"vector": "0-12ab34cd56ef", ...}}')
+        super().__init__(
+            f'{place} {found}; write one JSON object per line, such as {{"vector": "0-12ab34cd56ef", ...}}'
+        )
 
 
 class FieldUnknown(AnnotationInvalid):
@@ -57,7 +59,7 @@ class FieldInvalid(AnnotationInvalid):
     """A value of another kind than its field, or out of its range."""
 
     def __init__(self, place: str, field: str, value: object, wanted: str) -> None:
-        super().__init__(place, field, f"{_shown(value)} does not fit; write {wanted}")
+        super().__init__(place, field, f"{_shown(value)} is not valid; write {wanted}")
 
 
 class FieldMissing(AnnotationInvalid):
@@ -71,7 +73,7 @@ class FieldTooMuch(AnnotationInvalid):
     """A field that contradicts another."""
 
     def __init__(self, place: str, field: str, other: str) -> None:
-        super().__init__(place, field, f"it cannot stand beside {other}; leave one of the two out")
+        super().__init__(place, field, f"it cannot be combined with {other}; omit one of the two")
 
 
 class VectorUnknown(AnnotationInvalid):
@@ -81,7 +83,7 @@ class VectorUnknown(AnnotationInvalid):
         super().__init__(
             place,
             "vector",
-            f"there is no {handle} in the sample of {model}, whose controls may have been measured anew since; draw it"
+            f"there is no {handle} in the sample of {model}; its controls may have been measured again since; draw it"
             f" again with `{command_line('annotate', '--sample', model)}`",
         )
 
@@ -103,7 +105,7 @@ class NotShown(AnnotationInvalid):
 
     def __init__(self, place: str, field: str, token: int, n_shown: int) -> None:
         super().__init__(
-            place, field, f"{token} is not among the {n_shown} highest tokens of the vector; mark tokens of these"
+            place, field, f"{token} is not among the {n_shown} highest tokens of the vector; mark only those"
         )
 
 
@@ -115,7 +117,7 @@ class TooFewMarked(AnnotationInvalid):
         super().__init__(
             place,
             field,
-            f"{found} marked, and a concept needs {LEAST_MARKED}; mark more, or say with a concept of null that there"
+            f"{found} marked, but a concept needs {LEAST_MARKED}; mark more, or set the concept to null if there"
             " is none",
         )
 
@@ -125,7 +127,7 @@ class NamedTwice(AnnotationInvalid):
 
     def __init__(self, place: str, concept: str | None, other: str) -> None:
         said = "this vector is said to have none" if concept is None else f"{concept!r} is named for this vector"
-        super().__init__(place, "concept", f"{said} already ({other}); leave one of the two out")
+        super().__init__(place, "concept", f"{said} already ({other}); omit one of the two")
 
 
 class ConceptAndNone(AnnotationInvalid):
@@ -135,7 +137,7 @@ class ConceptAndNone(AnnotationInvalid):
         super().__init__(
             place,
             "concept",
-            f"this vector both has a concept and has none ({other} says the contrary); leave one of the two out",
+            f"this vector is said both to have a concept and to have none (see {other}); omit one of the two",
         )
 
 

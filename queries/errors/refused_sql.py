@@ -12,14 +12,14 @@ class NotOneQuery(NeurothekError):
     """SQL of several statements."""
 
     def __init__(self, n_statements: int) -> None:
-        super().__init__(f"the query holds {n_statements} statements; ask one query at a time")
+        super().__init__(f"the query has {n_statements} statements; run one at a time")
 
 
 class EmptyQuery(NeurothekError):
     """A text without a statement."""
 
     def __init__(self, text: str) -> None:
-        found = "holds nothing but comments and semicolons" if text.strip() else "is empty"
+        found = "contains only comments and semicolons" if text.strip() else "is empty"
         super().__init__(
             f'the query {found}; write one, for example "from models" (`{command_line("views")}` lists what there is)'
         )
@@ -29,9 +29,9 @@ class NotAQuery(NeurothekError):
     """A statement that does more than ask."""
 
     def __init__(self, kind: str) -> None:
-        reason = _REASONS.get(kind.partition(" ")[0], "it does more than ask")
+        reason = _REASONS.get(kind.partition(" ")[0], "it does more than read")
         super().__init__(
-            f"{kind} is refused, as {reason}; ask one SELECT (also WITH, FROM, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN)"
+            f"{kind} is refused because {reason}; use SELECT (or WITH, FROM, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN)"
         )
 
 
@@ -40,12 +40,12 @@ _REASONS = {
     **dict.fromkeys(("IMPORT", "ATTACH", "DETACH", "USE"), "it leaves this warehouse for another database"),
     **dict.fromkeys(("INSTALL", "LOAD", "UPDATE_EXTENSIONS"), "it runs other code"),
     **dict.fromkeys(("SET", "RESET"), "it changes settings"),
-    "PRAGMA": "it speaks to DuckDB itself and not of this warehouse's rows",
-    **dict.fromkeys(("CALL", "EXECUTE", "PREPARE", "DEALLOCATE"), "it runs what this query does not show"),
+    "PRAGMA": "it addresses DuckDB itself, not the rows of this warehouse",
+    **dict.fromkeys(("CALL", "EXECUTE", "PREPARE", "DEALLOCATE"), "it runs something that the query does not show"),
     **dict.fromkeys(("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "TRUNCATETABLE"), "it changes rows"),
     **dict.fromkeys(("CREATE", "DROP", "ALTER", "COMMENT", "INTO"), "it changes tables or views"),
-    **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "START", "ABORT", "TRANSACTION"), "nothing is there to commit"),
-    "EXPLAIN": "only a plain EXPLAIN of a query runs nothing",
+    **dict.fromkeys(("BEGIN", "COMMIT", "ROLLBACK", "START", "ABORT", "TRANSACTION"), "there is nothing to commit"),
+    "EXPLAIN": "only a plain EXPLAIN of a query is safe to run",
 }
 
 
@@ -55,7 +55,7 @@ class FunctionRefused(NeurothekError):
     def __init__(self, name: str, reason: str, within: str = "") -> None:
         called = f"{name}, which {within} calls," if within else name
         super().__init__(
-            f"the function {called} is refused, as {reason}; ask of the views and tables"
+            f"the function {called} is refused because {reason}; query the views and tables"
             f" (see `{command_line('schema')}`)"
         )
 
@@ -74,8 +74,8 @@ class MacroInTheWay(NeurothekError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"this file has a macro called {name}, which answers in place of DuckDB's own {name}; neurothek makes no"
-            " macros: import an export of the file, and ask that"
+            f"this file has a macro {name}, which replaces DuckDB's own {name}; neurothek makes no"
+            " macros: export the file, import the export, and query that"
         )
 
 
@@ -84,8 +84,8 @@ class OutsideTheWarehouse(NeurothekError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name!r} is not in this warehouse, and files, addresses and other databases are out of reach; ask of its"
-            f" views and tables (see `{command_line('schema')}`)"
+            f"{name!r} is not in this warehouse, and queries cannot reach files, addresses or other databases; query"
+            f" its views and tables (see `{command_line('schema')}`)"
         )
 
 
@@ -94,8 +94,8 @@ class ConditionTooSlow(NeurothekError):
 
     def __init__(self, text: str, seconds: float) -> None:
         super().__init__(
-            f"with the condition {text!r} the question took more than {seconds:g} s and was stopped; write a simpler"
-            " condition, or ask fewer models with --model"
+            f"the search with the condition {text!r} took more than {seconds:g} s and was stopped; write a simpler"
+            " condition, or search fewer models with --model"
         )
 
 
@@ -110,7 +110,7 @@ class StoppedHalfway(NeurothekError):
     """A query that failed when many of its rows had been printed."""
 
     def __init__(self, error: NeurothekError, n_rows: int) -> None:
-        super().__init__(f"{error}; the {n_rows:,} rows that were printed before are not the whole answer")
+        super().__init__(f"{error}; the {n_rows:,} rows printed so far are not the whole answer")
 
 
 class FactsOfShownCorpora(NeurothekError):
@@ -118,8 +118,8 @@ class FactsOfShownCorpora(NeurothekError):
 
     def __init__(self, corpus: str) -> None:
         super().__init__(
-            f"the table store.neuron_facts was asked for on the corpus {corpus}, but it holds each model's shown"
-            " corpus; ask the view neurons, or leave out --corpus"
+            f"store.neuron_facts cannot be queried on the corpus {corpus}, because it holds only each model's shown"
+            " corpus; query the view neurons, or omit --corpus"
         )
 
 
@@ -133,5 +133,5 @@ class QueryFailed(NeurothekError):
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(
-            f"the query failed: {problem}; correct it and ask again (`{command_line('schema', 'NAME')}` lists columns)"
+            f"the query failed: {problem}; fix it and run it again (`{command_line('schema', 'NAME')}` lists columns)"
         )

@@ -12,21 +12,21 @@ class BadLayers(NeurothekError):
     """A range of layers that is none."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is no range of layers; write one as 3 or several as 3-5")
+        super().__init__(f"{text!r} is not a range of layers; write one layer as 3, or several as 3-5")
 
 
 class BadDepth(NeurothekError):
     """A range of depths that is none."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is no range of depths; write one within 0 and 1, such as 0.5-1")
+        super().__init__(f"{text!r} is not a range of depths; write one between 0 and 1, such as 0.5-1")
 
 
 class NoLayersLeft(NeurothekError):
     """Layers and depths that no model has."""
 
     def __init__(self) -> None:
-        super().__init__("no model asked about has a layer in that range of layers and depths; ask for a wider one")
+        super().__init__("no selected model has a layer in that range of layers and depths; widen the range")
 
 
 class NotMeasured(NeurothekError):
@@ -42,8 +42,8 @@ class PhraseTooLong(NeurothekError):
 
     def __init__(self, phrase: str, pieces: Sequence[str], longest: int) -> None:
         super().__init__(
-            f"{phrase!r} is {len(pieces)} tokens ({' '.join(map(visible, pieces))}), and n-grams of at most {longest}"
-            " were counted; ask for a shorter phrase"
+            f"{phrase!r} is {len(pieces)} tokens ({' '.join(map(visible, pieces))}), but only n-grams of at most"
+            f" {longest} were counted; use a shorter phrase"
         )
 
 
@@ -52,7 +52,7 @@ class OtherTokenizer(NeurothekError):
 
     def __init__(self, asked: str, others: Sequence[str]) -> None:
         super().__init__(
-            f"the tokens of {enumerated(others)} are not those of {asked}, so their lists cannot be compared; ask for"
+            f"{enumerated(others)} and {asked} have different tokenizers, so their lists cannot be compared; choose"
             f" models with the same tokenizer (see `{command_line('models', '--format', 'json')}`)"
         )
 
@@ -61,7 +61,7 @@ class BadOption(NeurothekError):
     """A condition of a question, given in Python, that is of the wrong kind or out of range."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
-        super().__init__(f"{name}={value!r} cannot be asked; {expected}")
+        super().__init__(f"{name}={value!r} is not valid; {expected}")
 
 
 class NotAskedHere(NeurothekError):
@@ -69,7 +69,7 @@ class NotAskedHere(NeurothekError):
 
     def __init__(self, conditions: Sequence[str], kind: str, honoured: Sequence[str]) -> None:
         super().__init__(
-            f"{', '.join(conditions)} cannot be asked of {kind}, only {', '.join(honoured)}; leave out what is more"
+            f"{', '.join(conditions)} cannot be used with {kind}, only {', '.join(honoured)}; omit the others"
         )
 
 
@@ -77,11 +77,8 @@ class NoConcept(NeurothekError):
     """Something is said of the words that a concept is widened with, but no concept is asked for."""
 
     def __init__(self, conditions: Sequence[str]) -> None:
-        said = f"{' and '.join(conditions)} {'is' if len(conditions) == 1 else 'are'}"
-        super().__init__(
-            f"{said} about the words that a concept is widened with, and none is asked for;"
-            " add --concept (concept=True)"
-        )
+        said = f"{' and '.join(conditions)} {'requires' if len(conditions) == 1 else 'require'}"
+        super().__init__(f"{said} a concept search; add --concept (concept=True)")
 
 
 class NoSuchLayer(NeurothekError):
@@ -89,8 +86,8 @@ class NoSuchLayer(NeurothekError):
 
     def __init__(self, first: int, deepest: int) -> None:
         super().__init__(
-            f"there is no layer {first}: the deepest model asked about has layers 0 to {deepest};"
-            " ask for layers within these"
+            f"there is no layer {first}: the deepest of the selected models has layers 0 to {deepest};"
+            " choose layers in this range"
         )
 
 

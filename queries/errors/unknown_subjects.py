@@ -12,7 +12,7 @@ class NoModels(NeurothekError):
     """The warehouse holds nothing to ask about."""
 
     def __init__(self) -> None:
-        super().__init__(f"the warehouse holds no model yet; measure one with `{command_line('ingest', 'MODEL')}`")
+        super().__init__(f"the warehouse has no models yet; measure one with `{command_line('ingest', 'MODEL')}`")
 
 
 class UnknownModel(NeurothekError):
@@ -26,7 +26,7 @@ class UnknownCorpus(NeurothekError):
     """The models asked about were not measured on the corpus."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"no model asked about was measured on a corpus {named(name)}; {hint(name, known)}")
+        super().__init__(f"none of the selected models was measured on a corpus {named(name)}; {hint(name, known)}")
 
 
 class NoShortcuts(NeurothekError):
@@ -35,7 +35,7 @@ class NoShortcuts(NeurothekError):
     def __init__(self, model: str, corpus: str | None, measured: Sequence[str], on: Sequence[str] = ()) -> None:
         where = f" on {corpus}" if corpus and measured else ""
         command = command_line("ingest", model, "--job", "shortcuts", *on)
-        found = f"they were on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
+        found = f"they were measured on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
         super().__init__(f"no shortcut of {model} is kept{where}; {found} them with `{command}`")
 
 
@@ -104,7 +104,9 @@ class BadAddress(NeurothekError):
     """A text that is no address of a neuron."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(f"{address!r} is no address of a neuron; name model, layer and neuron as in opt-125m/L3N1702")
+        super().__init__(
+            f"{address!r} is not the address of a neuron; give model, layer and neuron as in opt-125m/L3N1702"
+        )
 
 
 class UnknownNeuron(NeurothekError):
@@ -113,5 +115,5 @@ class UnknownNeuron(NeurothekError):
     def __init__(self, address: str, n_layers: int, d_ffn: int) -> None:
         super().__init__(
             f"there is no neuron {address}: the model has layers 0 to {n_layers - 1}"
-            f" and neurons 0 to {d_ffn - 1} in each; write an address within these"
+            f" and neurons 0 to {d_ffn - 1} in each; choose an address in this range"
         )

@@ -20,8 +20,8 @@ class OneWordOnly(NeurothekError):
 
     def __init__(self, words: Sequence[str]) -> None:
         super().__init__(
-            f"exact scores are those of one word that is a token, and {' '.join(words)!r} is more; ask for one word, or"
-            ' for any of several as "he,him,his"'
+            f"exact scores need one word that is a single token, but {' '.join(words)!r} is more; give one word, or"
+            ' alternatives as "he,him,his"'
         )
 
 
@@ -36,7 +36,7 @@ class NoSuchWord(NeurothekError):
     """A word that no tokenizer can write."""
 
     def __init__(self, word: str, near: Sequence[str]) -> None:
-        super().__init__(f"{word!r} is no token of the models asked about and {_near(near)}")
+        super().__init__(f"{word!r} is not a token of the selected models, and {_near(near)}")
 
 
 class SplitNotFound(NeurothekError):
@@ -45,7 +45,7 @@ class SplitNotFound(NeurothekError):
     def __init__(self, word: str, parts: Sequence[str], near: Sequence[str]) -> None:
         pieces = " ".join(map(visible, parts))
         super().__init__(
-            f"{word!r} is not one token: it splits into {pieces}, and no neuron asked about lists all of these,"
+            f"{word!r} is not one token: it splits into {pieces}, and none of the selected neurons lists all of these,"
             f" and {_near(near)}"
         )
 
@@ -56,11 +56,11 @@ class NoSuchToken(NeurothekError):
     def __init__(self, text: str, alike: Sequence[str], advice: str = "leave out --exact to search by word") -> None:
         self.text, self.alike = text, alike
         found = enumerated(dict.fromkeys(repr(token) for token in alike))
-        what = f"there are {found}" if alike else f"none reads like it; {advice}"
+        what = f"similar tokens are {found}" if alike else f"there is no similar token; {advice}"
         super().__init__(f"no token is exactly {text!r}; {what}")
 
 
 def _near(words: Sequence[str]) -> str:
     if not words:
-        return "no word is near it; ask for a word of their vocabulary (the view tokens)"
-    return f"the nearest words are {enumerated([readable(word) for word in words])}; ask for one of these"
+        return "no word is similar; choose a word from their vocabulary (the view tokens)"
+    return f"the nearest words are {enumerated([readable(word) for word in words])}; try one of these"

@@ -182,7 +182,7 @@ def test_pages_run_and_ask_nobody(server: str, confined: Confined) -> None:
     assert "tiny-1m" in run_page(server, "search", words="school")
     assert "answered" in run_page(server, "sql", query="select 'answ' || 'ered' as a")
     # The weights of these models would have to be fetched.
-    assert "the hub cannot be asked" in run_page(server, "trace", model="tiny-1m", prompt="The capital")
+    assert "the hub cannot be reached" in run_page(server, "trace", model="tiny-1m", prompt="The capital")
     assert confined.tried() == []
 
 

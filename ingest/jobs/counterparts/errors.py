@@ -12,8 +12,8 @@ class PairsApart(NeurothekError):
 
     def __init__(self, others: Sequence[str]) -> None:
         super().__init__(
-            f"the job counterparts was asked for together with {', '.join(others)}, but it compares models that are in"
-            " the warehouse already; give it a command of its own, after the other jobs"
+            f"the job counterparts cannot run together with {', '.join(others)}, because it compares models that are"
+            " already in the warehouse; run it in a separate command, after the other jobs"
         )
 
 
@@ -22,8 +22,8 @@ class PairIncomplete(NeurothekError):
 
     def __init__(self, model: str) -> None:
         super().__init__(
-            f"counterparts were asked for of {model} alone, but they are found between two models;"
-            " name another model of the same tokenizer"
+            f"counterparts are found between two models, but only {model} was named;"
+            " name another model with the same tokenizer"
         )
 
 
@@ -32,8 +32,8 @@ class PairOfOne(NeurothekError):
 
     def __init__(self, model: str) -> None:
         super().__init__(
-            f"counterparts were asked for between {model} and itself; name every model once"
-            f" (`{command_line('search', '--like', f'{model}/L0N0')}` finds neurons alike within one model)"
+            f"cannot find counterparts between {model} and itself; name each model once"
+            f" (`{command_line('search', '--like', f'{model}/L0N0')}` finds similar neurons within one model)"
         )
 
 
@@ -48,7 +48,7 @@ class PairUnknown(NeurothekError):
             else f", which has {', '.join(known) or 'no model yet'}:"
             f" measure a new one first, with `{command_line('ingest', asked)}`"
         )
-        super().__init__(f"counterparts were asked for of {model}, but there is no such model in the warehouse{hint}")
+        super().__init__(f"cannot find counterparts of {model}: there is no such model in the warehouse{hint}")
 
 
 class ListsMissing(NeurothekError):
@@ -56,7 +56,7 @@ class ListsMissing(NeurothekError):
 
     def __init__(self, model: str) -> None:
         super().__init__(
-            f"counterparts of {model} cannot be found, since its lists of tokens are not in the warehouse;"
+            f"cannot find counterparts of {model}: its token lists are not in the warehouse;"
             f" measure them with `{command_line('ingest', model, '--job', 'projections')}`"
         )
 
@@ -66,6 +66,6 @@ class PairTokenizers(NeurothekError):
 
     def __init__(self, one: str, other: str) -> None:
         super().__init__(
-            f"{one} and {other} have different tokenizers, so that their lists of tokens cannot be compared;"
-            " counterparts are found between models of one tokenizer"
+            f"{one} and {other} have different tokenizers, so their token lists cannot be compared;"
+            " name models with the same tokenizer"
         )

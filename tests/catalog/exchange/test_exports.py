@@ -115,7 +115,7 @@ def test_polars_pandas_and_datasets_read_it(
 def test_a_folder_that_holds_something_is_left_alone(full: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
-    with pytest.raises(FolderInUse, match="not empty; name a new folder"):
+    with pytest.raises(FolderInUse, match="not empty; choose a new folder"):
         export(full, tmp_path / "mine")
     with pytest.raises(FolderInUse):
         export(full, tmp_path / "mine" / "notes.txt")

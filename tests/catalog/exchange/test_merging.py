@@ -163,7 +163,7 @@ def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_p
     refused(fresh, theirs.path, OtherUnsound, "breaks the rule: .*neurothek check --warehouse")
     with theirs.writer() as connection:
         connection.execute("delete from store.schema_versions where version > 1")
-    refused(ours, theirs.path, OtherOutdated, "is of an earlier release; bring it up to date")
+    refused(ours, theirs.path, OtherOutdated, "was written by an earlier release; bring it up to date")
 
 
 NOTHING = {"concept": None}

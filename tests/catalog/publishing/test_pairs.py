@@ -114,7 +114,7 @@ def test_lists_measured_anew_leave_no_pair_that_rests_on_others(warehouse: Wareh
 
 def test_lists_that_changed_meanwhile_are_not_published_on(warehouse: Warehouse) -> None:
     remove(warehouse, "tiny", job="projections")
-    with pytest.raises(PairChanged, match="tiny or other was removed or measured anew"):
+    with pytest.raises(PairChanged, match="tiny or other was removed or measured again"):
         compare(warehouse, "tiny", "other")
     assert rows(warehouse, PAIRS) == pairs(("other", "third"))
     assert broken(warehouse) == set()

@@ -22,7 +22,7 @@ from queries.ask.threads import Aside
 from tests.support import damage
 from tests.support.damage import HEADER_BYTES, flipped
 
-WHAT_TO_DO = "restore a copy of it, read an export into a new file with `neurothek import FOLDER --warehouse FILE`"
+WHAT_TO_DO = "restore a copy of it, import an export into a new file with `neurothek import FOLDER --warehouse FILE`"
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_block_is_named_with_its_place_and_its_table(path: Path) -> None:
         check(Warehouse(path))
     assert str(refused.value) == (
         f"{path} is damaged: 1 of its {n_blocks} blocks, with rows of projections, is not what was written, at byte"
-        f" {first:,}; {WHAT_TO_DO}, or measure again into one"
+        f" {first:,}; {WHAT_TO_DO}, or measure again into a new file"
     )
 
 

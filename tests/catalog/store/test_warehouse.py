@@ -78,7 +78,7 @@ def test_readers_share_one_process_and_leave_nothing_open(warehouse: Warehouse) 
 def test_a_connection_of_somebody_else_in_this_process_is_told(warehouse: Warehouse, read_only: bool) -> None:
     with duckdb.connect(str(warehouse.path), read_only=read_only) as foreign:
         for lease in (warehouse.reader, warehouse.writer):
-            with pytest.raises(WarehouseHeld, match=r"is open in this process by duckdb\.connect; close"), lease():
+            with pytest.raises(WarehouseHeld, match=r"is open in this process through duckdb\.connect; close"), lease():
                 pytest.fail("the file was opened")
         assert foreign.execute("select count(*) from store.models").fetchall() == [(1,)]
     with warehouse.reader() as connection:

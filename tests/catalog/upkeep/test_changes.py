@@ -183,7 +183,7 @@ def test_after_removing_all_a_model_can_come_back(warehouse: Warehouse) -> None:
 def test_wrong_names_are_told(warehouse: Warehouse) -> None:
     with pytest.raises(ModelUnknown, match="there is no model huge in the warehouse; it has tiny"):
         pin(warehouse, "huge", "text")
-    with pytest.raises(CorpusNotMeasured, match="was not measured on a corpus txt; it was on text"):
+    with pytest.raises(CorpusNotMeasured, match="was not measured on a corpus txt; it was measured on text"):
         pin(warehouse, "tiny", "txt")
     with pytest.raises(NameInvalid, match="use letters"):
         rename(warehouse, "tiny", "my model")
@@ -209,7 +209,7 @@ def test_a_corpus_of_two_with_one_name_is_named_by_its_tokens(warehouse: Warehou
             "insert into store.runs select * replace (99 as run_id, 9 as corpus_id) from store.runs"
             " where job = 'activity'"
         )
-    with pytest.raises(CorpusAmbiguous, match=r"2 corpora called text; say which by its tokens: text@\d+ or text@7"):
+    with pytest.raises(CorpusAmbiguous, match=r"2 corpora called text; choose one by its tokens: text@\d+ or text@7"):
         pin(warehouse, "tiny", "text")
     with pytest.raises(CorpusAmbiguous):
         remove(warehouse, "tiny", corpus="text")

@@ -34,7 +34,7 @@ def test_png_is_twice_as_dense_as_svg_is_large(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", "png"])
 def test_other_kinds_are_refused_before_anything_is_drawn(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UnknownPicture, match=r"end it in \.png or \.svg"):
+    with pytest.raises(UnknownPicture, match=r"use \.png or \.svg"):
         pictures.save(CHART, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -89,7 +89,7 @@ def test_the_command_writes_it_beside_the_page(full_path: Path, tmp_path: Path, 
 @pytest.mark.parametrize(
     ("address", "name", "sentence"),
     [
-        ("tiny-1m/L0N0", "out.bmp", "its name ends in .bmp; end it in .png or .svg"),
+        ("tiny-1m/L0N0", "out.bmp", "its name ends in .bmp; use .png or .svg"),
         ("tiny-1m/L0N0", "none/out.png", "No such file or directory"),
         ("weights-only/L0N0", "out.png", "there is no position profile of weights-only/L0N0"),
     ],

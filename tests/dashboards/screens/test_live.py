@@ -38,7 +38,7 @@ def test_states_are_shown_where_they_are_asked_for(page: Callable[..., AppTest],
     assert "mat" in through.query_params["lens"]
     next(path.parent.rglob("0001-*.safetensors")).unlink()
     (error,) = page(path, "trace", model="tiny", prompt="one two three", lens="mat").error
-    assert "make it anew with" in said(error.value)
+    assert "make it again with" in said(error.value)
 
 
 def test_a_trace_is_tables_alone_each_with_what_it_shows_and_its_rows(page: Callable[..., AppTest], path: Path) -> None:

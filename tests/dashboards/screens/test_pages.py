@@ -280,7 +280,7 @@ def test_a_dead_neuron_is_called_so_with_its_tokens(page: Opener, full_path: Pat
 def test_a_neuron_that_is_none_is_a_sentence(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron="<b>/L0")
     in_order(opened)
-    assert "is no address of a neuron" in text(opened)
+    assert "is not the address of a neuron" in text(opened)
     assert opened.text_input(key="address").value == "<b>/L0"
 
 

@@ -288,7 +288,7 @@ def test_a_text_without_a_place_to_cut_is_refused_where_memory_is_little(tmp_pat
     path.write_text("x" * 100_000)
     made = recipe([Source("x", str(path))], sequence_length=16)
     with pytest.raises(
-        TextUncuttable, match=r"long\.txt has more than 0\.08 MB in a row that the tokenizer of opt takes"
+        TextUncuttable, match=r"long\.txt has more than 0\.08 MB that the tokenizer of opt cannot split"
     ):
         prepare(made, tokenizer_of("opt"), memory=TextMemory(20_000_000))
     assert prepare(made, tokenizer_of("opt"), memory=TextMemory(30_000_000)).n_counted > 1_000
@@ -305,7 +305,7 @@ def test_a_domain_without_a_token_is_refused(tmp_path: Path, monkeypatch: pytest
     source = jsonl(tmp_path, "void", ["\u00e9"])
     tokenizer = tokenizer_of("opt")
     monkeypatch.setattr(Tokenizer, "encode_parts", lambda _, texts, **__: [np.empty(0, dtype=np.int32) for _ in texts])
-    with pytest.raises(DomainEmpty, match="'void' holds text but not a single token"):
+    with pytest.raises(DomainEmpty, match="the text of the domain 'void' contains no tokens"):
         prepare(recipe([source], sequence_length=8), tokenizer)
 
 

@@ -245,7 +245,7 @@ def test_a_name_without_a_warehouse_is_refused(tmp_path: Path, tokenizers: dict[
 def test_longer_sequences_than_the_model_takes_are_refused(
     warehouse: Warehouse, folder: Path, tokenizers: dict[str, Tokenizer]
 ) -> None:
-    with pytest.raises(SequenceTooLong, match="of 33 tokens were asked of a model that reads 32"):
+    with pytest.raises(SequenceTooLong, match="of 33 tokens are too long for a model that reads 32"):
         choose(warehouse, tokenizers["opt"], corpora=specs(folder), sequence_length=33)
 
 

@@ -93,14 +93,14 @@ def ingest(folder: Path, *options: str) -> Result:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--fit", "5"), "--fit 5 was asked for, but the job shortcuts fits on 6 sentences at least; ask for 6"),
-        (("--validate", "0"), "--validate 0 was asked for, but the job shortcuts judges by 2 sentences at least"),
-        (("--fit", "-3"), "--fit -3 was asked for"),
+        (("--fit", "5"), "--fit 5 is too few; the job shortcuts fits on at least 6 sentences"),
+        (("--validate", "0"), "--validate 0 is too few; the job shortcuts validates on at least 2 sentences"),
+        (("--fit", "-3"), "--fit -3 is too few"),
         (
             ("--fit", "90", "--validate", "10"),
-            f"--fit 90 --validate 10 takes 100 sentences, but prose of the corpus prose has {N_FOUND}; ask for fewer",
+            f"--fit 90 --validate 10 needs 100 sentences, but prose of the corpus prose has {N_FOUND}; use fewer",
         ),
-        (("--fit", "95"), f"--fit 95 takes 97 sentences, but prose of the corpus prose has {N_FOUND}"),
+        (("--fit", "95"), f"--fit 95 needs 97 sentences, but prose of the corpus prose has {N_FOUND}"),
     ],
 )
 def test_what_makes_no_sense_is_refused(folder: Path, options: tuple[str, ...], sentence: str) -> None:

@@ -143,12 +143,12 @@ def test_a_path_that_is_not_there_is_no_hub_id(source: str) -> None:
 
 
 def test_a_file_is_no_model(opt: Path) -> None:
-    with pytest.raises(ModelIsFile, match=r"model.safetensors' is a file, and a model is a folder"):
+    with pytest.raises(ModelIsFile, match=r"model.safetensors' is a file, but a model is a folder"):
         find(str(opt / "model.safetensors"))
 
 
 def test_a_folder_has_no_revisions(opt: Path) -> None:
-    with pytest.raises(RevisionOfFolder, match=r"^revision 'main' was asked of .*opt', which is a folder"):
+    with pytest.raises(RevisionOfFolder, match=r"opt' is a folder on this machine and has no revision 'main'"):
         find(str(opt), revision="main")
 
 
@@ -158,7 +158,9 @@ def test_a_folder_has_no_revisions(opt: Path) -> None:
 def test_no_config(opt: Path) -> None:
     (opt / "config.json").unlink()
     refuses(
-        ConfigMissing, opt, "{folder} has no config.json, so it is no model; give the folder that save_pretrained wrote"
+        ConfigMissing,
+        opt,
+        "{folder} has no config.json, so it is not a model; give the folder that save_pretrained wrote",
     )
 
 
@@ -166,7 +168,9 @@ def test_no_config(opt: Path) -> None:
 def test_a_config_that_is_no_json(content: str, problem: str, opt: Path) -> None:
     (opt / "config.json").write_text(content)
     refuses(
-        ConfigInvalid, opt, f"config.json in {{folder}} describes no model: it is {problem}; restore the original file"
+        ConfigInvalid,
+        opt,
+        f"config.json in {{folder}} does not describe a model: it is {problem}; restore the original file",
     )
 
 
@@ -195,7 +199,7 @@ def test_a_config_field_that_makes_no_model(
     edit_config(opt, **{field: value})
     with pytest.raises(ConfigInvalid) as caught:
         find(str(opt))
-    assert str(caught.value).startswith(f"config.json in {opt} describes no model: {problem}")
+    assert str(caught.value).startswith(f"config.json in {opt} does not describe a model: {problem}")
     assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""
 
@@ -238,7 +242,7 @@ def test_an_unsupported_architecture_lists_the_supported(tmp_path: Path) -> None
     refuses(
         ArchitectureUnsupported,
         tmp_path,
-        f"{{folder}} holds the architecture 'mamba', which is not supported; supported are {SUPPORTED}",
+        f"{{folder}} has the architecture 'mamba', which is not supported; supported are {SUPPORTED}",
     )
 
 
@@ -250,8 +254,8 @@ def test_a_masked_model_of_another_family_is_told_apart(changes: dict[str, Any],
     refuses(
         MaskedModel,
         folder,
-        f"{{folder}} holds a masked language model ({changes['model_type']!r}), which is not supported; of masked "
-        f"models bert is, and of causal ones {SUPPORTED.removeprefix('bert, ')} are",
+        f"{{folder}} contains a masked language model ({changes['model_type']!r}), which is not supported; "
+        f"supported masked models are bert, and causal ones are {SUPPORTED.removeprefix('bert, ')}",
     )
 
 
@@ -285,7 +289,7 @@ def test_no_weights(opt: Path) -> None:
         WeightsMissing,
         opt,
         "{folder} lacks weights: there is neither model.safetensors nor model.safetensors.index.json; "
-        "copy or download the model's weights completely",
+        "copy or download all of the model's weights",
     )
 
 
@@ -297,7 +301,7 @@ def test_a_missing_shard(tmp_path: Path) -> None:
         WeightsMissing,
         folder,
         f"{{folder}} lacks 1 of the {len(shards)} files of model.safetensors.index.json, such as {shards[1].name}; "
-        "copy or download the model's weights completely",
+        "copy or download all of the model's weights",
     )
 
 
@@ -342,8 +346,8 @@ def test_pickles_are_refused_unless_allowed(opt: Path) -> None:
     refuses(
         WeightsPickled,
         to_pickle(opt),
-        "{folder} holds its weights only as pickled files (pytorch_model.bin), which are not read unless asked; "
-        "give a revision with safetensors, or allow pickles with --allow-pickle if you trust its author",
+        "{folder} has only pickled weights (pytorch_model.bin), which are not read by default; "
+        "give a revision with safetensors, or add --allow-pickle if you trust the author",
     )
 
 
@@ -452,8 +456,8 @@ def test_weights_in_whole_numbers_or_eight_bits(dtype: torch.dtype, written: str
     refuses(
         WeightsFormatUnsupported,
         opt,
-        "the weights in {folder} are stored in a number format that is not measured "
-        f"({name} is {written}); give the model before it was quantized, in F64, F32, F16 or BF16",
+        "the weights in {folder} are in an unsupported number format "
+        f"({name} is {written}); give the model before quantization, in F64, F32, F16 or BF16",
     )
 
 
@@ -462,8 +466,8 @@ def test_a_quantized_model(opt: Path) -> None:
     refuses(
         ModelQuantized,
         opt,
-        "config.json of {folder} says that its weights are quantized by gptq, and such weights are not measured; "
-        "give the model before it was quantized",
+        "config.json of {folder} says that its weights are quantized by gptq, which is not supported; "
+        "give the model before quantization",
     )
 
 
@@ -488,7 +492,9 @@ def test_a_number_format_that_there_is_not(opt: Path) -> None:
 def test_a_config_that_is_json_and_says_too_much(field: str, problem: str, opt: Path) -> None:
     path = opt / "config.json"
     path.write_text(path.read_text().replace("{", f"{{{field},", 1))
-    refuses(ConfigInvalid, opt, f"config.json in {{folder}} describes no model: {problem}; restore the original file")
+    refuses(
+        ConfigInvalid, opt, f"config.json in {{folder}} does not describe a model: {problem}; restore the original file"
+    )
 
 
 def test_a_name_of_more_than_200_characters_is_refused_and_not_repeated(opt: Path) -> None:
@@ -541,8 +547,8 @@ def test_weights_that_are_not_finite(value: float, dtype: torch.dtype, tmp_path:
         refuses(
             WeightsNotFinite,
             folder,
-            f"the tensor {name} in {{folder}}/model.safetensors holds NaN or infinity, "
-            "so nothing measured from it would mean anything; restore the original weights",
+            f"the tensor {name} in {{folder}}/model.safetensors contains NaN or infinity, "
+            "so measurements from it would be meaningless; restore the original weights",
         )
 
 

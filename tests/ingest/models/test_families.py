@@ -223,7 +223,7 @@ def test_angles_that_hang_on_the_batch_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigUnsupported, match=said):
         find(str(folder))
     edit_config(folder, rope_parameters={"rope_type": "of my own", "rope_theta": 1e4})
-    with pytest.raises(ConfigInvalid, match="describes no model"):
+    with pytest.raises(ConfigInvalid, match="does not describe a model"):
         find(str(folder))
 
 

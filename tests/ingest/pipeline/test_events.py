@@ -145,7 +145,7 @@ def test_fewer_examples_are_the_first_ones(
     first = ingests.table(whole, "examples", "example_id < 8")
     # The same shard of eight examples: the same bits.
     assert ingests.table(warehouse, "examples").equals(first)
-    with pytest.raises(ExamplesInvalid, match="0 examples were asked for"):
+    with pytest.raises(ExamplesInvalid, match="--examples 0 is too few"):
         ingests.measure(warehouse, model, dataclasses.replace(asked, examples=0))
 
 

@@ -71,7 +71,7 @@ def test_what_is_chosen_by_name_is_refused_by_name(options: list[str], said: str
     assert result.exit_code == 2
     assert result.stderr.splitlines()[0] == (
         f"Error: tiny-bert is a masked model, and {said} that predicts the next token; "
-        "ask of it for --job projections --job clusters --job shortcuts --job exits"
+        "use --job projections --job clusters --job shortcuts --job exits"
     )
     assert not (tmp_path / "w.duckdb").exists()
 
@@ -93,7 +93,9 @@ def test_it_is_verified_and_not_traced(model: Path, tmp_path: Path) -> None:
     assert verified.exit_code == 0, verified.output
     traced = runner.invoke(neurothek.main, ["trace", "tiny-bert", "the old", "--warehouse", str(path)])
     assert traced.exit_code == 2
-    assert traced.stderr.startswith("Error: this is a masked model: it fills in tokens and predicts no next one")
+    assert traced.stderr.startswith(
+        "Error: this is a masked model: it fills in tokens and does not predict the next one"
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -228,7 +228,7 @@ def test_too_little_disk_is_refused_before_anything_is_written(
         free = 10_000
 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
-    with pytest.raises(DiskTooSmall, match="name another disk with --staging"):
+    with pytest.raises(DiskTooSmall, match="choose another disk with --staging"):
         ingests.measure(warehouse, reference.model, reference.asked)
     assert list(warehouse.path.parent.iterdir()) == []
 

@@ -269,7 +269,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
 ) -> None:
     before = files(warehouse)
     a_file(warehouse).unlink()
-    with pytest.raises(MapMissing, match=r"make it anew with `(neurothek .*)`") as missing:
+    with pytest.raises(MapMissing, match=r"make it again with `(neurothek .*)`") as missing:
         door(warehouse).shortcut("tiny", state=1)
     command = str(missing.value).split("`")[1]
     said = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
@@ -309,7 +309,7 @@ def test_a_changed_matrix_is_refused(warehouse: Warehouse) -> None:
     damaged = bytearray(path.read_bytes())
     damaged[-1] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(MapChanged, match="changed or is damaged; delete it and make it anew with `neurothek ingest"):
+    with pytest.raises(MapChanged, match="changed or damaged; delete it and make it again with `neurothek ingest"):
         door(warehouse).shortcut("tiny", state=1)
     (finding,) = check(warehouse)
     assert (finding.name, finding.n_rows, finding.example) == (FILES, 1, "tiny, states 1 to 2")
@@ -416,7 +416,7 @@ def test_one_method_alone_leaves_the_other_out(tmp_path: Path, folder: Path, ask
     [
         (["--method", "mta"], "there is no shortcut mta; did you mean mat?"),
         (["--domain", "math"], "the corpus prose has no domain math; it has prose"),
-        (["--corpus", "few"], "takes 8 at least, but few of the corpus few has 3"),
+        (["--corpus", "few"], "takes at least 8, but few of the corpus few has 3"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(

@@ -82,7 +82,7 @@ def test_a_revision_may_stand_behind_the_repository(tmp_path: Path) -> None:
     assert model_name("org/pythia-70m@step1000") == "pythia-70m@step1000"
     for path in ("./a@b", "/x/pythia@step1000", "org/x@"):
         assert split_revision(path, "v1") == (path, "v1")
-    with pytest.raises(RevisionTwice, match="with the revision 'step2' as well; write it once"):
+    with pytest.raises(RevisionTwice, match="but --revision 'step2' was given too; give only one"):
         split_revision("org/x@step1", "step2")
 
 
@@ -147,7 +147,7 @@ def test_no_positions_are_a_variant_unless_somebody_says_otherwise(tmp_path: Pat
     assert found(edit_config(folder, neurothek={"family": "mini", "variant": None})) == ("mini", None)
     assert found(edit_config(folder, neurothek={"family": "mini", "variant": "step 5"})) == ("mini", "step 5")
     other = edit_config(folder, neurothek={"variant": 5})
-    with pytest.raises(LabelInvalid, match=r"says under neurothek that its variant is 5, which is none; .* --variant$"):
+    with pytest.raises(LabelInvalid, match=r"has the invalid variant 5 under neurothek; .* --variant$"):
         found(other)
     assert found(other, variant="seed 1") == ("opt", "seed 1")
 
@@ -161,8 +161,8 @@ def test_what_is_malformed_is_refused_before_anything_is_read(tmp_path: Path) ->
     refused = run(path, "ingest", "no/such", "--variant", "step minus one")
     assert refused.exit_code == 2
     assert refused.stderr == (
-        "Error: 'step minus one' is no variant of a model; write 'step 1000', 'seed 2' or no-position, or plain for"
-        " none; a model that differs in something else is of another family\n"
+        "Error: 'step minus one' is not a model variant; write 'step 1000', 'seed 2' or no-position, or plain for"
+        " none; a model that differs in any other way belongs to another family\n"
     )
     assert not path.exists()
 

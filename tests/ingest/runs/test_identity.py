@@ -179,7 +179,7 @@ def test_another_tokenizer_beside_known_weights_is_refused(
     changed = shutil.copytree(model, tmp_path / "tiny")
     make_tokenizer("opt", 380).save_pretrained(changed)
     before = digest(warehouse)
-    with pytest.raises(TokenizerChanged, match="tiny was measured with another tokenizer"):
+    with pytest.raises(TokenizerChanged, match="tiny was measured with a different tokenizer"):
         ingests.measure(warehouse, changed, asked)
     assert digest(warehouse) == before
 

@@ -127,7 +127,7 @@ def test_positions_count_from_either_end(folder: Path) -> None:
 def test_a_prompt_of_nothing_and_one_that_is_too_long_are_refused(folder: Path) -> None:
     with pytest.raises(PromptEmpty, match="the prompt '' has no tokens"):
         traced(folder, "")
-    with pytest.raises(PromptTooLong, match="and the model reads 64 at most"):
+    with pytest.raises(PromptTooLong, match="but the model reads at most 64"):
         traced(folder, "one two three " * 40)
 
 
@@ -140,11 +140,11 @@ def test_weights_that_are_gone_or_others_are_refused(tmp_path: Path) -> None:
     known = Measured("tiny", str(folder), None, find(str(folder)).weights_sha256)
     moved = tmp_path / "elsewhere"
     shutil.move(folder, moved)
-    with pytest.raises(WeightsNotAtHand, match=f"were looked for at '{folder}'.*--weights PATH"):
+    with pytest.raises(WeightsNotAtHand, match=f"were not usable at '{folder}'.*--weights PATH"):
         open_measured(known, weights=None)
-    with pytest.raises(WeightsNotAtHand, match=r"were looked for at '.*nowhere'"):
+    with pytest.raises(WeightsNotAtHand, match=r"were not usable at '.*nowhere'"):
         open_measured(known, weights=tmp_path / "nowhere")
     assert open_measured(known, weights=moved)
     other = build(tmp_path / "other", "opt", d_ffn=8, seed=1)
-    with pytest.raises(OtherWeights, match="are not those that were measured as tiny"):
+    with pytest.raises(OtherWeights, match="are not the ones that were measured as tiny"):
         open_measured(known, weights=other)

@@ -59,7 +59,7 @@ def unjudged(warehouse: Warehouse, query: str) -> str:
             "from told",
             "query, which the view told calls, is refused",
         ),
-        (["create view told as select path as a from duckdb_databases"], "from told", "out of reach"),
+        (["create view told as select path as a from duckdb_databases"], "from told", "queries cannot reach"),
         (["create view told as select json_serialize_plan('select 1')"], "from told", "json_serialize_plan"),
         (
             [
@@ -69,26 +69,26 @@ def unjudged(warehouse: Warehouse, query: str) -> str:
             "from store.more",
             "which a column of more calls",
         ),
-        ([f"create macro told() as {TOLD}"], "select told()", "told is refused, as it is a macro of this file"),
+        ([f"create macro told() as {TOLD}"], "select told()", "told is refused because it is a macro of this file"),
         (
             [f"create macro told() as table select {TOLD}"],
             "from told()",
-            "told is refused, as it is a macro of this file",
+            "told is refused because it is a macro of this file",
         ),
         (
             [f"create macro told() as {TOLD}", "create view v as select told() as a"],
             "from v",
-            "told, which the view v calls, is refused, as it is a macro of this file",
+            "told, which the view v calls, is refused because it is a macro of this file",
         ),
         (
             [f"create macro abs(x) as {TOLD}"],
             "select abs(-1)",
-            "a macro called abs, which answers in place of DuckDB's",
+            "a macro abs, which replaces DuckDB's",
         ),
-        ([f"create macro range(x) as table select {TOLD}"], "from range(1)", "a macro called range"),
-        ([f'create macro "||"(x, y) as {TOLD}'], "select 'a' || 'b'", r"a macro called \|\|"),
-        ([f"create macro user() as {TOLD}"], "select user", "a macro called user"),
-        (["create schema s", f"create macro s.lower(x) as {TOLD}"], "select s.lower('A')", "a macro called lower"),
+        ([f"create macro range(x) as table select {TOLD}"], "from range(1)", "a macro range"),
+        ([f'create macro "||"(x, y) as {TOLD}'], "select 'a' || 'b'", r"a macro \|\|"),
+        ([f"create macro user() as {TOLD}"], "select user", "a macro user"),
+        (["create schema s", f"create macro s.lower(x) as {TOLD}"], "select s.lower('A')", "a macro lower"),
     ],
 )
 def test_what_a_stranger_put_into_the_file_is_judged(

@@ -54,8 +54,8 @@ def test_values_are_bound(full: duckdb.DuckDBPyConnection) -> None:
     ("query", "error", "sentence"),
     [
         ("", errors.EmptyQuery, "the query is empty; write one"),
-        ("-- nothing", errors.EmptyQuery, "holds nothing but comments and semicolons; write one"),
-        ("select 1; select 2", errors.NotOneQuery, "holds 2 statements; ask one query at a time"),
+        ("-- nothing", errors.EmptyQuery, "contains only comments and semicolons; write one"),
+        ("select 1; select 2", errors.NotOneQuery, "has 2 statements; run one at a time"),
         ("drop view neurons", errors.NotAQuery, "DROP is refused"),
         ("insert into store.pins values (1, 1)", errors.NotAQuery, "INSERT is refused"),
         ("set threads = 1", errors.NotAQuery, "SET is refused"),

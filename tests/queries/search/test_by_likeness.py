@@ -64,7 +64,7 @@ def test_conditions_hold(full: duckdb.DuckDBPyConnection) -> None:
     ("asked", "conditions", "error", "sentence"),
     [
         ("tiny-1m/L9N0", {}, errors.UnknownNeuron, "there is no neuron"),
-        ("tiny-1m", {}, errors.BadAddress, "is no address"),
+        ("tiny-1m", {}, errors.BadAddress, "is not the address"),
         (
             "tiny-1m/L0N0",
             {"models": ("gelu-1m",)},
@@ -72,7 +72,7 @@ def test_conditions_hold(full: duckdb.DuckDBPyConnection) -> None:
             "the tokens of gelu-1m are not those of tiny-1m",
         ),
         ("tiny-1m/L0N0", {"layers": (7, 7)}, errors.NoSuchLayer, "no layer 7"),
-        ("tiny-1m/L0N0", {"depth": (0.99, 1.0)}, errors.NoLayersLeft, "ask for a wider one"),
+        ("tiny-1m/L0N0", {"depth": (0.99, 1.0)}, errors.NoLayersLeft, "widen the range"),
     ],
 )
 def test_bad_questions(

@@ -78,9 +78,9 @@ def test_the_command(door: neurothek.Neurothek, token: str) -> None:
     result = run(door, token, "--exact", "--score", "--limit", "3", "--format", "json")
     assert result.exit_code == 0
     assert [row["place"] for row in json.loads(result.stdout)] == [1, 2, 3]
-    assert "all cannot be asked of exact scores" in run(door, token, "--score", "--all").stderr
+    assert "all cannot be used with exact scores" in run(door, token, "--score", "--all").stderr
     assert "cannot be combined" in run(door, "--score", "--like", "x/L0N0").stderr
-    assert "words cannot be asked of neurons like one" in run(door, "x", "--like", "x/L0N0").stderr
+    assert "words cannot be used with neurons like one" in run(door, "x", "--like", "x/L0N0").stderr
     assert "--weights requires --score" in run(door, token, "--weights", "x").stderr
 
 
@@ -90,7 +90,7 @@ def test_bad_questions(door: neurothek.Neurothek, token: str, full: duckdb.DuckD
     for words in (("school", "tea"), ("schoolbus",), ("sun",)):
         with pytest.raises((errors.OneWordOnly, errors.NoSuchWord)):
             wanted(full, Question(words=words))
-    with pytest.raises(errors.OneWordOnly, match=re.escape('ask for one word, or for any of several as "he,him,his"')):
+    with pytest.raises(errors.OneWordOnly, match=re.escape('give one word, or alternatives as "he,him,his"')):
         wanted(full, Question(words=("school", "tea")))
     with pytest.raises(WeightsNotAtHand):
         door.score(Question(words=(token,), exact=True), weights=tmp_path)

@@ -147,7 +147,7 @@ def test_conditions_that_it_would_pass_over_are_refused(
         triggered(connection, Question(words=(), triggered_by=(word,), exact=True, **condition))
     assert sorted(str(caught.value).partition(" cannot")[0].split(", ")) == sorted(named.split(", "))
     for more in (condition, {"match_all": True}, {"exact": True}, {"words": (word,)}, {"triggered_by": (word,)}):
-        with pytest.raises(errors.NotAskedHere, match="cannot be asked of neurons like one, only model, layer"):
+        with pytest.raises(errors.NotAskedHere, match="cannot be used with neurons like one, only model, layer"):
             alike(connection, "planted/L0N0", Question(**{"words": (), **more}))
 
 
@@ -166,9 +166,7 @@ def test_what_was_not_counted_is_said(full: duckdb.DuckDBPyConnection, empty: du
         triggered(full, Question(words=(), triggered_by=("school",)))
     with pytest.raises(errors.NoModels):
         triggered(empty, Question(words=(), triggered_by=("school",)))
-    with pytest.raises(
-        errors.PhraseTooLong, match=r"is 4 tokens .* n-grams of at most 3 were counted; ask for a shorter"
-    ):
+    with pytest.raises(errors.PhraseTooLong, match=r"is 4 tokens .* n-grams of at most 3 were counted; use a shorter"):
         triggered(full, Question(words=(), triggered_by=("the dog cat tea",), models=("tiny-1m",)))
 
 

@@ -283,15 +283,19 @@ def test_search_without_any_text(weights_path: Path, tmp_path: Path) -> None:
         ({"words": ()}, errors.NothingAsked, "a search needs at least one word"),
         ({"words": ("  ",)}, errors.BlankWord, "only white space; search for such a token with --exact"),
         ({"words": ("univresity",)}, errors.NoSuchWord, "the nearest words are university"),
-        ({"words": ("漢字",)}, errors.NoSuchWord, "no word is near it"),
+        ({"words": ("漢字",)}, errors.NoSuchWord, "no word is similar"),
         (
             {"words": ("the dog cat tea bus",), "models": ("tiny-1m",)},
             errors.SplitNotFound,
-            "splits into ·the ·dog ·cat ·tea ·bus, and no neuron",
+            "splits into ·the ·dog ·cat ·tea ·bus, and none of the selected neurons",
         ),
-        ({"words": (" School",), "exact": True}, errors.NoSuchToken, "there are ' school', 'School', 'SCHOOL'"),
+        (
+            {"words": (" School",), "exact": True},
+            errors.NoSuchToken,
+            "similar tokens are ' school', 'School', 'SCHOOL'",
+        ),
         ({"words": ("qq",), "exact": True}, errors.NoSuchToken, "leave out --exact"),
-        ({"words": ("tea",), "without": ("schoolbus",)}, errors.NoSuchWord, "'schoolbus' is no token"),
+        ({"words": ("tea",), "without": ("schoolbus",)}, errors.NoSuchWord, "'schoolbus' is not a token"),
         ({"words": ("tea",), "models": ("tiny1m",)}, errors.UnknownModel, "nearest: tiny-1m"),
         ({"words": ("tea",), "layers": (7, 9)}, errors.NoSuchLayer, "no layer 7: .* layers 0 to 2"),
         (

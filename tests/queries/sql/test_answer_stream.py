@@ -116,7 +116,7 @@ def test_what_fails_halfway_is_told_and_cannot_be_taken_for_whole(output_format:
     assert result.exit_code == 2
     (sentence,) = result.stderr.splitlines()
     assert sentence.startswith("Error: the query failed: too late")
-    assert "rows that were printed before are not the whole answer" in sentence
+    assert "rows printed so far are not the whole answer" in sentence
     written = result.stdout_bytes
     assert len(written) > 100_000
     if output_format == "json":
@@ -175,7 +175,7 @@ def test_whole_numbers_of_two_lengths_are_one_column_or_an_error() -> None:
         yield pl.DataFrame({"n": range(outputs._GROUP_ROWS)})
         yield long
 
-    with pytest.raises(outputs.NumbersTooLong, match="cast it to double or varchar and ask again"):
+    with pytest.raises(outputs.NumbersTooLong, match="cast it to double or varchar and run the query again"):
         outputs.encode_rows(later(), "parquet", io.BytesIO())
 
 

@@ -119,10 +119,10 @@ def test_a_query_may_begin_with_a_comment(arguments: tuple[str, ...]) -> None:
         ([""], None, "the query is empty; write one"),
         (["-"], b"", "the query is empty; write one"),
         ([], b"\xef\xbb\xbf \n", "the query is empty; write one"),
-        (["-- nothing but a comment"], None, "the query holds nothing but comments and semicolons; write one"),
-        (["-", "--explain"], b"/* nothing */;;", "the query holds nothing but comments and semicolons; write one"),
+        (["-- nothing but a comment"], None, "the query contains only comments and semicolons; write one"),
+        (["-", "--explain"], b"/* nothing */;;", "the query contains only comments and semicolons; write one"),
         (["-"], "select 1".encode("utf-16"), "its text is UTF-16; save it as UTF-8"),
-        (["pragma table_info('neurons')"], None, "PRAGMA is refused, as it speaks to DuckDB itself"),
+        (["pragma table_info('neurons')"], None, "PRAGMA is refused because it addresses DuckDB itself"),
     ],
 )
 def test_what_asks_nothing_is_told(arguments: list[str], typed: bytes | None, found: str) -> None:

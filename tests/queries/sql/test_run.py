@@ -325,5 +325,5 @@ def test_a_comment_may_stand_anywhere(warehouse: Warehouse, query: str) -> None:
 )
 def test_limits_that_bound_nothing_are_refused(bound: dict[str, Any]) -> None:
     (name,) = bound
-    with pytest.raises(errors.BadOption, match=f"{name}=.* cannot be asked; it is a number from"):
+    with pytest.raises(errors.BadOption, match=f"{name}=.* is not valid; it is a number from"):
         Limits(**bound)

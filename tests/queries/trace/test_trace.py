@@ -104,8 +104,8 @@ def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices
     gone.write_bytes(kept)
     for answer, text in (
         (never, "no shortcut of tiny is kept; measure them with `neurothek ingest tiny --job shortcuts --warehouse "),
-        (elsewhere, "no shortcut of tiny is kept on words; they were on prose: name that corpus"),
-        (missing, "is not there any more; make it anew with `neurothek ingest"),
+        (elsewhere, "no shortcut of tiny is kept on words; they were measured on prose: name that corpus"),
+        (missing, "is missing; make it again with `neurothek ingest"),
         (changed, "is not the matrix that was kept"),
     ):
         assert (answer.exit_code, answer.stdout) == (2, "")
@@ -146,10 +146,10 @@ def test_what_does_not_exist_is_refused(door: Neurothek) -> None:
     [
         (("tinny", PROMPT), "there is no model tinny"),
         (("tiny", ""), "has no tokens"),
-        (("tiny", "one " * 100), "and the model reads 64 at most"),
+        (("tiny", "one " * 100), "but the model reads at most 64"),
         (("tiny", PROMPT, "--position", "9"), "there is no position 9"),
         (("tiny", PROMPT, "--token", "zzzzzz"), "zzzzzz"),
-        (("tiny", PROMPT, "--weights", "/nowhere/at/all"), "looked for at '/nowhere/at/all'"),
+        (("tiny", PROMPT, "--weights", "/nowhere/at/all"), "not usable at '/nowhere/at/all'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(door: Neurothek, arguments: tuple[str, ...], said: str) -> None:

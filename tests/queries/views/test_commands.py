@@ -191,7 +191,7 @@ def test_runs_show_what_waits_in_staging(ask: Ask, full_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("search", "univresity"), "the nearest words are university"),
-        (("search", "school", "--layer", "x"), "is no range of layers"),
+        (("search", "school", "--layer", "x"), "is not a range of layers"),
         (("neuron", "tiny-1m/L9N9"), "there is no neuron tiny-1m/L9N9"),
         (("compare", "tiny"), "there is no model tiny in the warehouse"),
         (("sql", "drop view neurons"), "DROP is refused"),

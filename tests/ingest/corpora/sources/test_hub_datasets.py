@@ -126,7 +126,7 @@ def test_configurations_splits_and_columns(online: None) -> None:
 
 
 def test_what_the_dataset_does_not_have_is_named(online: None) -> None:
-    with pytest.raises(DatasetColumnUnknown, match="its columns of text are text, title: write"):
+    with pytest.raises(DatasetColumnUnknown, match="its text columns are text, title: write"):
         read(f"hub:org/words@{COMMIT}:prose:train:id")
     with pytest.raises(DatasetBroken, match="latin"):
         read(f"hub:org/words@{COMMIT}:latin")
@@ -142,7 +142,7 @@ def test_a_datasets_own_code_is_never_run(online: None, published: Path) -> None
 
 def test_a_split_without_text_is_empty(online: None, published: Path) -> None:
     pl.DataFrame({"body": [""]}).write_parquet(published / "code" / "all.parquet")
-    with pytest.raises(DatasetEmpty, match="holds no document"):
+    with pytest.raises(DatasetEmpty, match="has no documents"):
         read(f"hub:org/words@{COMMIT}:code:train:body")
 
 

@@ -85,9 +85,9 @@ def test_the_name_of_the_built_in_text_is_no_domain(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceMissing, match="nothing lies at"):
+    with pytest.raises(SourceMissing, match="nothing exists at"):
         parse_sources([f"x={tmp_path / 'none.txt'}"])
-    with pytest.raises(SourceMissing, match="nothing lies at"):
+    with pytest.raises(SourceMissing, match="nothing exists at"):
         read(tmp_path / "none.jsonl:body")
 
 
@@ -126,18 +126,15 @@ def sentence_of(location: object) -> str:
 def test_an_unknown_column_names_the_columns_of_text(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame({"n": [1], "body": ["x"]}).write_parquet(path)
-    assert sentence_of(path) == (
-        f"the column 'text' of {path} was asked for, but it has none of that name, and its columns of text are body:"
-        f" write {path}:COLUMN"
-    )
+    assert sentence_of(path) == (f"{path} has no column 'text'; its text columns are body: write {path}:COLUMN")
 
 
 def test_a_line_without_the_column_is_named_with_the_columns_that_it_has(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "x"}\n\n{"body": "y", "n": 1, "title": "z"}\n')
     assert sentence_of(path) == (
-        f"the column 'text' of {path} was asked for, but line 3 has none of that name, and its columns of text are"
-        f" body, title: write {path}:COLUMN, or mend that line"
+        f"line 3 of {path} has no column 'text'; its text columns are"
+        f" body, title: write {path}:COLUMN, or fix that line"
     )
 
 
@@ -156,8 +153,7 @@ def test_a_column_that_holds_something_else_in_a_line_says_what(tmp_path: Path, 
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"text": "x"}}\n{{"text": {written}, "body": "y"}}\n')
     assert sentence_of(path) == (
-        f"the column 'text' of {path} was asked for as text, but holds {said} in line 2, and its columns of text are"
-        f" body: write {path}:COLUMN"
+        f"the column 'text' of {path} is not text but {said} in line 2; its text columns are body: write {path}:COLUMN"
     )
 
 
@@ -179,8 +175,7 @@ def test_a_column_of_parquet_that_is_no_text_says_what_it_holds(tmp_path: Path, 
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": pa.array(values), "n": [1]}), path)
     assert sentence_of(path) == (
-        f"the column 'text' of {path} was asked for as text, but holds {said}, and there is no column of text:"
-        " give another file"
+        f"the column 'text' of {path} is not text but {said}; it has no text columns: give another file"
     )
 
 

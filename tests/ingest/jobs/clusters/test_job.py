@@ -113,7 +113,7 @@ def test_the_method_follows_the_memory(opened: tuple[Transformer, Tokenizer]) ->
 
 @pytest.mark.parametrize("asked", [0, 121])
 def test_more_clusters_than_neurons_are_refused(opened: tuple[Transformer, Tokenizer], asked: int) -> None:
-    with pytest.raises(ClustersTooMany, match=f"^{asked} clusters were asked for, but the model has 120 neurons: ask"):
+    with pytest.raises(ClustersTooMany, match=f"^cannot make {asked} clusters from the model's 120 neurons; choose"):
         ClustersJob.of(JobContext(*opened), sizes=(10, asked), memory_bytes=GENEROUS)
 
 

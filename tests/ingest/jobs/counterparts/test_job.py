@@ -245,7 +245,7 @@ def test_lists_measured_anew_are_compared_anew(folder: Path, warehouse: Warehous
     ingests.compare(warehouse, "small", "large")
     remove(warehouse, "large", job="projections")
     with pytest.raises(
-        ListsMissing, match="its lists of tokens are not in the warehouse; measure them with `neurothek ingest"
+        ListsMissing, match="its token lists are not in the warehouse; measure them with `neurothek ingest"
     ):
         ingests.compare(warehouse, "small", "large")
     ingests.measure(warehouse, folder / "large", ingests.request((), jobs=LISTED))
@@ -271,14 +271,18 @@ def test_other_parameters_are_told_and_replaced_by_force(warehouse: Warehouse) -
 
 def test_what_cannot_be_compared_is_told_in_a_sentence(folder: Path, warehouse: Warehouse, tmp_path: Path) -> None:
     for names, error, said in (
-        (("small",), PairIncomplete, "of small alone, but they are found between two models; name another"),
-        (("small", "small"), PairOfOne, "between small and itself; name every model once"),
-        (("small", "x/small"), PairOfOne, "name every model once"),
+        (
+            ("small",),
+            PairIncomplete,
+            "counterparts are found between two models, but only small was named; name another",
+        ),
+        (("small", "small"), PairOfOne, "between small and itself; name each model once"),
+        (("small", "x/small"), PairOfOne, "name each model once"),
         (("small", "larg"), PairUnknown, "no such model in the warehouse; did you mean large"),
         (("small", "zzz"), PairUnknown, "which has small, large, third, gpt: measure a new one first"),
         (("small", "gpt"), PairTokenizers, "small and gpt have different tokenizers"),
-        (("small", f"large={folder / 'third'}"), OtherWeights, "name the right folder with large=PATH"),
-        (("small", f"large={tmp_path / 'none'}"), WeightsNotAtHand, "say where they lie with large=PATH"),
+        (("small", f"large={folder / 'third'}"), OtherWeights, "give the right folder with large=PATH"),
+        (("small", f"large={tmp_path / 'none'}"), WeightsNotAtHand, "give their location with large=PATH"),
     ):
         with pytest.raises(error, match=re.escape(said)):
             ingests.compare(warehouse, *names)
@@ -294,7 +298,7 @@ def test_weights_may_lie_elsewhere(folder: Path, warehouse: Warehouse, compared:
     shutil.copytree(folder / "large", tmp_path / "moved")
     with warehouse.writer() as connection:
         connection.execute("update store.models set source = '/gone/large' where name = 'large'")
-    with pytest.raises(WeightsNotAtHand, match="looked for at '/gone/large'"):
+    with pytest.raises(WeightsNotAtHand, match="not usable at '/gone/large'"):
         ingests.compare(warehouse, "small", "large")
     ingests.compare(warehouse, "small", f"large={tmp_path / 'moved'}")
     mine, theirs = (ingests.table(one, "counterparts") for one in (warehouse, compared))
@@ -320,9 +324,9 @@ def test_the_command(warehouse: Warehouse) -> None:
     assert (again.exit_code, "small and large: everything is up to date" in again.stderr) == (0, True)
     assert "everything is up to date" in invoke(warehouse, "--job", "counterparts", "small", "large", "--plan").stdout
     for arguments, said in (
-        (["small", "--job", "counterparts"], "of small alone"),
-        (["small", "large", "--job", "counterparts", "--job", "projections"], "a command of its own"),
-        (["small", "large", "--job", "all", "--job", "counterparts"], "a command of its own"),
+        (["small", "--job", "counterparts"], "only small was named"),
+        (["small", "large", "--job", "counterparts", "--job", "projections"], "in a separate command"),
+        (["small", "large", "--job", "all", "--job", "counterparts"], "in a separate command"),
         (["small", "large", "--job", "counterpart"], "did you mean counterparts?"),
     ):
         refused = invoke(warehouse, *arguments)

@@ -240,7 +240,7 @@ def test_too_few_examples_are_one_sentence(
     warehouse = copied(measured, tmp_path)
     few = ingests.request((corpus,), jobs=("events",), examples=splits.LEAST_EXAMPLES - 1, force=True)
     ingests.measure(warehouse, measured.folder, few)
-    said = "takes 10 at least, but the events on the corpus prose have 9; choose another --corpus"
+    said = "needs at least 10, but the events on the corpus prose have 9; choose another --corpus"
     with pytest.raises(ExamplesTooFew, match=said):
         ingests.measure(warehouse, measured.folder, request(corpus, *EXITS))
 

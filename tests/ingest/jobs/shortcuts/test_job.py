@@ -414,7 +414,7 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
     transformer, tokenizer = opened(build(tmp_path / "tiny", "opt", n_layers=1, d_model=WIDTH))
     (tmp_path / "few.txt").write_text("The school is near. " * (LEAST_SENTENCES - 1))
     context = JobContext(transformer, tokenizer, prepare(f"prose={tmp_path / 'few.txt'}", tokenizer))
-    with pytest.raises(SentencesTooFew, match="takes 8 at least, but prose of the corpus prose has 7"):
+    with pytest.raises(SentencesTooFew, match="takes at least 8, but prose of the corpus prose has 7"):
         ShortcutsJob(context).shards()
     with pytest.raises(MethodUnknown, match=r"there is no shortcut mta for opt models; did you mean mat\?"):
         ShortcutsJob.from_options(context, IngestRequest(methods=("id", "mta")))
@@ -426,5 +426,5 @@ def test_of_a_masked_model_it_is_said_too(tmp_path: Path, text: str) -> None:
         ShortcutsJob.from_options(JobContext(transformer, tokenizer), IngestRequest(methods=("mat_ffn",)))
     maskless = replace(tokenizer, mask_id=None)
     context = JobContext(transformer, maskless, prepare(text, maskless))
-    with pytest.raises(MaskMissing, match="the tokenizer of tiny has no mask token; give its folder"):
+    with pytest.raises(MaskMissing, match="the tokenizer of tiny has no mask token; put the tokenizer"):
         ShortcutsJob.from_options(context, IngestRequest()).shards()
