@@ -28,7 +28,7 @@ CLASSES = (
 )
 AGREEMENT = (
     "Over vectors that both judged. kappa: agreement beyond chance on whether there is a concept (Cohen 1960); tokens: "
-    "mean overlap of those that the two tie to concepts. Ours."
+    "mean overlap of those that the two tie to concepts. Source: this project."
 )
 
 

@@ -48,7 +48,7 @@ def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
     bins = spread.binned(data.frame.get_column(number.column), is_log=number.is_log)
     left_out = data.frame.height - int(bins.get_column("n_neurons").sum())
     aside = f" Without such a number, and left out: {left_out:,}." if left_out else ""
-    caption = f"{view('neurons').columns[number.column]}{part}{aside} Ours."
+    caption = f"{view('neurons').columns[number.column]}{part}{aside} Source: this project."
     show_figure(
         f"Neurons by {number.title}", lambda theme: spread.histogram(bins, number, ACCENT[theme]), caption, data
     )
@@ -73,7 +73,7 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
     selected = show_figure(
         f"{y.title.capitalize()} against {x.title}",
         lambda theme: spread.scatter(drawn, x, y, ACCENT[theme]),
-        f"Each point is a neuron; drag a rectangle to list those within.{part} Ours.",
+        f"Each point is a neuron; drag a rectangle to list those within.{part} Source: this project.",
         data.showing(f"{y.column}_against_{x.column}", drawn),
         own_legend=True,
         selects=True,

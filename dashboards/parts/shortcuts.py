@@ -46,7 +46,7 @@ PARTS = (
 )
 PART_FITS = (
     "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences of "
-    "{corpus}; {n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; the figure is ours."
+    "{corpus}; {n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; figure: this project."
 )
 WHOLE = ("mat", "id")
 """The shortcuts that lead to the last state at one go."""

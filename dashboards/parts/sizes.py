@@ -20,20 +20,20 @@ from queries.compare.kinds import kinds_statement
 from queries.views.thresholds import thresholds
 
 DEAD = (
-    "Dead: never active on the tokens seen ({seen}), of which a prepended BOS is none (ours). Figure 1 of Voita et al. "
-    "2023, dead neurons by layer."
+    "Dead: never active on the tokens seen ({seen}), not counting a prepended BOS (a choice of "
+    "this project). Figure 1 of Voita et al. 2023, dead neurons by layer."
 )
 FREQUENCY = (
     "Share of the tokens seen ({seen}) at which a neuron of the layer is active, mean of those that fired. "
     "Figure 1 of Voita et al. 2023, activation frequency by layer."
 )
 DISTRIBUTION = (
-    "Neurons that fired at least once on the tokens seen ({seen}), eight bins to a factor of ten. Ours; the frequency "
-    "is that of Voita et al. 2023, section 3."
+    "Neurons that fired at least once on the tokens seen ({seen}), eight bins to a factor of ten. Source: this "
+    "project; the frequency is that of Voita et al. 2023, section 3."
 )
 DEAD_BY_TOKENS = (
     "How the share of dead neurons falls with the text read, to the end of the corpus ({seen}): where a curve still "
-    "falls, the dead of the other figures are not all dead. Ours."
+    "falls, the dead of the other figures are not all dead. Source: this project."
 )
 COVERAGE = (
     "Alive neurons of the first half of the layers by the fewest tokens that hold 95% of their activations, on {seen} "
@@ -48,13 +48,15 @@ CUMULATIVE = "The same, in the layer or any below it. Figure 3b of Voita et al. 
 NEW = "Detected in the layer and in none below it. Figure 4 of Voita et al. 2023."
 SUPPRESSION = (
     "Token detectors that write against the tokens that trigger them: observed, with its Wilson 95% interval, against "
-    "what equally frequent tokens would show. Voita et al. 2023, section 4.4; the base rate is ours."
+    "what equally frequent tokens would show. Voita et al. 2023, section 4.4; the base rate is this project's."
 )
 POSITIONAL = (
     "Neurons whose activity tells more than {least:g} nats of the position, on {sequences} full-length sequences. "
     "Figure 8 of Voita et al. 2023."
 )
-KINDS = "Positional neurons by kind, strong and weak, on {sequences} full-length sequences. Kinds are ours."
+KINDS = (
+    "Positional neurons by kind, strong and weak, on {sequences} full-length sequences. The kinds are this project's."
+)
 
 SETTLED = (
     "Share of {examples} examples whose final token is at the top from this layer on. Tables 9 and 10 of Geva et al. "

@@ -28,9 +28,9 @@ LISTED = (
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 SIZES = (
     "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine: Geva et al. "
-    "2022, section 5.2; complete linkage and the number of clusters are ours."
+    "2022, section 5.2; complete linkage and the number of clusters are this project's."
 )
-COHESION = "Clusters of two neurons or more by the mean cosine of their pairs of value vectors. Ours."
+COHESION = "Clusters of two neurons or more by the mean cosine of their pairs of value vectors. Source: this project."
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

@@ -26,11 +26,11 @@ DOMINANT = "Mean share of a layer's update that its ten largest neurons hold. {s
 CANDIDATES = (
     "Scores m (e . v) for the token at the top before the FFN: largest (solid), mean (dashed) and smallest (dotted) of "
     "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022, where the mean is not negative until the "
-    "last layers, in which scores spread and strongly negative minima appear; random among the active is ours."
+    "last layers, in which scores spread and strongly negative minima appear; random active ones: this project."
 )
 EVENTS = (
     "Scores of ten sub-updates for the token an event is about, where the FFN brought it about. Table 4 of Geva et al. "
-    "2022; columns in units of the logit are ours."
+    "2022; columns in units of the logit are this project's."
 )
 PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "top_tokens")
 

@@ -41,7 +41,7 @@ PUSHED = (
 )
 COUNTERPART = (
     "Neurons whose lists of tokens overlap most with its own, at most five of each model. Random: what 99% of random "
-    "vectors do not exceed with their best; mutual: each of the two is the other's first. Ours."
+    "vectors do not exceed with their best; mutual: each of the two is the other's first. Source: this project."
 )
 _SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _PROFILE_HEIGHT = 200

@@ -58,7 +58,7 @@ def _show(reader: Reading, model: str) -> None:
         show_figure(
             "Kinds by layer",
             lambda theme: positions.kinds_by_layer(kinds.frame, KINDS[theme]),
-            f"Positional neurons of each kind, pale where weak, {on}. Figure 8 of Voita et al. 2023; kinds are ours.",
+            f"Positional neurons of each kind, pale where weak, {on}. Figure 8 of Voita et al. 2023; kinds: ours.",
             kinds,
             own_legend=True,
         )

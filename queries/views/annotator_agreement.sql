@@ -1,6 +1,6 @@
 -- One row per model, two annotators and condition, and one for all conditions: how far two people agree.
 -- Why: shares of concepts are worth as much as other people would see the same. From: judgements and annotations, where
--- both judged one vector. Source: ours: kappa of Cohen 1960 on whether there is a concept, and the mean overlap of the
+-- both judged one vector. Source: this project: kappa of Cohen 1960 on whether there is a concept, and the mean overlap of the
 -- tokens that the two tie to concepts.
 -- Kinds of rows: condition, of which all holds the others.
 -- key: model, annotator, other_annotator, condition

@@ -1,5 +1,5 @@
 -- One row per corpus: a text cut into the ids of one tokenizer, with one sequence length and token limit.
--- Why: what the models read. From: store.corpora, store.sequences and store.runs. Source: ours.
+-- Why: what the models read. From: store.corpora, store.sequences and store.runs. Source: this project.
 -- key: corpus_id
 -- columns:
 --   corpus: Name of the corpus.

@@ -1,6 +1,6 @@
 -- One row per neuron, other model and rank: the neurons of the other model that promote and suppress most of the same.
 -- Why: which neuron of a larger model, or of another seed, does this one's job. From: store.counterparts,
--- store.neuron_facts. Source: ours; lists of tokens compared rank by rank, at most five for each neuron and a pair of
+-- store.neuron_facts. Source: this project; lists of tokens compared rank by rank, at most five for each neuron and a pair of
 -- models that was asked for. Every neuron has a nearest one, and in small models under-trained tokens crowd the lists
 -- and everything overlaps: where n_beyond_null is 0 there is none above chance.
 -- Kinds of rows: is_beyond_null, for a row without it is no counterpart.

@@ -1,5 +1,5 @@
 -- One row per model: its shape, its size and what was measured of it.
--- Why: what the warehouse holds. From: store.models, store.runs and measured_corpora. Source: ours; size is the number
+-- Why: what the warehouse holds. From: store.models, store.runs and measured_corpora. Source: this project; size is the number
 -- of parameters without embeddings.
 -- key: model
 -- columns:

@@ -13,7 +13,7 @@
 --   never_active_share: Share of the watched neurons that never fired.
 --   first_half_never_active_share: The same over the layers of the first half: 2 * layer + 1 <= n_layers.
 --   n_bound_below: Neurons whose pre-activation no input can raise above 0; null for post-norm blocks.
---   bound_below_share: Share of the neurons with a bound that are such.
+--   bound_below_share: n_bound_below as a share of the neurons that have a bound.
 --   mean_frequency: Mean frequency of the neurons that fired.
 --   frequency_sd: Standard deviation of their frequencies (sample).
 --   median_frequency: Half of them have at most this frequency.

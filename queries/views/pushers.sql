@@ -1,6 +1,6 @@
 -- One row per model, token and neuron that pushed the token to the top: it was dominant where an FFN saturated the token.
 -- Why: which neurons make the model say a token; start from a token. From: store.examples, store.sub_updates,
--- measured_corpora, store.neuron_facts. Source: ours, on the saturation events and dominant sub-updates of Geva et al.
+-- measured_corpora, store.neuron_facts. Source: this project, on the saturation events and dominant sub-updates of Geva et al.
 -- 2022, section 5: counted are examples whose final token a layer's FFN brought to the top to stay, with the dominant
 -- neurons of that layer whose score m (e . v) for the token is above 0.
 -- key: model, token_id, layer, neuron

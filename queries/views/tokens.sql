@@ -1,5 +1,5 @@
 -- One row per tokenizer and token.
--- Why: what the ids of the other views mean, and which tokens a word stands for. From: store.tokens. Source: ours.
+-- Why: what the ids of the other views mean, and which tokens a word stands for. From: store.tokens. Source: this project.
 -- key: tokenizer_id, token_id
 -- columns:
 --   tokenizer: Name of the model the tokenizer was first seen with.
