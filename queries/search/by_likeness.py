@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.answer import with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.errors import OtherTokenizer
 from queries.names.corpora import which_corpora
@@ -16,8 +16,9 @@ from queries.names.models import KnownModel, choose_model, choose_models
 from queries.names.neurons import find_neuron
 from queries.names.tokens import listed_tokens
 from queries.search.condition import filtered_records
+from queries.search.found import FoundNeurons
 from queries.search.question import Question
-from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.search.scope import layers_of, models_asked
 from queries.views.rows import with_facts
 
 COLUMNS: Mapping[str, pl.DataType] = {
@@ -40,8 +41,8 @@ FACTS = ("address", "depth", "top_tokens", "frequency")
 """What is said of a neuron beside its overlap."""
 
 
-@dataclass(frozen=True, repr=False)
-class AlikeResult(TabularAnswer):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class AlikeResult(FoundNeurons):
     """The neurons most like one, best first.
 
     Attributes:
@@ -53,21 +54,14 @@ class AlikeResult(TabularAnswer):
             `is_beyond_null` whether the overlap does: both null in the neuron's own model, and in models that it was
             not compared with by the job counterparts.
         n_found: how many share at least one token on a side, beyond the limit too.
-        notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not asked, since plain sizes are.
     """
 
     address: str
-    neurons: pl.DataFrame
-    n_found: int
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """One line over the table."""
-        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
-        return f"{first}{self.n_found:,} neurons that share tokens (promoted + suppressed) with {self.address}"
+        return f"{self.first}{self.n_found:,} neurons that share tokens (promoted + suppressed) with {self.address}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read."""
@@ -80,14 +74,6 @@ class AlikeResult(TabularAnswer):
             pl.format("{} + {}", "n_promoted", "n_suppressed").alias("shared"),
             pl.col("top_tokens").alias("promotes"),
         )
-
-    def sections(self) -> list[Section]:
-        """The table with its title."""
-        return [Section(self.title, self.table())]
-
-    def remarks(self) -> list[str]:
-        """The notes, and how to ask the variants that were left out from Python."""
-        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
 
 @with_its_sql

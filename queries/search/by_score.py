@@ -8,15 +8,16 @@ import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.answer import with_its_sql
 from queries.ask.statements import framed
 from queries.errors import NothingAsked, OneWordOnly
 from queries.names.corpora import which_corpora
 from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms
 from queries.search.condition import filtered_records
+from queries.search.found import FoundNeurons
 from queries.search.question import Question
-from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.search.scope import layers_of, models_asked
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -50,23 +51,17 @@ class Wanted:
     layers: tuple[int, int]
 
 
-@dataclass(frozen=True, repr=False)
-class ScoredResult(TabularAnswer):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ScoredResult(FoundNeurons):
     """Neurons by their exact score of a word, best first.
 
     Attributes:
         question: what was asked.
         neurons: one row a neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best.
         n_found: how many neurons were scored and meet the conditions.
-        notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not asked, since plain sizes are.
     """
 
     question: Question
-    neurons: pl.DataFrame
-    n_found: int
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -80,14 +75,6 @@ class ScoredResult(TabularAnswer):
         place = "rank_from_bottom" if self.question.side == "suppressed" else "rank"
         shown = ("address", "token", "score", "z_score", place)
         return self.neurons.select(pl.col("place").alias("#"), *shown, pl.col("top_tokens").alias("promotes"))
-
-    def sections(self) -> list[Section]:
-        """The table with its title."""
-        return [Section(self.title, self.table())]
-
-    def remarks(self) -> list[str]:
-        """The notes, and how to ask the variants that were left out from Python."""
-        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
 
 def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:

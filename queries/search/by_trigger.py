@@ -10,15 +10,16 @@ import polars as pl
 
 from catalog.spelling import visible_list
 from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.answer import with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.errors import NotMeasured, PhraseTooLong
 from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms
 from queries.search.condition import filtered_records
+from queries.search.found import FoundNeurons
 from queries.search.question import Question
-from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.search.scope import layers_of, models_asked
 from queries.views.rows import Neuron, with_facts
 
 LONGEST = 3
@@ -55,8 +56,8 @@ KEPT = (
 """What an answer leaves out."""
 
 
-@dataclass(frozen=True, repr=False)
-class TriggeredResult(TabularAnswer):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class TriggeredResult(FoundNeurons):
     """The neurons that fire on what was asked, best first.
 
     Attributes:
@@ -65,22 +66,15 @@ class TriggeredResult(TabularAnswer):
             of recall (of the word's occurrences, those that activate the neuron) and share (of the neuron's
             activations, those on the word): 1 for a neuron that fires on the word always, and on nothing else (ours).
         n_found: how many neurons there are beyond the limit too.
-        notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not asked, since plain sizes are.
     """
 
     question: Question
-    neurons: pl.DataFrame
-    n_found: int
-    notes: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """One line over the table."""
-        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
         firing = "neuron that fires on" if self.n_found == 1 else "neurons that fire on"
-        return f"{first}{self.n_found:,} {firing} {self.question.shown(self.question.triggered_by)}"
+        return f"{self.first}{self.n_found:,} {firing} {self.question.shown(self.question.triggered_by)}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one word was asked for."""
@@ -94,14 +88,6 @@ class TriggeredResult(TabularAnswer):
         return self.neurons.select(
             place, "address", pl.col("strength"), *columns, pl.col("top_tokens").alias("promotes")
         )
-
-    def sections(self) -> list[Section]:
-        """The table with its title."""
-        return [Section(self.title, self.table())]
-
-    def remarks(self) -> list[str]:
-        """The notes, and how to ask the variants that were left out from Python."""
-        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
 
 @with_its_sql

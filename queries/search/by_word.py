@@ -9,7 +9,7 @@ import polars as pl
 
 from catalog.spelling import visible_list
 from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
-from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.answer import with_its_sql
 from queries.ask.parts import how_many
 from queries.ask.statements import framed
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
@@ -18,9 +18,10 @@ from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms, nearest_words
 from queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
 from queries.search.condition import filtered_records
+from queries.search.found import FoundNeurons
 from queries.search.one_word import is_one_word, one_word_rows, with_counts
 from queries.search.question import Question, Side
-from queries.search.scope import IN_PYTHON, layers_of, models_asked, variants_hint
+from queries.search.scope import layers_of, models_asked
 from queries.search.widening import Neighbour, neighbours_of, remarks
 from queries.views.neuron_facts import told
 
@@ -52,8 +53,8 @@ COLUMNS: Mapping[str, pl.DataType] = {
 _OF_ONE, _OF_MANY = ("promotes", "suppresses", "fires on"), ("promote", "suppress", "fire on")
 
 
-@dataclass(frozen=True, repr=False)
-class SearchResult(TabularAnswer):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SearchResult(FoundNeurons):
     """The neurons found, best first.
 
     Attributes:
@@ -62,18 +63,12 @@ class SearchResult(TabularAnswer):
         neurons: one row a neuron, with the columns of `COLUMNS`; a neuron's `z_sum` is the sum over words of its
             best z-score, the sign turned on the suppressed side.
         n_found: how many neurons there are beyond the limit too.
-        notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not asked, since plain sizes are.
         near: words that a concept may be widened with in any of the models, nearest first, those left out among them.
     """
 
     question: Question
     terms: tuple[Term, ...]
-    neurons: pl.DataFrame
-    n_found: int
-    notes: tuple[str, ...]
     near: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -82,14 +77,13 @@ class SearchResult(TabularAnswer):
         is_one = self.n_found == 1
         promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
         doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
-        first = f"the first {self.neurons.height} of " if self.neurons.height < self.n_found else ""
         also = (
             f" and {suppress} {self.question.shown(self.question.suppresses, all_of=True)}"
             if self.question.suppresses
             else ""
         )
         fire = f" and {fire_on} {self.question.shown(self.question.triggered_by)}" if self.question.triggered_by else ""
-        return f"{first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
+        return f"{self.first}{self.n_found:,} neuron{'' if is_one else 's'} that {doing} {words}{also}{fire}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read; single values where one token was asked for."""
@@ -117,14 +111,6 @@ class SearchResult(TabularAnswer):
             pl.col("matched_ranks").alias("rank"),
             "neighbours",
         )
-
-    def sections(self) -> list[Section]:
-        """The table with its title."""
-        return [Section(self.title, self.table())]
-
-    def remarks(self) -> list[str]:
-        """The notes, and how to ask the variants that were left out from Python."""
-        return [*self.notes, *variants_hint(self.left_out, IN_PYTHON)]
 
 
 @with_its_sql
