@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -18,6 +17,7 @@ from queries.search.condition import filtered_records
 from queries.search.found import FoundNeurons
 from queries.search.question import Question
 from queries.search.scope import layers_of, models_asked
+from queries.views.rows import with_facts
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -34,6 +34,9 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
 }
+
+FACTS = ("address", "depth", "top_tokens", "frequency")
+"""What is said of a neuron beside its score."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ def scored(
     parts = [
         frame.with_columns(
             pl.lit(one.model.name).alias("model"),
+            pl.lit(one.model.model_id).alias("model_id"),
             pl.col("token_id").replace_strict(dict(one.tokens), return_dtype=pl.String).alias("token"),
             strength[question.side].alias("strength"),
         )
@@ -131,10 +135,9 @@ def scored(
         frame = pl.DataFrame(kept, schema={"model": TEXT, "layer": SMALL, "neuron": INTEGER})
         best = best.join(frame, on=["model", "layer", "neuron"], how="semi", maintain_order="left")
     rows = best.head(question.limit).with_row_index("place", 1).to_dicts()
-    known = _known(connection, rows)
     return ScoredResult(
         question=question,
-        neurons=framed([row | known[row["model"], row["layer"], row["neuron"]] for row in rows], COLUMNS),
+        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
         n_found=best.height,
         notes=(*_notes([one for one, _ in found]), *_read(connection, question, [one.model.name for one, _ in found])),
         left_out=models_asked(connection, question).left_out,
@@ -151,14 +154,6 @@ def _notes(wanted: Sequence[Wanted]) -> tuple[str, ...]:
     for one in wanted:
         models.setdefault(", ".join(map(repr, one.tokens.values())), []).append(one.model.name)
     return tuple(f"scored {tokens} in {', '.join(names)}" for tokens, names in models.items())
-
-
-def _known(
-    connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, object]]
-) -> dict[tuple[str, int, int], dict[str, Any]]:
-    parameters = {name + "s": [row[name] for row in rows] for name in ("model", "layer", "neuron")}
-    found = filtered_records(connection, "some_neurons", None, parameters)
-    return {(row["model"], row["layer"], row["neuron"]): row for row in found}
 
 
 def _texts(term: Term) -> dict[int, str]:
