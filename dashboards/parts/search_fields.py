@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboards.widgets.address import asked, asked_models, asked_number, remember
-from queries.search.question import SIDES, Question, Side, parse_depth, parse_layers
+from queries.search.question import NEURON_FLAGS, SIDES, Question, Side, parse_depth, parse_layers
 
 _MOST = 1000
 _USUAL_LIMIT = 100
@@ -16,7 +16,7 @@ _YES = "yes"
 
 _FOLDED = (
     *("suppresses", "triggered_by", "without", "like", "models", "layers", "depth", "where", "min_count", "limit"),
-    *("neighbours", "match_all", "exact", "alive", "score", "variants"),
+    *("neighbours", "match_all", "exact", "score", "variants", *NEURON_FLAGS),
 )
 """Entries of the address whose fields are folded away unless one of them is asked for."""
 
@@ -78,10 +78,10 @@ def ask(models: Sequence[str]) -> Wanted:
         without=words_of(fields["without"]),
         match_all=bool(fields["match_all"]),
         exact=bool(fields["exact"]),
-        alive=bool(fields["alive"]),
         min_count=int(fields["min_count"]),
         limit=int(fields["limit"]),
         neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
+        **{name: bool(fields[name]) for name in NEURON_FLAGS},
     )
     return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side)
 

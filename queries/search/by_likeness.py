@@ -89,7 +89,7 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         NotAskedHere: there are other conditions.
     """
     question = question or Question(words=())
-    question.require_only("neurons like one", "models", "layers", "depth", "where", "alive", "limit", "variants")
+    question.require_only("neurons like one", "models", "layers", "depth", "where", "limit", "variants")
     neuron = find_neuron(connection, address)
     own = choose_model(connection, neuron.model)
     asked = models_asked(connection, question, own=own.name)
@@ -105,16 +105,14 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         "model_first_layers": [first for first, _ in layers.values()],
         "model_last_layers": [last for _, last in layers.values()],
         "models_by_name": [model.model_id for model in sorted(models, key=lambda model: model.name)],
-        "alive": question.alive,
         # The neuron itself comes first.
         "n_rows": question.limit + 1,
     }
     rows = filtered_records(
         connection,
         "alike",
-        question.where,
+        question,
         parameters,
-        is_filtered=question.is_filtered,
         holding=_holding(connection, question, models),
     )
     names = {model.model_id: model.name for model in models}

@@ -91,7 +91,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
     if not question.words:
         raise NothingAsked
     question.require_only(
-        "exact scores", "words", "side", "models", "layers", "depth", "exact", "where", "alive", "limit", "variants"
+        "exact scores", "words", "side", "models", "layers", "depth", "exact", "where", "limit", "variants"
     )
     models = models_asked(connection, question).models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
@@ -130,8 +130,8 @@ def scored(
         ["strength", "model", "layer", "neuron", "token_id"], descending=[True, False, False, False, False]
     )
     best = everything.unique(["model", "layer", "neuron"], keep="first", maintain_order=True)
-    if question.where is not None or question.alive:
-        kept = filtered_records(connection, "chosen_neurons", question.where, {"alive": question.alive})
+    if question.is_filtered:
+        kept = filtered_records(connection, "chosen_neurons", question, {})
         frame = pl.DataFrame(kept, schema={"model": TEXT, "layer": SMALL, "neuron": INTEGER})
         best = best.join(frame, on=["model", "layer", "neuron"], how="semi", maintain_order="left")
     rows = best.head(question.limit).with_row_index("place", 1).to_dicts()

@@ -110,7 +110,6 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
         "match_all",
         "exact",
         "where",
-        "alive",
         "limit",
         "variants",
     )
@@ -189,8 +188,7 @@ def _rows(
         "n_words": len(words),
         "limit": limit,
     }
-    is_filtered = question.where is not None
-    return filtered_records(connection, "triggered", question.where, parameters, is_filtered=is_filtered), terms
+    return filtered_records(connection, "triggered", question, parameters), terms
 
 
 def _notes(terms: Sequence[Term]) -> list[str]:

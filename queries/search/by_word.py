@@ -1,7 +1,7 @@
 """Search by word: which neurons promote or suppress a token, ranked by z-score."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -170,10 +170,9 @@ def _listed(
     return filtered_records(
         connection,
         "search",
-        question.where,
+        question,
         {**parameters, **_eligible(connection, question, models), "all_token_ids": token_ids},
         each={"token_id": token_ids},
-        is_filtered=question.is_filtered,
         holding=(how_many(token_ids),),
     )
 
@@ -211,7 +210,7 @@ def _eligible(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
 ) -> dict[str, object]:
     """The neurons to choose among, where only those that fire on a word are asked for."""
-    triggers = replace(question, where=None)
+    triggers = question.without_conditions()
     neurons = triggered_neurons(connection, triggers, models) if question.triggered_by else []
     return {
         "is_restricted": bool(question.triggered_by),
@@ -275,7 +274,6 @@ def _parameters(
         "needed_words": list(range(len(words))) if question.match_all else suppressed,
         "is_another_needed": bool(suppressed) and not question.match_all,
         "min_count": question.min_count,
-        "alive": question.alive,
         "limit": question.limit,
     }
 

@@ -10,6 +10,7 @@ from queries.ask.objections import objection
 from queries.ask.parts import PartUnknown, repeated, with_parts
 from queries.ask.statements import parsed, records, statement
 from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed, UnknownColumn
+from queries.search.question import NEURON_FLAGS, Question
 from queries.views.install import view
 
 FUNCTIONS = frozenset(
@@ -44,25 +45,30 @@ Both together keep what is computed for the rows of one step, of which there are
 
 _ONLY_SQL = "which only the command `sql` may, within its limits"
 
-PLACE = "/* the condition of --where */ true"
-"""Where a statement takes the condition."""
+_CHOOSING = "/* where neurons are chosen */"
+
+PLACE = "/* the conditions on neurons */ true"
+"""Where a statement takes the conditions, in brackets."""
 
 
-def insert_predicate(text: str, predicate: str | None, columns: Sequence[str]) -> str:
-    """The statement with the condition in its place; without one it keeps every neuron.
+def insert_conditions(text: str, question: Question, columns: Sequence[str]) -> str:
+    """The statement with the question's conditions on neurons in their place; without any it keeps every neuron.
 
     Raises:
-        BadPredicate: it is not one expression, or calls what may take any amount of memory.
+        BadPredicate: a person's condition is not one expression, or calls what may take any amount of memory.
         UnknownColumn: it names a column that `neurons` does not have.
-        PartUnknown: the statement has no place for it.
+        PartUnknown: the statement has no place for conditions.
     """
-    if predicate is None:
+    conditions = [NEURON_FLAGS[name] for name in question.flags]
+    if question.where is not None:
+        check_predicate(question.where, columns)
+        # The line break ends a comment that the condition may close with.
+        conditions.append(f"{question.where}\n")
+    if not conditions:
         return text
-    check_predicate(predicate, columns)
     if PLACE not in text:
         raise PartUnknown([PLACE])
-    # The line break ends a comment that the condition may close with.
-    return text.replace(PLACE, f"{predicate}\n")
+    return text.replace(PLACE, ") and (".join(conditions))
 
 
 def check_predicate(predicate: str, columns: Sequence[str]) -> None:
@@ -118,31 +124,31 @@ SECONDS = 30.0
 def filtered_records(
     connection: duckdb.DuckDBPyConnection,
     name: str,
-    where: str | None,
+    question: Question,
     parameters: Mapping[str, object],
     *,
     each: Mapping[str, Sequence[object]] | None = None,
-    is_filtered: bool = False,
     holding: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Rows of `statements/NAME.sql`, for the neurons that the condition `where` keeps.
+    """Rows of `statements/NAME.sql`, for the neurons that the question's condition and its flags keep.
 
     Args:
         connection: a reader.
         name: the statement.
-        where: a person's condition, or None.
+        question: whose condition on neurons, and whose flags.
         parameters: its values, of which it takes those that it names.
         each: values for its repeated parts, see `repeated`.
-        is_filtered: whether to keep the part that chooses neurons, of a statement that has one.
         holding: what else holds, see `with_parts`.
 
     Raises:
         BadPredicate, UnknownColumn: the condition is not one expression over the columns of `neurons`.
         ConditionTooSlow: with the condition it takes more than `SECONDS`.
     """
-    holding = {*holding, *(["neurons are chosen"] if is_filtered else [])}
-    text, more = repeated(with_parts(statement(name), holding), each or {})
-    text = insert_predicate(text, where, list(view("neurons").columns))
+    where, whole = question.where, statement(name)
+    if question.is_filtered and _CHOOSING in whole:
+        holding = {*holding, "neurons are chosen"}
+    text, more = repeated(with_parts(whole, holding), each or {})
+    text = insert_conditions(text, question, list(view("neurons").columns))
     try:
         one = parsed(connection, text)
         values = {key: value for key, value in {**parameters, **more}.items() if key in one.named_parameters}

@@ -1,8 +1,8 @@
 """What a search asks for: checked when it is put together, so that a slip is one sentence and not an empty answer."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
 
 from catalog.spelling import is_text, readable, typed, visible
 from queries.errors import BadDepth, BadLayers, BadOption, NoConcept, NotAskedHere
@@ -12,6 +12,9 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 _RANGES = {"min_count": (0, 10**18), "limit": (1, 10**9), "neighbours": (0, 10**6)}
 _MOST_LAYERS = 10**9
+
+NEURON_FLAGS: Mapping[str, str] = {"alive": "n_active > 0"}
+"""Options that keep some neurons: a field of `Question` -> its condition over the columns of the view `neurons`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,7 @@ class Question:
         """Refuse what cannot be meant."""
         for name in ("words", "suppresses", "left_out", "triggered_by", "models", "without"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name in ("match_all", "exact", "alive", "concept", "variants"):
+        for name in ("match_all", "exact", "concept", "variants", *NEURON_FLAGS):
             if not isinstance(getattr(self, name), bool):
                 raise BadOption(name, getattr(self, name), "it is True or False")
         for name, (least, most) in _RANGES.items():
@@ -88,7 +91,17 @@ class Question:
     @property
     def is_filtered(self) -> bool:
         """Whether something is asked of the neurons' own facts."""
-        return self.alive or self.where is not None
+        return self.where is not None or bool(self.flags)
+
+    @property
+    def flags(self) -> list[str]:
+        """Those of `NEURON_FLAGS` that are set."""
+        return [name for name in NEURON_FLAGS if getattr(self, name)]
+
+    def without_conditions(self) -> "Question":
+        """The same without what is asked of the neurons' own facts."""
+        nothing: dict[str, Any] = dict.fromkeys(NEURON_FLAGS, False)
+        return replace(self, where=None, **nothing)
 
     @property
     def hangs_on_text(self) -> bool:
@@ -106,11 +119,14 @@ class Question:
 
         Args:
             kind: what is asked for, as a sentence names it.
-            honoured: names of the fields that the answer follows.
+            honoured: names of the fields that the answer follows; with `where` come all of `NEURON_FLAGS`.
 
         Raises:
             NotAskedHere: another field is not as it is when nothing is asked of it.
         """
+        if "where" in honoured:
+            place = honoured.index("where") + 1
+            honoured = (*honoured[:place], *NEURON_FLAGS, *honoured[place:])
         given = self.given(beside=honoured)
         if given:
             raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])

@@ -2,5 +2,4 @@
 select model, layer, neuron,
 from neurons
 where
-    (not $alive or n_active > 0)
-    and (/* the condition of --where */ true)
+    (/* the conditions on neurons */ true)

@@ -136,8 +136,7 @@ chosen as (
     select model, layer, neuron,
     from neurons
     where
-        (/* the condition of --where */ true)
-        and (not $alive or n_active > 0)
+        (/* the conditions on neurons */ true)
 ),
 /* end of neurons are chosen */
 kept as (

@@ -71,7 +71,7 @@ chosen as (
     select model, layer, neuron,
     from neurons
     where
-        (/* the condition of --where */ true)
+        (/* the conditions on neurons */ true)
 ),
 /* end of neurons are chosen */
 named as (

@@ -8,7 +8,7 @@ from queries.ask.statements import statement
 from queries.errors import BadPredicate, ConditionTooSlow, UnknownColumn
 from queries.search import condition
 from queries.search.by_word import search
-from queries.search.condition import FUNCTIONS, MOST_CHARACTERS, PLACE, check_predicate, insert_predicate
+from queries.search.condition import FUNCTIONS, MOST_CHARACTERS, PLACE, check_predicate, insert_conditions
 from queries.search.question import Question
 from queries.views.install import view
 
@@ -81,8 +81,8 @@ def test_unknown_columns_come_with_the_nearest(predicate: str, nearest: str) -> 
 def test_the_condition_takes_its_place() -> None:
     text = statement("search")
     assert text.count(PLACE) == 1
-    assert insert_predicate(text, None, COLUMNS) == text
-    assert "(layer = 1 -- one\n)" in insert_predicate(text, "layer = 1 -- one", COLUMNS)
+    assert insert_conditions(text, Question(words=()), COLUMNS) == text
+    assert "(layer = 1 -- one\n)" in insert_conditions(text, Question(words=(), where="layer = 1 -- one"), COLUMNS)
 
 
 @pytest.mark.parametrize("condition", GREEDY)
@@ -112,8 +112,8 @@ def test_functions_that_are_allowed_exist() -> None:
 
 
 def test_a_statement_without_a_place_for_it_is_refused() -> None:
-    with pytest.raises(PartUnknown, match="the condition of --where"):
-        insert_predicate("from neurons", "layer = 1", COLUMNS)
+    with pytest.raises(PartUnknown, match="the conditions on neurons"):
+        insert_conditions("from neurons", Question(words=(), where="layer = 1"), COLUMNS)
 
 
 SLOW = "list_sum(range(layer, 1000000)) > 0"
