@@ -33,7 +33,7 @@ SUBJECTS = frozenset({"concepts", "exits", "neuron", "positions", "shortcuts"})
 """What a chart, a piece of a page and a figure of the papers may be named after alike."""
 
 SCRIPTS = frozenset({"screens"})
-"""Rooms of files that are run, and never imported: their names are their own."""
+"""Rooms of files that are run, and never imported: their names are their own, and they are as many as are needed."""
 
 SPANNING = frozenset(
     {
@@ -170,7 +170,7 @@ def _about_room(place: Path, root: Path, *, is_root: bool) -> Iterator[str]:
     least, most = ROOM
     # A room of rooms, such as that of the jobs, needs few modules of its own.
     n_inside = n_modules + sum((path / "__init__.py").is_file() for path in place.iterdir())
-    if n_inside < least or n_modules > most:
+    if n_inside < least or (n_modules > most and place.name not in SCRIPTS):
         yield f"{name} has {n_modules} modules, and a room has {least} to {most}: divide it, or join it with another"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -21,9 +22,14 @@ from docs.generators.house import complaints
 from ingest.corpora.sources.local_files import by_suffix
 from ingest.jobs.registry import JOBS
 from ingest.models.families.table import FAMILIES
+from tests.support import warehouse as made
 from tests.support.models import build
 from tests.support.tokenizers import make_tokenizer
-from tests.support.walks import ARCHITECTURE, JOB, TEXT_SOURCE, WALKS, Walk, content, copy_tree, differing
+from tests.support.walks import Walk, content, copy_tree, differing
+from tests.support.walks_to_ask import ASKED, TABLE
+from tests.support.walks_to_measure import ARCHITECTURE, JOB, MEASURED, TEXT_SOURCE
+
+WALKS = (*MEASURED, *ASKED)
 
 TEXTS = ["One two three, four.", 'Five "six"\nseven eight.', "Nine ten."]
 CSV = 'n,body\n1,"One two three, four."\n2,"Five ""six""\nseven eight."\n3,\n4,Nine ten.\n'
@@ -64,7 +70,7 @@ def walked(folder: Path, *walks: Walk) -> Copy:
     for walk in walks:
         walk.take(copy.tree)
     (folder / "rows.csv").write_text(CSV, "utf-8")
-    assert set(differing(before, content(copy.tree))) == {name for walk in walks for name in walk.files}
+    assert set(differing(before, content(copy.tree))) == {name for walk in walks for name in walk.all_files}
     return copy
 
 
@@ -90,7 +96,7 @@ def helium(folder: Path) -> HeliumForCausalLM:
 @pytest.fixture(scope="module")
 def all_three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, HeliumForCausalLM]:
     """A copy with all three, whose one command reads CSV with the new family and measures the new job, too."""
-    copy = walked(tmp_path_factory.mktemp("walks"), *WALKS)
+    copy = walked(tmp_path_factory.mktemp("walks"), *MEASURED)
     model = helium(copy.outside / "tiny")
     before = content(copy.tree)
     jobs = ["--job", "value_norms", "--job", "activity"]
@@ -112,17 +118,18 @@ def test_the_guide_names_every_file_that_is_touched(walk: Walk) -> None:
     for name in walk.files:
         folder = next((folder for folder in opened if name.startswith(f"{folder}/")), "")
         place = Path(name).relative_to(folder)
-        # Migrations are numbered and laws named by what they add; all else is named as it is called.
-        named = re.sub(r"/schema/\d+_.*", "/schema/00NN_NAME.sql", re.sub(r"/laws/.*", "/laws/", str(place)))
+        # Migrations are numbered; all else is named as it is called.
+        named = re.sub(r"\bschema/\d+_.*", "schema/00NN_NAME.sql", str(place))
         assert f"`{named}`" in said or f"`{name}`" in said or f"`{place.name}`" in said, name
-    # One folder, and for what is stored the catalog.
-    assert len(opened) == (2 if walk is JOB else 1)
+    assert len(opened) == 1
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
 def test_what_the_guide_shows_is_what_is_added(walk: Walk) -> None:
     said = walk.section()
-    shown = re.findall(r"```python\n(.*?)\n```", said, flags=re.DOTALL) + re.findall(r"`(\"\w+\": Entry.*?)`", said)
+    shown = re.findall(r"```(?:python|sql)\n(.*?)\n```", said, flags=re.DOTALL) + re.findall(
+        r"`(\"\w+\": Entry.*?)`", said
+    )
     added = [*walk.new.values(), *(after for changes in walk.lines.values() for _, after in changes)]
     assert shown
     for line in shown:
@@ -164,12 +171,8 @@ def test_a_job_is_a_folder_and_a_line_of_the_registry(all_three: tuple[Copy, Hel
     copy, _ = all_three
     ((changed, lines),) = JOB.lines.items()
     assert (changed, len(lines)) == ("ingest/jobs/registry.py", 1)
-    assert {name.rpartition("/")[0] for name in JOB.new} == {
-        "ingest/jobs/value_norms",
-        "catalog/tables",
-        "catalog/tables/schema",
-        "catalog/upkeep/laws",
-    }
+    assert {name.rpartition("/")[0] for name in JOB.new} == {"ingest/jobs/value_norms"}
+    assert {name.rpartition("/")[0] for name in TABLE.new} == {"catalog/tables", "catalog/tables/schema"}
     rows = copy.rows("select layer, neuron, norm from store.value_norms order by layer, neuron")
     weights = load_file(copy.outside / "tiny" / "model.safetensors")
     expected = [
@@ -187,6 +190,105 @@ def test_a_text_source_is_a_file(all_three: tuple[Copy, HeliumForCausalLM]) -> N
     sequences = copy.rows("select tokens, starts_document from store.sequences order by sequence_id")
     assert [tokenizer.decode(row["tokens"][1:]) for row in sequences] == TEXTS
     assert all(row["starts_document"] for row in sequences)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy with all walks that need no ingest, beside the hand-made warehouse."""
+    copy = walked(tmp_path_factory.mktemp("asked"), *ASKED)
+    made.create(copy.outside / "w.duckdb")
+    return copy
+
+
+def test_a_table_is_a_module_and_a_script(asked: Copy) -> None:
+    assert "store.value_norms" in asked.neurothek("schema", "--format", "csv")
+    assert asked.rows("from store.value_norms") == []
+
+
+def test_a_view_is_a_file(asked: Copy) -> None:
+    assert "vector_lengths" in asked.neurothek("views")
+    norms: dict[tuple[str, int], list[float]] = {}
+    for row in asked.rows("select model, layer, value_norm from neurons"):
+        norms.setdefault((row["model"], row["layer"]), []).append(row["value_norm"])
+    assert asked.rows("from vector_lengths order by model, layer") == [
+        {
+            "model": model,
+            "layer": layer,
+            "n_neurons": len(own),
+            "mean_norm": pytest.approx(sum(own) / len(own)),
+            "max_norm": max(own),
+        }
+        for (model, layer), own in sorted(norms.items())
+    ]
+
+
+def test_a_search_option_is_honoured_by_every_search(asked: Copy) -> None:
+    def found(*words: str) -> list[str]:
+        return [
+            row["address"] for row in json.loads(asked.neurothek("search", *words, "-n", "999", "--format", "json"))
+        ]
+
+    # One word alone takes a way of its own, on which no condition may be passed over.
+    for words in (("school",), ("school", "the"), ("--like", made.address((0, 0, 0)))):
+        peaked = found(*words, "--peaked")
+        assert peaked == found(*words, "--where", "kurtosis > 3")
+        assert set(peaked) < set(found(*words))
+
+
+def test_a_page_is_a_file_and_a_line(asked: Copy) -> None:
+    script = """
+import sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+import dashboards, neurothek
+from dashboards.session import hand_over
+hand_over(neurothek.open())
+app = AppTest.from_file(str(Path(dashboards.__file__).with_name("app.py")), default_timeout=60)
+app.switch_page("screens/tokens.py")
+app.query_params["token"] = "school"
+app.run()
+assert not app.exception, app.exception
+print(app.title[0].value, len(app.dataframe[0].value))
+"""
+    done = asked.start("-c", script)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(asked.neurothek("search", "school", "--format", "json"))
+    assert done.stdout.split() == ["Token", str(len(rows))]
+
+
+def test_a_chart_is_a_function(asked: Copy) -> None:
+    script = """
+import polars as pl
+from dashboards.charts.pictures import drawn
+from dashboards.charts.spread import Number, quartiles
+neurons = pl.DataFrame({"layer": [0, 0, 0, 1, 1], "kurtosis": [1.0, 2.0, 9.0, 3.0, 4.0]})
+print(drawn(quartiles(neurons, Number("kurtosis", is_log=False), "#2f5d8a"), "svg").decode())
+"""
+    done = asked.start("-c", script)
+    assert done.returncode == 0, done.stderr
+    assert "<svg" in done.stdout
+    assert "kurtosis" in done.stdout
+
+
+def test_a_law_is_a_sentence_and_its_query(asked: Copy, tmp_path: Path) -> None:
+    path = tmp_path / "w.duckdb"
+    made.create(path)
+    law = "A model has as many neurons as its layers have together."
+    before = asked.start("-m", "neurothek", "check", "--format", "json", "--warehouse", str(path))
+    assert law not in before.stdout
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set n_neurons = n_neurons + 1 where name = 'tiny-1m'")
+    after = asked.start("-m", "neurothek", "check", "--format", "json", "--warehouse", str(path))
+    assert after.returncode == 1
+    (said,) = [row for row in json.loads(after.stdout) if row["law"] == law.removesuffix(".")] or [
+        row for row in json.loads(after.stdout) if row["law"] == law
+    ]
+    assert (said["n_rows"], said["first"]) == (1, "model tiny-1m")
+
+
+def test_the_rooms_and_arrows_of_the_tree_are_kept(asked: Copy) -> None:
+    assert list(complaints(asked.tree)) == []
+    assert (kept := lint(asked.tree)).returncode == 0, kept.stdout
 
 
 def lint(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -219,7 +321,7 @@ def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
         (JOB, "value_norms", "news=rows.csv", "from store.value_norms"),
         (TEXT_SOURCE, "activity", "news=rows.csv:body", "from store.activity where domain = 'news'"),
     ],
-    ids=[walk.title for walk in WALKS],
+    ids=[walk.title for walk in MEASURED],
 )
 def test_each_walk_needs_no_other(walk: Walk, job: str, corpus: str, query: str, tmp_path: Path) -> None:
     """Measured, checked and verified from the weights; the arrows and rooms of the tree are kept."""

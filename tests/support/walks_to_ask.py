@@ -1,0 +1,170 @@
+"""Walks to what a warehouse that is there already answers: tables, views, options, pages, charts, laws."""
+
+from catalog.tables.migrations import LATEST
+from tests.support.walks import Walk
+
+TABLE = Walk(
+    title="Add a table",
+    new={
+        "catalog/tables/value_norms.py": '''\
+"""The table of how long value vectors are."""
+
+from catalog.tables.table import DOUBLE, INTEGER, SMALL, Table
+
+VALUE_NORMS = Table(
+    name="value_norms",
+    scope="model",
+    key=("layer", "neuron"),
+    columns={"layer": SMALL, "neuron": INTEGER, "norm": DOUBLE},
+)
+
+JOB_TABLES = {"value_norms": (VALUE_NORMS,)}
+''',
+        f"catalog/tables/schema/{LATEST + 1:04d}_value_norms.sql": """\
+-- How long value vectors are.
+create table store.value_norms (
+    model_id integer not null,
+    layer smallint not null,
+    neuron integer not null,
+    norm double not null,
+    run_id integer not null
+);
+comment on table store.value_norms is 'One row per neuron: how long its value vector is.';
+comment on column store.value_norms.model_id is 'The model.';
+comment on column store.value_norms.layer is 'Layer, from 0.';
+comment on column store.value_norms.neuron is 'Neuron within the layer, from 0.';
+comment on column store.value_norms.norm is 'Euclidean norm of the value vector.';
+comment on column store.value_norms.run_id is 'The run that measured it.';
+""",
+    },
+)
+
+VIEW = Walk(
+    title="Add a view",
+    new={
+        "queries/views/vector_lengths.sql": """\
+-- One row per model and layer: how long the value vectors of its neurons are.
+-- Why: long vectors move the residual stream far, whatever they promote. From: neurons. Source: this project.
+-- key: model, layer
+-- columns:
+--   model: Name of the model.
+--   layer: Layer, from 0.
+--   n_neurons: Neurons of the layer.
+--   mean_norm: Mean Euclidean norm of their value vectors.
+--   max_norm: The largest of the norms.
+select
+    model,
+    layer,
+    count(*) as n_neurons,
+    avg(value_norm) as mean_norm,
+    max(value_norm) as max_norm,
+from neurons
+group by model, layer
+"""
+    },
+)
+
+OPTION = Walk(
+    title="Add a search option",
+    lines={
+        "queries/search/question.py": (
+            ('"alive": "n_active > 0"', '"alive": "n_active > 0", "peaked": "kurtosis > 3"'),
+            ("    alive: bool = False\n", "    alive: bool = False\n    peaked: bool = False\n"),
+        ),
+        "queries/search/commands.py": (
+            (
+                '@click.option("--alive", is_flag=True',
+                '@click.option("--peaked", is_flag=True, help="Only neurons whose scores have a kurtosis above 3.")\n'
+                '@click.option("--alive", is_flag=True',
+            ),
+        ),
+        "dashboards/parts/search_fields.py": (
+            (
+                "_SWITCHES = (\n",
+                '_SWITCHES = (\n    ("Only peaked neurons", "peaked", "Scores with a kurtosis above 3."),\n',
+            ),
+        ),
+    },
+)
+
+PAGE = Walk(
+    title="Add a page",
+    new={
+        "dashboards/screens/tokens.py": '''\
+"""The page of one token: which neurons promote it most."""
+
+import duckdb
+import streamlit as st
+
+from dashboards.widgets import tables
+from dashboards.widgets.address import asked, remember
+from dashboards.widgets.page import answer, heading
+from queries.search.by_word import search
+from queries.search.question import Question
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Token")
+    token = st.text_input("Token", asked("token") or "", key="token")
+    remember(token=token or None)
+    if token:
+        found = search(connection, Question(words=(token,)))
+        tables.link_to_neurons(found.neurons, ("address", "z_sum"), key="found", height=420)
+
+
+answer(show)
+'''
+    },
+    lines={
+        "dashboards/addresses.py": (("PAGES = {\n", 'PAGES = {\n    "tokens": "Token",\n'),),
+    },
+)
+
+CHART = Walk(
+    title="Add a chart",
+    lines={
+        "dashboards/charts/spread.py": (
+            (
+                "\n\ndef sample(",
+                '''
+
+def quartiles(neurons: pl.DataFrame, number: Number, colour: str) -> alt.Chart:
+    """A box for each layer: the middle half of its neurons, their median, and how far the others reach.
+
+    Args:
+        neurons: rows with layer and the number's column.
+        number: what is drawn.
+        colour: of the boxes.
+    """
+    chart: alt.Chart = (
+        alt.Chart(neurons)
+        .mark_boxplot(color=colour, extent="min-max")
+        .encode(
+            alt.X("layer:O", axis=alt.Axis(labelAngle=0)),
+            alt.Y(f"{number.column}:Q", title=number.title, scale=number.scale, axis=number.axis),
+        )
+        .properties(height=HEIGHT)
+    )
+    return chart
+
+
+def sample(''',
+            ),
+        ),
+    },
+)
+
+LAW = Walk(
+    title="Add a law",
+    new={
+        "catalog/upkeep/laws/models_are_their_layers.sql": """\
+-- A model has as many neurons as its layers have together.
+select 'model ' || name as place
+from store.models
+where n_neurons <> n_layers * d_ffn
+"""
+    },
+)
+
+ASKED = (TABLE, VIEW, OPTION, PAGE, CHART, LAW)
