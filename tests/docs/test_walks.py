@@ -336,4 +336,4 @@ def test_each_walk_needs_no_other(walk: Walk, job: str, corpus: str, query: str,
     copy.neurothek("verify", "tiny")
     assert list(complaints(copy.tree)) == []
     assert (linted := lint(copy.tree)).returncode == 0, linted.stdout
-    assert set(differing(content(copy.tree), content(copy_tree(tmp_path / "as it is")))) == walk.files
+    assert set(differing(content(copy.tree), content(copy_tree(tmp_path / "as it is")))) == walk.all_files
