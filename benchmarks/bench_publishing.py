@@ -16,7 +16,9 @@ from benchmarks.timing import best_seconds, machine, publish_block, table
 from catalog.publishing.publish import FinishedRun, ModelRecord, Publication, publish
 from catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import MODELS, POSTINGS, PROJECTIONS, RUNS, TOKENIZERS, TOKENS, Table
+from catalog.tables.dimensions import MODELS, RUNS, TOKENIZERS, TOKENS
+from catalog.tables.table import Table
+from catalog.tables.weights import POSTINGS, PROJECTIONS
 
 N_LAYERS, D_FFN, K, VOCAB = 12, 3_072, 50, 50_265
 ROUNDS = 3

@@ -24,7 +24,8 @@ from benchmarks.timing import machine, publish_block, table
 from catalog.publishing.facts import rebuild_facts
 from catalog.store.duckdb_settings import BLOCK_BYTES
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import JOB_TABLES, POSTINGS
+from catalog.tables.registry import JOB_TABLES
+from catalog.tables.weights import POSTINGS
 from ingest.request import DEFAULT_JOBS
 from queries.ask.statements import ask
 from queries.neuron.page import neuron_page

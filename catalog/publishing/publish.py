@@ -13,7 +13,9 @@ from catalog.publishing.facts import rebuild_facts
 from catalog.publishing.staging import duckdb_bytes
 from catalog.store.matrices import bring
 from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.registry import BY_NAME, CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS, Table
+from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from catalog.tables.registry import BY_NAME
+from catalog.tables.table import Table
 
 _LISTS = "projections"
 """The job whose lists of tokens pairs of models are compared by."""

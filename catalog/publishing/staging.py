@@ -16,7 +16,7 @@ import polars as pl
 from catalog.errors import NeurothekError
 from catalog.files import written
 from catalog.store.interrupts import keyboard_interrupts
-from catalog.tables.registry import Table
+from catalog.tables.table import Table
 
 MANIFEST = "manifest.json"
 

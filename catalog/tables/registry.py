@@ -19,7 +19,7 @@ from catalog.tables.shortcuts import (
     SHORTCUTS,
     SUB_MODULE_FITS,
 )
-from catalog.tables.table import SCOPE_IDS, NotFinite, Scope, Table, TableMismatch
+from catalog.tables.table import Table
 from catalog.tables.texts import (
     ACTIVITY,
     COHERENCES,
@@ -46,57 +46,6 @@ from catalog.tables.weights import (
     PROJECTIONS,
     TOKEN_NEIGHBOURS,
 )
-
-__all__ = [
-    "ACTIVITY",
-    "ANNOTATIONS",
-    "BY_NAME",
-    "CLUSTERINGS",
-    "CLUSTERS",
-    "COHERENCES",
-    "CONTEXTS",
-    "CONTROLS",
-    "CONTROL_COHERENCES",
-    "CORPORA",
-    "COUNTERPARTS",
-    "DIMENSIONS",
-    "EVENTS",
-    "EVENT_SAMPLES",
-    "EXAMPLES",
-    "EXITS",
-    "FACTS",
-    "JOB_TABLES",
-    "MODELS",
-    "NEIGHBOURS",
-    "NGRAMS",
-    "NGRAM_SPECTRUM",
-    "NORM_OVERLAPS",
-    "POSITIONS",
-    "POSTINGS",
-    "PROJECTIONS",
-    "RUNS",
-    "SCOPE_IDS",
-    "SEQUENCES",
-    "SHORTCUTS",
-    "SHORTCUT_MAPS",
-    "SHORTCUT_PREDICTIONS",
-    "SHORTCUT_READINGS",
-    "SHORTCUT_SENTENCES",
-    "SHORTCUT_TOPS",
-    "STREAMS",
-    "SUB_MODULE_FITS",
-    "SUB_UPDATES",
-    "TOKENIZERS",
-    "TOKENS",
-    "TOKEN_COUNTS",
-    "TOKEN_NEIGHBOURS",
-    "TRIGGERS",
-    "JobUnknown",
-    "NotFinite",
-    "Scope",
-    "Table",
-    "TableMismatch",
-]
 
 
 class JobUnknown(NeurothekError):

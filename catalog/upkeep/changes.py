@@ -15,7 +15,8 @@ from catalog.publishing.publish import delete_pairs
 from catalog.publishing.staging import discard_model
 from catalog.spelling import named
 from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.registry import COUNTERPARTS, FACTS, JOB_TABLES, JobUnknown
+from catalog.tables.registry import FACTS, JOB_TABLES, JobUnknown
+from catalog.tables.weights import COUNTERPARTS
 from catalog.variants import family_of, variant_of
 
 _NAME = re.compile(r"[A-Za-z0-9._@+-]{1,200}")

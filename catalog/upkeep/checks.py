@@ -14,7 +14,9 @@ from catalog.publishing.summaries import stale
 from catalog.spelling import readable
 from catalog.store.matrices import KeptMap, is_kept, kept_maps, missing_maps
 from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES, RUNS, Table
+from catalog.tables.dimensions import RUNS
+from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from catalog.tables.table import Table
 
 _LAWS = Path(__file__).parent / "laws"
 

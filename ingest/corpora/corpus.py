@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from catalog.progress import Progress, Silent
-from catalog.tables.registry import SEQUENCES, TOKEN_COUNTS
+from catalog.tables.dimensions import SEQUENCES, TOKEN_COUNTS
 from ingest.corpora.errors import DomainEmpty, SequenceLengthInvalid
 from ingest.corpora.packing import cut_sequences, encoded, separator
 from ingest.corpora.sources import builtin

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
 
-from catalog.tables.registry import Table
+from catalog.tables.table import Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule, bound_of
 from ingest.forward.footprint import Extent, Footprint

@@ -17,7 +17,7 @@ import tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from catalog.tables.registry import TOKENS
+from catalog.tables.dimensions import TOKENS
 from ingest.models.cutting import Cuts, cuts_of
 from ingest.models.errors import (
     ConfigInvalid,

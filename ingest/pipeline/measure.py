@@ -11,7 +11,8 @@ import polars as pl
 from catalog.errors import NeurothekError
 from catalog.publishing.publish import FinishedRun
 from catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now, staged_run
-from catalog.tables.registry import RUNS, NotFinite, Table
+from catalog.tables.dimensions import RUNS
+from catalog.tables.table import NotFinite, Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer, sweep
 from ingest.jobs.job import Partials, ReadBack, ShardJob, SweepJob

@@ -14,7 +14,9 @@ import torch
 
 from catalog.progress import Progress
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import BY_NAME, COUNTERPARTS, Table
+from catalog.tables.registry import BY_NAME
+from catalog.tables.table import Table
+from catalog.tables.weights import COUNTERPARTS
 from catalog.upkeep.changes import ModelUnknown
 from catalog.upkeep.verification import NothingToVerify, Remeasured
 from ingest.corpora import selection

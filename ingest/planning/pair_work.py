@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from catalog.publishing.publish import FinishedRun, PairedRun, publish_pair
-from catalog.tables.registry import COUNTERPARTS
+from catalog.tables.weights import COUNTERPARTS
 from ingest.corpora.corpus import Corpus
 from ingest.jobs.counterparts.job import BASIS, CounterpartsJob, PairContext
 from ingest.jobs.job import JobContext

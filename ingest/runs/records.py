@@ -9,7 +9,7 @@ import polars as pl
 
 from catalog.errors import NeurothekError
 from catalog.publishing.publish import CorpusRecord, ModelRecord
-from catalog.tables.registry import CORPORA, MODELS, TOKENIZERS
+from catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS
 from catalog.variants import NO_POSITION, family_of, step_of_revision, variant_of, without_seed
 from ingest.corpora.corpus import Corpus
 from ingest.models.errors import LabelInvalid, TokenizerTooLarge

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
+from catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
 from queries.views.install import all_views
 from tests.support import ngrams as oracle
 from tests.support import publications as made

@@ -20,32 +20,28 @@ from catalog.publishing.publish import (
 )
 from catalog.publishing.staging import RunManifest, now, staged_run
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import (
+from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from catalog.tables.table import Table
+from catalog.tables.texts import (
     ACTIVITY,
-    CLUSTERINGS,
-    CLUSTERS,
     COHERENCES,
     CONTEXTS,
     CONTROL_COHERENCES,
-    CONTROLS,
-    CORPORA,
-    COUNTERPARTS,
-    MODELS,
-    NEIGHBOURS,
     NGRAM_SPECTRUM,
     NGRAMS,
-    NORM_OVERLAPS,
     POSITIONS,
+    TRIGGERS,
+)
+from catalog.tables.weights import (
+    CLUSTERINGS,
+    CLUSTERS,
+    CONTROLS,
+    COUNTERPARTS,
+    NEIGHBOURS,
+    NORM_OVERLAPS,
     POSTINGS,
     PROJECTIONS,
-    RUNS,
-    SEQUENCES,
-    TOKEN_COUNTS,
     TOKEN_NEIGHBOURS,
-    TOKENIZERS,
-    TOKENS,
-    TRIGGERS,
-    Table,
 )
 from tests.support import overlaps
 from tests.support.templates import copy_of

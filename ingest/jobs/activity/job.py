@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from catalog.tables.registry import ACTIVITY, Table
+from catalog.tables.table import Table
+from catalog.tables.texts import ACTIVITY
 from ingest.forward.sweep import Observer
 from ingest.jobs.activity import footprint
 from ingest.jobs.activity.observer import PARTIAL, ActivityObserver

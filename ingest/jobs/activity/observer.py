@@ -5,7 +5,7 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import ACTIVITY
+from catalog.tables.texts import ACTIVITY
 from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.batches import Batch
 from ingest.forward.counted import CountedSequences, counted_sequences

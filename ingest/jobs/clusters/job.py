@@ -11,7 +11,8 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import CLUSTERINGS, CLUSTERS, NEIGHBOURS, Table
+from catalog.tables.table import Table
+from catalog.tables.weights import CLUSTERINGS, CLUSTERS, NEIGHBOURS
 from ingest.errors import ClusterMemoryTooSmall, ClustersTooMany
 from ingest.jobs.clusters import agglomeration, complete_linkage, footprint
 from ingest.jobs.clusters.agglomeration import Cut, Method

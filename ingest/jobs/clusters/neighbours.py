@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import NEIGHBOURS
+from catalog.tables.weights import NEIGHBOURS
 from ingest.lens.scorer import Kept, Scorer
 from ingest.models.transformer import Transformer
 from ingest.numerics.unit_vectors import directions_of, without_self

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from catalog.tables.registry import CONTEXTS, Table
+from catalog.tables.table import Table
+from catalog.tables.texts import CONTEXTS
 from ingest.forward.sweep import Observer
 from ingest.jobs.contexts import footprint
 from ingest.jobs.contexts.observer import KEPT, PARTIAL, ContextsObserver

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import CONTROL_COHERENCES, CONTROLS
+from catalog.tables.texts import CONTROL_COHERENCES
+from catalog.tables.weights import CONTROLS
 from ingest.jobs.controls.coherence import Judged
 from ingest.jobs.projections.frames import projections_frame
 from ingest.lens.scorer import Kept, Scorer

@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 from torch import Tensor
 
-from catalog.tables.registry import COHERENCES, CONTROL_COHERENCES, CONTROLS, NORM_OVERLAPS, Table
+from catalog.tables.table import Table
+from catalog.tables.texts import COHERENCES, CONTROL_COHERENCES
+from catalog.tables.weights import CONTROLS, NORM_OVERLAPS
 from ingest.corpora.prompts import N_EVENT_EXAMPLES, cut_prompts
 from ingest.corpora.sentences import splitter
 from ingest.forward.footprint import numbers_at_work

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.registry import NORM_OVERLAPS
+from catalog.tables.weights import NORM_OVERLAPS
 from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.transformer import Norm

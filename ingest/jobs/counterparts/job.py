@@ -12,7 +12,8 @@ import polars as pl
 from jaxtyping import Int
 
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import COUNTERPARTS, Table
+from catalog.tables.table import Table
+from catalog.tables.weights import COUNTERPARTS
 from ingest.jobs.counterparts.errors import ListsMissing, PairTokenizers
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.jobs.counterparts.overlaps import Best, best_of_each_other

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float, Int
 
-from catalog.tables.registry import COUNTERPARTS
 from catalog.tables.table import BIG
+from catalog.tables.weights import COUNTERPARTS
 from ingest.jobs.counterparts.overlaps import Best, best_of_each_other
 
 PARTIAL: Mapping[str, pl.DataType] = {"place": BIG, "shared": BIG}

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from torch import Tensor
 
-from catalog.tables.registry import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
+from catalog.tables.texts import EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from ingest.corpora.prompts import Prompt
 from ingest.jobs.events.layers import KINDS, PLACES, Layer
 from ingest.jobs.events.readings import Events, Readings

@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES, Table
+from catalog.tables.table import Table
+from catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_UPDATES
 from ingest.corpora.errors import SentencesMissing
 from ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from ingest.corpora.sentences import splitter

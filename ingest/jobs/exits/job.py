@@ -11,7 +11,8 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
-from catalog.tables.registry import EXITS, Table
+from catalog.tables.exits import EXITS
+from catalog.tables.table import Table
 from ingest.corpora.errors import ExamplesTooFew
 from ingest.corpora.prompts import N_EXAMPLES
 from ingest.jobs.clusters.job import ClustersJob

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import torch
 
-from catalog.tables.registry import NGRAM_SPECTRUM, NGRAMS, TRIGGERS, Table
+from catalog.tables.table import Table
+from catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
 from ingest.corpora.corpus import Corpus
 from ingest.forward.sweep import Observer
 from ingest.jobs.job import Frames, Partials, RuleJob

@@ -9,8 +9,8 @@ import polars as pl
 import torch
 from jaxtyping import Int
 
-from catalog.tables.registry import POSITIONS, Table
-from catalog.tables.table import BIG, COUNTS
+from catalog.tables.table import BIG, COUNTS, Table
+from catalog.tables.texts import POSITIONS
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.sources.source import POOLED
 from ingest.forward.sweep import Observer

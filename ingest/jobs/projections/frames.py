@@ -5,7 +5,7 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import POSTINGS, PROJECTIONS
+from catalog.tables.weights import POSTINGS, PROJECTIONS
 from ingest.lens.moments import Moments
 from ingest.lens.scorer import Scored
 from ingest.lens.top_k import Extremes

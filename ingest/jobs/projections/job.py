@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import POSTINGS, PROJECTIONS, TOKEN_NEIGHBOURS, Table
+from catalog.tables.table import Table
+from catalog.tables.weights import POSTINGS, PROJECTIONS, TOKEN_NEIGHBOURS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.projections import footprint
 from ingest.jobs.projections.frames import postings_frame, projections_frame

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from catalog.tables.registry import TOKEN_NEIGHBOURS
+from catalog.tables.weights import TOKEN_NEIGHBOURS
 from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.numerics.unit_vectors import unit_rows, without_self

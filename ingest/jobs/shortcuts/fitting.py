@@ -16,7 +16,7 @@ from torch import Tensor
 
 from catalog.store.matrices import file_name
 from catalog.store.matrix_files import as_file
-from catalog.tables.registry import SHORTCUT_MAPS, SHORTCUT_READINGS, SHORTCUT_TOPS, SHORTCUTS, SUB_MODULE_FITS
+from catalog.tables.shortcuts import SHORTCUT_MAPS, SHORTCUT_READINGS, SHORTCUT_TOPS, SHORTCUTS, SUB_MODULE_FITS
 from ingest.corpora.prompts import SentenceSample
 from ingest.jobs.job import Frames, JobContext
 from ingest.jobs.shortcuts import frames

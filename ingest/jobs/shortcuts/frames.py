@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from catalog.tables.registry import SHORTCUT_PREDICTIONS, SHORTCUT_READINGS, SHORTCUT_SENTENCES, SHORTCUT_TOPS
+from catalog.tables.shortcuts import SHORTCUT_PREDICTIONS, SHORTCUT_READINGS, SHORTCUT_SENTENCES, SHORTCUT_TOPS
 from ingest.corpora.prompts import Prompt, SentenceSample
 from ingest.jobs.shortcuts.judge import Listed, Reading
 from ingest.models.tokenizer import Tokenizer

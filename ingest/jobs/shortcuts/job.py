@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 import torch
 
-from catalog.tables.registry import (
+from catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
     SHORTCUT_READINGS,
@@ -18,8 +18,8 @@ from catalog.tables.registry import (
     SHORTCUT_TOPS,
     SHORTCUTS,
     SUB_MODULE_FITS,
-    Table,
 )
+from catalog.tables.table import Table
 from ingest.corpora.prompts import N_SENTENCES, SentenceSample, sample_prompts
 from ingest.corpora.sentences import splitter
 from ingest.corpora.split import N_FIT, N_VALIDATION, USUAL, SentenceSplit

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.registry import SHORTCUTS, NotFinite
+from catalog.tables.shortcuts import SHORTCUTS
+from catalog.tables.table import NotFinite
 from ingest.corpora.prompts import Prompt
 from ingest.forward.prompt_pass import Look, Seen, prompt_batches, run_layer
 from ingest.forward.stream_store import StreamFile

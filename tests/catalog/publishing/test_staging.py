@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from catalog.publishing.staging import RunBusy, RunManifest, StagingFull, now, staged_manifests, staged_run
-from catalog.tables.registry import POSTINGS
+from catalog.tables.weights import POSTINGS
 from tests.support import publications as made
 
 MANIFEST = RunManifest("k" * 64, "projections", 1, "tiny", None, {"k": 50}, "float32", now())

@@ -5,7 +5,9 @@ import polars as pl
 import pytest
 
 from catalog.tables.migrations import migrate
-from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES, PROJECTIONS, TOKEN_NEIGHBOURS, Table, TableMismatch
+from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
+from catalog.tables.table import Table, TableMismatch
+from catalog.tables.weights import PROJECTIONS, TOKEN_NEIGHBOURS
 from tests.support import publications as made
 
 DUCKDB_TYPES = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from catalog.tables.registry import CORPORA, MODELS, TOKENIZERS, TOKENS
+from catalog.tables.dimensions import CORPORA, MODELS, TOKENIZERS, TOKENS
 from ingest.corpora.corpus import prepare, recipe
 from ingest.corpora.sources.source import Source
 from ingest.models.checkpoints import find

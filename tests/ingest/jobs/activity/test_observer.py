@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from catalog.tables.registry import ACTIVITY
+from catalog.tables.texts import ACTIVITY
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
 from ingest.jobs.activity.job import ActivityJob

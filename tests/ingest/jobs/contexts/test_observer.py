@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from catalog.tables.registry import CONTEXTS
+from catalog.tables.texts import CONTEXTS
 from ingest.corpora.corpus import Corpus
 from ingest.jobs.contexts.job import ContextsJob
 from ingest.jobs.contexts.observer import ContextsObserver

@@ -10,7 +10,7 @@ import pytest
 import torch
 from polars.testing import assert_frame_equal
 
-from catalog.tables.registry import POSITIONS
+from catalog.tables.texts import POSITIONS
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.batches import batches

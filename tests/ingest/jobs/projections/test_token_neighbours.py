@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from catalog.tables.registry import TOKEN_NEIGHBOURS
+from catalog.tables.weights import TOKEN_NEIGHBOURS
 from ingest.jobs.projections.token_neighbours import neighbours_frame
 from ingest.lens.vocabulary import Vocabulary
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from catalog.tables.registry import NotFinite
+from catalog.tables.table import NotFinite
 from ingest.forward.prompt_pass import Look, Seen
 from ingest.jobs.shortcuts.states import SentenceStates
 from ingest.models.checkpoints import find
