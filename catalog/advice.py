@@ -22,8 +22,8 @@ def command_line(*words: str) -> str:
 def about(text: str, path: Path) -> str:
     """A sentence whose commands, in backticks, name the warehouse; one that names another keeps it."""
 
-    def complete(found: re.Match[str]) -> str:
-        return f"`{with_warehouse(found[1], path)}`"
+    def complete(command: re.Match[str]) -> str:
+        return f"`{with_warehouse(command[1], path)}`"
 
     return _ADVICE.sub(complete, text)
 

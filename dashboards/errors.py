@@ -11,8 +11,8 @@ class UnknownPicture(NeurothekError):
     """A file name that says of no kind of picture which it is."""
 
     def __init__(self, path: Path) -> None:
-        found = f"ends in {path.suffix}" if path.suffix else "has no ending"
-        super().__init__(f"cannot tell the image format of {path}: its name {found}; use .png or .svg")
+        ending = f"ends in {path.suffix}" if path.suffix else "has no ending"
+        super().__init__(f"cannot tell the image format of {path}: its name {ending}; use .png or .svg")
 
 
 class PictureNotWritten(NeurothekError):

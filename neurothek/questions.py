@@ -139,13 +139,13 @@ class Questions(Opened):
         from ingest.models.measured import open_measured
         from ingest.trace.token_scores import token_scores
 
-        found = []
+        scores = []
         for one in asked:
             opened = open_measured(one.model, weights=weights)
             frame = token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
-            found.append((one, frame))
+            scores.append((one, frame))
         with self.reader() as connection:
-            return scored(connection, question, found)
+            return scored(connection, question, scores)
 
     def neuron(self, address: str, *, corpus: str | None = None, show_all: bool = False) -> NeuronPage:
         """Everything about one neuron, such as "opt-125m/L3N1702".

@@ -65,9 +65,9 @@ def merge(ctx: click.Context, other: Path) -> None:
     noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
     note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
-        there = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
+        counted = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
         again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)
-        note(f"{there}; `{again}` says so here, too")
+        note(f"{counted}; `{again}` says so here, too")
     for again, n_lost in Counter(one.again() for one in merged.missing_maps).items():
         note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them anew")
 

@@ -60,11 +60,11 @@ def store_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, E
         where schema_name = 'store' and database_name = current_database()
         order by table_oid, column_index
     """
-    found: dict[str, dict[str, ExportedColumn]] = {}
+    tables: dict[str, dict[str, ExportedColumn]] = {}
     for table, column, kind, description, is_nullable in connection.execute(query).fetchall():
         if table not in INTERNAL and not table.startswith(summaries.PREFIX):
-            found.setdefault(table, {})[column] = ExportedColumn(kind, description, is_nullable)
-    return found
+            tables.setdefault(table, {})[column] = ExportedColumn(kind, description, is_nullable)
+    return tables
 
 
 def export(

@@ -90,8 +90,8 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
                 f"select count(*), sum(hash({', '.join(table.columns)})) from (select {exported(table.columns)} from"
             )
             files = {"files": [_literally(folder / file.path) for file in table.files]}
-            there = first_row(blank, f"{query} read_parquet($files))", files)
-            if first_row(connection, f"{query} store.{name})") != there:
+            exported_sum = first_row(blank, f"{query} read_parquet($files))", files)
+            if first_row(connection, f"{query} store.{name})") != exported_sum:
                 _require_empty(warehouse.path, connection)
                 return False
     return True
@@ -106,8 +106,8 @@ def _judge_tables(folder: Path, manifest: Manifest, blank: duckdb.DuckDBPyConnec
         types = {column: one.type for column, one in known.get(name, {}).items()}
         needed = {column for column, one in known.get(name, {}).items() if not one.is_nullable}
         needed -= _TOLD_BY_OTHERS.get(name, {}).keys()
-        found = {column: one.type for column, one in table.columns.items()}
-        if not types or not found.items() <= types.items() or not needed <= found.keys():
+        exported_types = {column: one.type for column, one in table.columns.items()}
+        if not types or not exported_types.items() <= types.items() or not needed <= exported_types.keys():
             raise ExportInvalid(folder, f"its table {name} is not one of this release's")
         if table.n_rows != sum(file.n_rows for file in table.files):
             raise ExportInvalid(folder, f"its {MANIFEST} counts the rows of {name} in two ways")

@@ -214,10 +214,10 @@ def _other_labels(
 ) -> dict[str, Label]:
     """What the other warehouse says of the models that both have, where this one says otherwise."""
     query = "select name, family, variant from store.models order by model_id"
-    own = {name: Label(family, variant) for name, family, variant in ours.execute(query).fetchall()}
+    ours_by_name = {name: Label(family, variant) for name, family, variant in ours.execute(query).fetchall()}
     other = {name: Label(family, variant) for name, family, variant in theirs.execute(query).fetchall()}
     new = {_name(ours, one) for one in numbering.tables["models"].given}
-    return {name: label for name, label in other.items() if name not in new and own[name] != label}
+    return {name: label for name, label in other.items() if name not in new and ours_by_name[name] != label}
 
 
 def _copy_facts(

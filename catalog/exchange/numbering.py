@@ -69,11 +69,11 @@ class Numbering:
         ids: dict[int, int] = {}
         new: set[int] = set()
         for number, *values in theirs.execute(f"{query} where {condition} order by {key}").fetchall():
-            found = known.get(self._translated(identity, values))
-            if found is None:
-                found = int(free[0]) + len(new) if free else 0
+            taken = known.get(self._translated(identity, values))
+            if taken is None:
+                taken = int(free[0]) + len(new) if free else 0
                 new.add(int(number))
-            ids[int(number)] = found
+            ids[int(number)] = taken
         return Numbering({**self.tables, table: Numbers(ids, frozenset(new))})
 
     def renumbered(self, rows: pl.DataFrame) -> pl.DataFrame:

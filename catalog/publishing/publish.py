@@ -255,10 +255,10 @@ def _compared_id(connection: duckdb.DuckDBPyConnection, paired: PairedRun) -> in
         where models.name = $model and runs.run_key = $run_key
     """
     values = {"job": _LISTS, "model": paired.model, "run_key": paired.projections}
-    found = first_row(connection, query, values)
-    if found is None:
+    model_row = first_row(connection, query, values)
+    if model_row is None:
         raise PairChanged(paired.model, paired.other)
-    return int(found[0])
+    return int(model_row[0])
 
 
 def _replace_run(

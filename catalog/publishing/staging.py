@@ -223,21 +223,21 @@ def _tidy(staging: Path) -> None:
 
 def staged_manifests(staging: Path) -> list[dict[str, Any]]:
     """What lies in staging, as the manifests say it; a run marked as running whose process is gone is 'interrupted'."""
-    found = []
+    manifests = []
     for folder in sorted(path for path in staging.glob("*") if path.is_dir()):
         manifest = _read_manifest(folder)
         if manifest is None:
             continue
         if manifest["state"] == "running" and not _is_held(staging / f"{folder.name}.lock"):
             manifest["state"] = "interrupted"
-        found.append(manifest)
-    return found
+        manifests.append(manifest)
+    return manifests
 
 
 def discard_model(staging: Path, model: str) -> None:
     """Delete what is staged of a model, alone or with others, unless a process is measuring it."""
-    found = [one for one in staged_manifests(staging) if model in (one["model"], one.get("other_model"))]
-    discard_runs(staging, [manifest["run_key"] for manifest in found])
+    of_model = [one for one in staged_manifests(staging) if model in (one["model"], one.get("other_model"))]
+    discard_runs(staging, [manifest["run_key"] for manifest in of_model])
 
 
 def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:

@@ -119,9 +119,9 @@ def has_leases(path: Path) -> bool:
 
 def has_other_leases(path: Path) -> bool:
     """Whether this process has another warehouse open, too."""
-    own = _instance(path)
+    mine = _instance(path)
     with _GUARD:
-        others = [instance for instance in _INSTANCES.values() if instance is not own]
+        others = [instance for instance in _INSTANCES.values() if instance is not mine]
     return any(instance.readers or instance.writers for instance in others)
 
 

@@ -126,12 +126,12 @@ def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
         OSError: the disk refuses.
     """
     for one in maps:
-        there, here = one.path(source), one.path(folder)
+        taken_from, here = one.path(source), one.path(folder)
         if is_kept(one, folder) or not is_kept(one, source):
             continue
         here.parent.mkdir(parents=True, exist_ok=True)
         unfinished = here.with_name(f".{here.name}")
-        shutil.copyfile(there, unfinished)
+        shutil.copyfile(taken_from, unfinished)
         unfinished.replace(here)
     return missing_maps(maps, folder)
 
@@ -151,9 +151,9 @@ def tidy(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         return
     query = "select distinct run_key from store.runs where run_id in (select run_id from store.shortcut_maps)"
     named = {str(run_key) for (run_key,) in connection.execute(query).fetchall()}
-    for found in folder.iterdir():
-        if _OURS.fullmatch(found.name) and found.name not in named:
-            shutil.rmtree(found, ignore_errors=True)
+    for entry in folder.iterdir():
+        if _OURS.fullmatch(entry.name) and entry.name not in named:
+            shutil.rmtree(entry, ignore_errors=True)
     if not any(folder.iterdir()):
         folder.rmdir()
 

@@ -50,7 +50,7 @@ def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
     if sha256_of(path) != one.sha256:
         raise MapChanged(path, one.again())
     try:
-        found: np.ndarray = load(path.read_bytes())[TENSOR]
+        matrix: np.ndarray = load(path.read_bytes())[TENSOR]
     except (SafetensorError, KeyError) as error:
         raise MapChanged(path, one.again()) from error
-    return found
+    return matrix

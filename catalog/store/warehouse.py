@@ -320,5 +320,5 @@ def _holds_anything(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _holder(message: str) -> str:
-    found = re.search(r"\(PID (\d+)\)", message)
-    return f"the process {found.group(1)}" if found else "another process"
+    process = re.search(r"\(PID (\d+)\)", message)
+    return f"the process {process.group(1)}" if process else "another process"

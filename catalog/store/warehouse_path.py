@@ -17,12 +17,12 @@ def followed(path: Path) -> Path:
         WarehouseInvalid: the path is a link that leads back to itself.
     """
     try:
-        found = path.resolve()
+        target = path.resolve()
     except (OSError, RuntimeError) as error:  # the latter is what Python before 3.13 says of a circle
         raise WarehouseInvalid(path, "it is a link that leads back to itself") from error
-    if found.is_symlink():
+    if target.is_symlink():
         raise WarehouseInvalid(path, "it is a link that leads back to itself")
-    return found
+    return target
 
 
 def refuse_file(path: Path) -> None:

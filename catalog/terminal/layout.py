@@ -48,14 +48,14 @@ def fit(columns: Sequence[Column], width: int) -> Layout:
     """
     natural = [max(map(text_width, (column.name, *column.cells))) for column in columns]
     least = [
-        min(own, max(_LEAST_WIDTH, text_width(column.name))) if column.is_flexible else own
-        for column, own in zip(columns, natural, strict=True)
+        min(natural_width, max(_LEAST_WIDTH, text_width(column.name))) if column.is_flexible else natural_width
+        for column, natural_width in zip(columns, natural, strict=True)
     ]
     kept = list(range(len(columns)))
     while len(kept) > 1 and _total([least[place] for place in kept]) > width:
         kept.remove(max(kept, key=lambda place: (not columns[place].is_asked_for, place)))
     widths = _shrunk([natural[place] for place in kept], [least[place] for place in kept], width)
-    shown = tuple(_cut(columns[place], own) for place, own in zip(kept, widths, strict=True))
+    shown = tuple(_cut(columns[place], shown_width) for place, shown_width in zip(kept, widths, strict=True))
     return Layout(shown, tuple(widths), tuple(column.name for place, column in enumerate(columns) if place not in kept))
 
 
@@ -99,7 +99,7 @@ def _total(widths: Sequence[int]) -> int:
 def _shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
     widths = list(natural)
     while _total(widths) > width:
-        slack = [own if own > floor else 0 for own, floor in zip(widths, least, strict=True)]
+        slack = [present if present > floor else 0 for present, floor in zip(widths, least, strict=True)]
         if not any(slack):
             break
         widths[slack.index(max(slack))] -= 1

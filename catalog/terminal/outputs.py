@@ -54,8 +54,8 @@ def encode_rows(batches: Iterable[pl.DataFrame], kind: RowFormat, out: IO[bytes]
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows as `encode_rows` writes them as JSON."""
-    found: list[dict[str, Any]] = json.loads(_as_json(frame))
-    return found
+    rows: list[dict[str, Any]] = json.loads(_as_json(frame))
+    return rows
 
 
 def is_unicode(encoding: str) -> bool:

@@ -60,8 +60,8 @@ def show_tables(
     from catalog.terminal.outputs import is_unicode, records
 
     if output_format == "json":
-        found = {name: records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
-        click.echo(json.dumps(found, ensure_ascii=not is_unicode(_encoding()), default=str))
+        parts = {name: records(part) if isinstance(part, pl.DataFrame) else part for name, part in data.items()}
+        click.echo(json.dumps(parts, ensure_ascii=not is_unicode(_encoding()), default=str))
         return
     if output_format != "table":
         print_rows([next(part for part in data.values() if isinstance(part, pl.DataFrame))], output_format)

@@ -38,19 +38,19 @@ class CorpusNotMeasured(NeurothekError):
     """The model was not measured on the corpus."""
 
     def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
-        found = f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet"
-        super().__init__(f"{model} was not measured on a corpus {corpus}; {found}")
+        known_ones = f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet"
+        super().__init__(f"{model} was not measured on a corpus {corpus}; {known_ones}")
 
 
 class ClusteringMissing(NeurothekError):
     """The model has no clustering into so many clusters."""
 
     def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
-        found = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        known_ones = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
         # One run makes all that there are: those that are there come again.
         sizes = (word for size in (*known, asked) for word in ("--clusters", str(size)))
         again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
-        super().__init__(f"{model} has no clustering into {asked} clusters; {found}: measure one with `{again}`")
+        super().__init__(f"{model} has no clustering into {asked} clusters; {known_ones}: measure one with `{again}`")
 
 
 class CorpusAmbiguous(NeurothekError):
@@ -129,8 +129,10 @@ def rename(warehouse: Warehouse, model: str, name: str) -> None:
         _refuse_used_name(connection, name)
         connection.execute("update store.models set name = ? where model_id = ?", [name, model_id])
         # A tokenizer is called as the model that brought it.
-        own = "tokenizer_id in (select tokenizer_id from store.models where model_id = ?)"
-        connection.execute(f"update store.tokenizers set name = ? where name = ? and {own}", [name, model, model_id])
+        of_its_tokenizer = "tokenizer_id in (select tokenizer_id from store.models where model_id = ?)"
+        connection.execute(
+            f"update store.tokenizers set name = ? where name = ? and {of_its_tokenizer}", [name, model, model_id]
+        )
         rebuild_facts(connection, model_id)
 
 
@@ -321,7 +323,7 @@ def _model_id(connection: duckdb.DuckDBPyConnection, name: str) -> int:
     row = first_row(connection, "select model_id from store.models where name = ?", [name])
     if row is None:
         known = connection.execute("select name from store.models order by model_id").fetchall()
-        raise ModelUnknown(name, [str(found[0]) for found in known])
+        raise ModelUnknown(name, [str(known_row[0]) for known_row in known])
     return int(row[0])
 
 

@@ -83,8 +83,8 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
         findings = broken(connection, progress=progress)
         kept = kept_maps(connection)
     # A file that was left behind when the warehouse was copied contradicts nothing.
-    there = set(kept).difference(missing_maps(kept, warehouse.maps))
-    changed = _changed([one for one in kept if one in there], warehouse.maps, progress)
+    present = set(kept).difference(missing_maps(kept, warehouse.maps))
+    changed = _changed([one for one in kept if one in present], warehouse.maps, progress)
     if changed:
         example = f"{changed[0].model}, states {changed[0].source_state} to {changed[0].target_state}"
         advice = _anew(changed, warehouse.maps)

@@ -43,7 +43,7 @@ def check(ctx: click.Context, output_format: Format) -> None:
     schema = {"check": pl.String, "n_rows": pl.Int64, "first": pl.String, "law": pl.String}
     # The laws of the tables, and the files beside them.
     n_checks = len(checks.checks()) + 1
-    rows = [(found.name, found.n_rows, found.example, found.law) for found in findings]
+    rows = [(finding.name, finding.n_rows, finding.example, finding.law) for finding in findings]
     if rows or output_format != "table":
         with whoever_reads():
             show_frame(pl.DataFrame(rows, schema=schema, orient="row"), output_format)
@@ -51,9 +51,9 @@ def check(ctx: click.Context, output_format: Format) -> None:
         lost = matrices.missing_maps(matrices.kept_maps(connection), ctx.obj.warehouse.maps)
     for again, n_lost in Counter(one.again() for one in lost).items():
         note(f"{n_lost:,} kept matrices are not beside the warehouse; `{again}` makes them anew")
-    for found in findings:
-        if found.advice:
-            note(found.advice)
+    for finding in findings:
+        if finding.advice:
+            note(finding.advice)
     if not findings:
         note(f"{ctx.obj.path}: every block is what was written, and all {n_checks} checks hold")
         return

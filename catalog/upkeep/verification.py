@@ -101,11 +101,11 @@ def agreement(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> Agree
 
 def combined(parts: Iterable[Agreement]) -> list[Agreement]:
     """One agreement a job and table, in the order in which they came."""
-    found: dict[tuple[str, str], Agreement] = {}
+    agreements: dict[tuple[str, str], Agreement] = {}
     for part in parts:
-        so_far = found.setdefault((part.job, part.table), part)
+        so_far = agreements.setdefault((part.job, part.table), part)
         if so_far is not part:
-            found[part.job, part.table] = Agreement(
+            agreements[part.job, part.table] = Agreement(
                 job=part.job,
                 table=part.table,
                 n_rows=so_far.n_rows + part.n_rows,
@@ -115,7 +115,7 @@ def combined(parts: Iterable[Agreement]) -> list[Agreement]:
                 largest_difference=max(so_far.largest_difference, part.largest_difference),
                 first_difference=so_far.first_difference or part.first_difference,
             )
-    return list(found.values())
+    return list(agreements.values())
 
 
 def _stored(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> pl.DataFrame:
@@ -133,21 +133,21 @@ def _stored(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> pl.Data
 
 def _deviation(pairs: pl.DataFrame, name: str, tolerance: float) -> pl.Series:
     """[rows] 0 where a column's values are equal, at most 1 where they are close, above 1 where they differ."""
-    found, stored = pairs[name], pairs[f"{name}_stored"]
-    dtype = found.dtype
-    is_equal = found.eq_missing(stored)
+    measured, stored = pairs[name], pairs[f"{name}_stored"]
+    dtype = measured.dtype
+    is_equal = measured.eq_missing(stored)
     if isinstance(dtype, pl.List):
-        return _list_deviation(found, stored, is_equal, tolerance=tolerance, is_count=name.startswith(_COUNTS))
+        return _list_deviation(measured, stored, is_equal, tolerance=tolerance, is_count=name.startswith(_COUNTS))
     if not dtype.is_numeric():
         return pl.select(pl.when(is_equal).then(0.0).otherwise(2.0)).to_series()
     if dtype.is_integer() and not name.startswith(_COUNTS):
         return pl.select(pl.when(is_equal).then(0.0).otherwise(2.0)).to_series()
-    return _number_deviation(found, stored, is_equal, tolerance=tolerance)
+    return _number_deviation(measured, stored, is_equal, tolerance=tolerance)
 
 
-def _number_deviation(found: pl.Series, stored: pl.Series, is_equal: pl.Series, *, tolerance: float) -> pl.Series:
-    a, b = found.cast(pl.Float64), stored.cast(pl.Float64)
-    allowed = _allowed(b, tolerance=tolerance, is_count=found.dtype.is_integer())
+def _number_deviation(measured: pl.Series, stored: pl.Series, is_equal: pl.Series, *, tolerance: float) -> pl.Series:
+    a, b = measured.cast(pl.Float64), stored.cast(pl.Float64)
+    allowed = _allowed(b, tolerance=tolerance, is_count=measured.dtype.is_integer())
     distance = (a - b).abs() / allowed
     # One of the two is not there, or not a number.
     differs = pl.select(pl.when(is_equal).then(0.0).otherwise(pl.lit(distance).fill_null(2.0).fill_nan(2.0)))
@@ -164,12 +164,14 @@ def _allowed(stored: pl.Series, *, tolerance: float, is_count: bool) -> pl.Serie
 
 
 def _list_deviation(
-    found: pl.Series, stored: pl.Series, is_equal: pl.Series, *, tolerance: float, is_count: bool
+    measured: pl.Series, stored: pl.Series, is_equal: pl.Series, *, tolerance: float, is_count: bool
 ) -> pl.Series:
-    inner = found.dtype.inner  # type: ignore[attr-defined]
+    inner = measured.dtype.inner  # type: ignore[attr-defined]
     if inner == pl.Int32() or not inner.is_numeric():
         return pl.select(pl.when(is_equal).then(0.0).otherwise(2.0)).to_series()
-    pairs = pl.DataFrame({"row": pl.int_range(len(found), eager=True), "a": found, "b": stored, "equal": is_equal})
+    pairs = pl.DataFrame(
+        {"row": pl.int_range(len(measured), eager=True), "a": measured, "b": stored, "equal": is_equal}
+    )
     fitting = pairs.filter(~pl.col("equal") & (pl.col("a").list.len() == pl.col("b").list.len()))
     flat = fitting.explode("a", "b")
     if flat.is_empty():

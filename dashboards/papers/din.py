@@ -95,15 +95,15 @@ def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = Non
         look: colours and dashes of the models.
         corpus: the corpus that was asked for; None: each model's shown one.
     """
-    there = "" if corpus is None else f" on {corpus}"
+    on_corpus = "" if corpus is None else f" on {corpus}"
     brings = command_line("ingest", "MODEL", *rows.on, "--job", "shortcuts", "--job", "exits")
-    nothing = f"none were fitted{there}; `{brings}` brings them"
+    nothing = f"none were fitted{on_corpus}; `{brings}` brings them"
     is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
     figures = []
     for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
         data = needed(rows)
         chart = None if data.is_empty() else draw(data, look)
-        reason = nothing if is_nothing else f"{why_not}{there}"
+        reason = nothing if is_nothing else f"{why_not}{on_corpus}"
         figures.append(ShortcutFigure(number, slug, chart, "" if chart is not None else reason))
     return figures
 
@@ -228,8 +228,8 @@ def _not_comparable(rows: pl.DataFrame, look: Look) -> list[str]:
 
 
 def _models(rows: pl.DataFrame) -> list[str]:
-    found: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
-    return found
+    models: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
+    return models
 
 
 def _corpora(rows: pl.DataFrame) -> str:

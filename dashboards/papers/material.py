@@ -57,14 +57,14 @@ class Material:
             texts.setdefault(f"{n_tokens} of {self.corpora([model])}", []).append(model)
         if len(texts) == 1:
             return next(iter(texts))
-        return "; ".join(f"{', '.join(own)}: {text}" for text, own in texts.items())
+        return "; ".join(f"{', '.join(models_of_text)}: {text}" for text, models_of_text in texts.items())
 
     def corpora(self, models: Sequence[str]) -> str:
         """Names of the corpora that the models were measured on."""
         tables = (self.comparison.layers, self.kinds.detectors, self.kinds.positions)
-        found = pl.concat(table.select("model", "corpus") for table in tables)
-        own = found.filter(pl.col("model").is_in(list(models))).get_column("corpus")
-        return ", ".join(own.unique(maintain_order=True))
+        rows = pl.concat(table.select("model", "corpus") for table in tables)
+        names = rows.filter(pl.col("model").is_in(list(models))).get_column("corpus")
+        return ", ".join(names.unique(maintain_order=True))
 
     def mark(self, model: str) -> str:
         """A star for a panel's title where the model may not be compared, as lines are dashed."""
@@ -81,9 +81,9 @@ class Material:
         for row in rows:
             if row["variant"] is None:
                 alike = [other for other in rows if (other["family"], other["size"]) == (row["family"], row["size"])]
-                found = [other["model"] for other in alike if other["variant"] is not None and of(other["variant"])]
-                if found:
-                    return sorted(found, key=lambda name: _step(alike, name)), row["model"]
+                variants = [other["model"] for other in alike if other["variant"] is not None and of(other["variant"])]
+                if variants:
+                    return sorted(variants, key=lambda name: _step(alike, name)), row["model"]
         return [], None
 
 

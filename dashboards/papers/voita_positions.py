@@ -17,19 +17,19 @@ def positional_neurons_by_layer(material: Material) -> Drawn:
 
 def without_positions(material: Material) -> Drawn:
     """Figure 10: the same beside a model without position embeddings."""
-    found, base = material.variants(lambda variant: variant == "no-position")
+    variants, base = material.variants(lambda variant: variant == "no-position")
     if base is None:
         return NotDrawn("the models hold no variant 'no-position' beside a plain one of its size")
-    models = material.measured(material.kinds.positions, [base, *found])
+    models = material.measured(material.kinds.positions, [base, *variants])
     return _circles(material, models, "Positional neurons with and without position embeddings", "10")
 
 
 def during_training(material: Material) -> Drawn:
     """Figure 11: the same at early steps of training."""
-    found, base = material.variants(lambda variant: variant.startswith("step "))
+    variants, base = material.variants(lambda variant: variant.startswith("step "))
     if base is None:
         return NotDrawn("the models hold no early checkpoint (variant 'step N') beside its trained model")
-    models = material.measured(material.kinds.positions, [*found, base])
+    models = material.measured(material.kinds.positions, [*variants, base])
     return _circles(material, models, "Positional neurons during training", "11")
 
 
@@ -82,7 +82,7 @@ def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words:
     covered = {position for start, stop in runs.select("start", "stop").iter_rows() for position in range(start, stop)}
     n_positions = len(team.get_column("counts")[0])
     sorts = team.group_by("position_strength", "position_kind", maintain_order=True).len().rows()
-    found = "these are " + ", ".join(f"{n} {strength} with {kind}" for strength, kind, n in sorts)
+    which = "these are " + ", ".join(f"{n} {strength} with {kind}" for strength, kind, n in sorts)
     return captioned(
         positions_charts.ranges(team),
         f"Positions that {words} neurons of one layer cover",
@@ -92,7 +92,7 @@ def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words:
         f" {material.corpora([model])}.",
         ""
         if words == _TEAMS[0][2]
-        else f"The paper draws strong oscillatory neurons, of which there are none: {found}.",
+        else f"The paper draws strong oscillatory neurons, of which there are none: {which}.",
         source("9"),
     )
 

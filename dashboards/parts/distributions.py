@@ -32,8 +32,8 @@ NUMBERS = (
 
 def known_numbers(neurons: pl.DataFrame, numbers: Sequence[str]) -> list[str]:
     """Those of the numbers that any of the neurons has."""
-    there = (name for name in numbers if name in neurons.columns)
-    return [name for name in there if neurons.get_column(name).null_count() < neurons.height]
+    present = (name for name in numbers if name in neurons.columns)
+    return [name for name in present if neurons.get_column(name).null_count() < neurons.height]
 
 
 def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:

@@ -121,28 +121,28 @@ def _leave_out(near: Sequence[str]) -> None:
 
 def _conditions(models: Sequence[str]) -> dict[str, str]:
     is_open = any(asked(name) for name in _FOLDED)
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     with st.expander("Conditions", expanded=is_open):
         left, middle, right = st.columns(3)
         with left:
-            found["suppresses"] = _text("Also suppresses", "suppresses", placeholder="university")
-            found["triggered_by"] = _text("They fire on", "triggered_by", placeholder='"of the"')
-            found["without"] = _text("They do not list", "without")
-            found["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
+            fields["suppresses"] = _text("Also suppresses", "suppresses", placeholder="university")
+            fields["triggered_by"] = _text("They fire on", "triggered_by", placeholder='"of the"')
+            fields["without"] = _text("They do not list", "without")
+            fields["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
         with middle:
-            found["models"] = _models(models)
-            found["layers"] = _text("Layers", "layers", placeholder="3 or 3-5")
-            found["depth"] = _text("Depths", "depth", placeholder="0.5-1")
-            found["where"] = _text("Condition on neurons, in SQL", "where", placeholder="frequency < 0.01")
+            fields["models"] = _models(models)
+            fields["layers"] = _text("Layers", "layers", placeholder="3 or 3-5")
+            fields["depth"] = _text("Depths", "depth", placeholder="0.5-1")
+            fields["where"] = _text("Condition on neurons, in SQL", "where", placeholder="frequency < 0.01")
         with right:
-            found["min_count"] = _number("Tokens at least so often in the corpus", "min_count", 0, 10**9, 0)
-            found["limit"] = _number("Most neurons", "limit", 1, _MOST, _USUAL_LIMIT)
-            found["neighbours"] = _number("Near words for each word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
+            fields["min_count"] = _number("Tokens at least so often in the corpus", "min_count", 0, 10**9, 0)
+            fields["limit"] = _number("Most neurons", "limit", 1, _MOST, _USUAL_LIMIT)
+            fields["neighbours"] = _number("Near words for each word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
         switches = st.columns(len(_SWITCHES))
         for column, label, name, more in zip(switches, *zip(*_SWITCHES, strict=True), strict=True):
             with column:
-                found[name] = _YES if _switch(label, name, more) else ""
-    return found
+                fields[name] = _YES if _switch(label, name, more) else ""
+    return fields
 
 
 _SWITCHES = (

@@ -55,8 +55,8 @@ WHOLE = ("mat", "id")
 def measured(reader: Reading, names: Sequence[str]) -> list[str]:
     """Those of the models whose shortcuts were fitted, smallest first."""
     rows = data_of_models(reader, "shortcut_quality", names, "method", "state").frame
-    found: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
-    return found
+    models: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
+    return models
 
 
 def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
@@ -80,8 +80,8 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
 
 def heat_maps(reader: Reading, model: str) -> None:
     """How well the states of a model predict each other, a map a method."""
-    found = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
-    known = {method: data for method, data in found.items() if not data.frame.is_empty()}
+    fits = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
+    known = {method: data for method, data in fits.items() if not data.frame.is_empty()}
     for column, (method, data) in zip(st.columns(max(1, len(known)), gap="medium"), known.items(), strict=True):
         told = {name: numbers(data.frame, name) for name in ("n_fit", "n_validation")}
         corpus = data.frame.get_column("corpus")[0]

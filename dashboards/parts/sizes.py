@@ -168,7 +168,7 @@ def detectors(sizes: Sizes) -> None:
     if rows.is_empty():
         sizes.missing("No n-grams were counted for these models yet.", "ngrams")
         return
-    found = _of_tokens(sizes.typology("detected"))
+    tokens = _of_tokens(sizes.typology("detected"))
     left, right = st.columns(2, gap="medium")
     with left:
         _coverage(sizes)
@@ -178,11 +178,11 @@ def detectors(sizes: Sizes) -> None:
         _by_depth(sizes, "Token detectors by depth", _of_tokens(sizes.typology("detectors")), "n_detectors", caption)
     left, middle, right = st.columns(3, gap="medium")
     with left:
-        _by_depth(sizes, "Tokens detected", found, "n_detected", DETECTED)
+        _by_depth(sizes, "Tokens detected", tokens, "n_detected", DETECTED)
     with middle:
-        _by_depth(sizes, "Tokens detected so far", found, "n_cumulative", CUMULATIVE)
+        _by_depth(sizes, "Tokens detected so far", tokens, "n_cumulative", CUMULATIVE)
     with right:
-        _by_depth(sizes, "Tokens new in a layer", found, "n_new", NEW)
+        _by_depth(sizes, "Tokens new in a layer", tokens, "n_new", NEW)
     suppression = sizes.typology("suppression").frame
     if not suppression.is_empty():
         st.markdown("**Detectors that suppress their tokens**")

@@ -81,8 +81,8 @@ def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
     smallest, *_ = choose_models(connection)
-    found = data_of(connection, "first_neuron", {"model": smallest.name}).frame.get_column("address")
-    return str(found[0]) if len(found) else f"{smallest.name}/L0N0"
+    addresses = data_of(connection, "first_neuron", {"model": smallest.name}).frame.get_column("address")
+    return str(addresses[0]) if len(addresses) else f"{smallest.name}/L0N0"
 
 
 def _go_to_typed() -> None:

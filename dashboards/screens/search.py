@@ -86,10 +86,10 @@ def show() -> None:
 
 def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
     if not wanted.side_by_side:
-        found = _found(connection, wanted)
-        if isinstance(found, SearchResult) and found.near:
-            chips(found.near, wanted.question.left_out)
-        _result(found, key="found", columns=COLUMNS)
+        result = _found(connection, wanted)
+        if isinstance(result, SearchResult) and result.near:
+            chips(result.near, wanted.question.left_out)
+        _result(result, key="found", columns=COLUMNS)
         return
     asked = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
     names = [model.name for model in asked.models]
@@ -118,13 +118,13 @@ def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
 def _result(result: Result, *, key: str, columns: tuple[str, ...]) -> None:
     st.markdown(f"**{plain(result.title)}**")
     _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
-    found = result.neurons
-    if found.is_empty():
+    neurons = result.neurons
+    if neurons.is_empty():
         st.info("No neuron meets these conditions.")
         return
-    told = [name for name in columns if name in found.columns and _tells(found, name)]
-    tables.link_to_neurons(found, told, key=key, height=640)
-    download_data("neurons" if key == "found" else key.replace("found", "neurons"), found)
+    told = [name for name in columns if name in neurons.columns and _tells(neurons, name)]
+    tables.link_to_neurons(neurons, told, key=key, height=640)
+    download_data("neurons" if key == "found" else key.replace("found", "neurons"), neurons)
 
 
 def _notes(notes: Sequence[str]) -> None:
@@ -137,8 +137,8 @@ def _notes(notes: Sequence[str]) -> None:
         st.caption(plain(told))
 
 
-def _tells(found: pl.DataFrame, name: str) -> bool:
-    values = found.get_column(name)
+def _tells(neurons: pl.DataFrame, name: str) -> bool:
+    values = neurons.get_column(name)
     each = values.explode() if isinstance(values.dtype, pl.List) else values
     return name not in _TELL_APART or each.n_unique() > 1
 

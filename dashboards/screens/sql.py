@@ -123,12 +123,12 @@ def _ask_for(name: str) -> None:
 def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     start = time.perf_counter()
     # A page never writes, and holds no lease while the query runs: a publisher need not wait for it.
-    found = ask_people(desk().warehouse, query, limits=Limits(rows=MOST_ROWS), corpus=corpus, updates=False)
+    answered = ask_people(desk().warehouse, query, limits=Limits(rows=MOST_ROWS), corpus=corpus, updates=False)
     seconds = time.perf_counter() - start
-    frame = found.frame
+    frame = answered.frame
     on = {} if corpus is None else {"corpus": corpus}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.caption(told(f"{found.shown} in {seconds:.2f} s{_all_of_it(corpus) if found.is_truncated else ''}"))
+        st.caption(told(f"{answered.shown} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}"))
         st.page_link("screens/sql.py", label="Link to this query", query_params={"query": query, **on})
     st.dataframe(
         tables.shown(frame, keep=tuple(frame.columns)),

@@ -139,16 +139,16 @@ def _places(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> 
     for model in {model.model_id: model for model, _ in filter(None, named)}.values():
         keys = [key for one, key in filter(None, named) if one.model_id == model.model_id]
         lists |= {(model.model_id, key): ids for key, (ids, _) in tokens_shown(connection, model, keys).items()}
-    found = []
+    places = []
     for one, name in zip(entries, named, strict=True):
         if name is None:
-            found.append(_drawn(connection, one, samples))
+            places.append(_drawn(connection, one, samples))
             continue
         model, key = name
         if (model.model_id, key) not in lists:
             raise ListMissing(one.place, model.name, _spoken(model, key))
-        found.append(_Place(model.model_id, key, lists[model.model_id, key]))
-    return found
+        places.append(_Place(model.model_id, key, lists[model.model_id, key]))
+    return places
 
 
 def _drawn(connection: duckdb.DuckDBPyConnection, one: Entry, samples: dict[tuple[str, int], Sample]) -> _Place:

@@ -42,9 +42,9 @@ class AnnotationInvalid(NeurothekError):
 class LineUnreadable(NeurothekError):
     """A line that holds no annotation."""
 
-    def __init__(self, place: str, found: str) -> None:
+    def __init__(self, place: str, problem: str) -> None:
         super().__init__(
-            f'{place} {found}; write one JSON object per line, such as {{"vector": "0-12ab34cd56ef", ...}}'
+            f'{place} {problem}; write one JSON object per line, such as {{"vector": "0-12ab34cd56ef", ...}}'
         )
 
 
@@ -113,11 +113,11 @@ class TooFewMarked(AnnotationInvalid):
     """Tokens that are too few for a pattern."""
 
     def __init__(self, place: str, field: str, n_marked: int) -> None:
-        found = "one token is" if n_marked == 1 else f"{n_marked} tokens are"
+        problem = "one token is" if n_marked == 1 else f"{n_marked} tokens are"
         super().__init__(
             place,
             field,
-            f"{found} marked, but a concept needs {LEAST_MARKED}; mark more, or set the concept to null if there"
+            f"{problem} marked, but a concept needs {LEAST_MARKED}; mark more, or set the concept to null if there"
             " is none",
         )
 

@@ -86,10 +86,10 @@ def read_lines(data: bytes) -> list[Line]:
     except UnicodeDecodeError as error:
         number = data[: error.start].count(b"\n") + 1
         raise LineUnreadable(f"line {number}", "is not in UTF-8") from error
-    found = list(_json_lines(text) if text.lstrip()[:1] in ("{", "[", "") else _sheet_lines(text))
-    if not found:
+    lines = list(_json_lines(text) if text.lstrip()[:1] in ("{", "[", "") else _sheet_lines(text))
+    if not lines:
         raise NothingToSave
-    return found
+    return lines
 
 
 def entry(line: Line, *, annotator: str | None = None) -> Entry:
@@ -128,14 +128,14 @@ def ranks_of(text: str) -> list[int]:
     Raises:
         ValueError: it is something else.
     """
-    found: list[int] = []
+    ranks: list[int] = []
     for part in re.split(r"[\s,;]+", text.strip()):
         between = _RANKS.fullmatch(part)
         if between is None:
             raise ValueError(f"{part!r} is no rank")
         first, last = int(between[1]), int(between[2] or between[1])
-        found += range(first, last + 1)
-    return found
+        ranks += range(first, last + 1)
+    return ranks
 
 
 def _json_lines(text: str) -> Iterator[Line]:
@@ -203,16 +203,16 @@ _READ: Mapping[str, Callable[[str], object]] = {
 def _concept(line: Line) -> tuple[str | None, ConceptClass | None]:
     if "concept" not in line.fields:
         raise FieldMissing(line.place, "concept", "the name of the concept, or null where there is none")
-    concept, found = _name(line, "concept"), line.fields.get("class")
+    concept, class_name = _name(line, "concept"), line.fields.get("class")
     if concept is None:
-        if found is not None:
+        if class_name is not None:
             raise FieldTooMuch(line.place, "class", "a concept of null, which says that there is none")
         return None, None
-    if found is None:
+    if class_name is None:
         raise FieldMissing(line.place, "class", _one_of(CONCEPT_CLASSES))
-    known = next((one for one in CONCEPT_CLASSES if one == found), None)
+    known = next((one for one in CONCEPT_CLASSES if one == class_name), None)
     if known is None:
-        raise FieldInvalid(line.place, "class", found, _one_of(CONCEPT_CLASSES))
+        raise FieldInvalid(line.place, "class", class_name, _one_of(CONCEPT_CLASSES))
     return concept, known
 
 

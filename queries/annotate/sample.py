@@ -99,8 +99,8 @@ CLASSES_OF_A_SHEET = (*CONCEPT_CLASSES, NO_CONCEPT)
 
 def seed_of(handle: str) -> int | None:
     """The seed of the sample that a handle is of; None where it is no handle."""
-    found = _HANDLE.fullmatch(handle)
-    return None if found is None else int(found["seed"])
+    handle_parts = _HANDLE.fullmatch(handle)
+    return None if handle_parts is None else int(handle_parts["seed"])
 
 
 def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> Sample:
@@ -155,22 +155,22 @@ def tokens_shown(connection: duckdb.DuckDBPyConnection, model: KnownModel, keys:
 def _neurons(model: KnownModel, seed: int) -> list[Key]:
     """Drawn by a counter, so that no library's generator can change what a handle stands for."""
     wanted = min(PER_LAYER, model.d_ffn)
-    found: list[Key] = []
+    keys: list[Key] = []
     for layer in range(model.n_layers):
         drawn: dict[int, None] = {}
         for number in count():
             if len(drawn) == wanted:
                 break
             drawn[int(_digest(f"{seed} {layer} {number}")[:15], 16) % model.d_ffn] = None
-        found += [("value", layer, neuron) for neuron in drawn]
-    return found
+        keys += [("value", layer, neuron) for neuron in drawn]
+    return keys
 
 
 def _some(controls: Iterable[Key], seed: int) -> list[Key]:
-    found: list[Key] = []
+    drawn: list[Key] = []
     for _, keys in groupby(controls, key=lambda key: key[:2]):
-        found += sorted(keys, key=lambda key: _digest(f"{seed} {key}"))[:PER_LAYER]
-    return found
+        drawn += sorted(keys, key=lambda key: _digest(f"{seed} {key}"))[:PER_LAYER]
+    return drawn
 
 
 def _handle(seed: int, key: Key, token_ids: tuple[int, ...]) -> str:

@@ -78,10 +78,10 @@ def count_rows(
     """How many rows a query has that ran before; None where that takes longer."""
     try:
         with time_limit(connection, seconds):
-            found = _asked(connection, query, parameters).aggregate("count(*) as n").pl()
+            counted = _asked(connection, query, parameters).aggregate("count(*) as n").pl()
     except duckdb.Error:
         return None
-    return int(found.item())
+    return int(counted.item())
 
 
 def _asked(

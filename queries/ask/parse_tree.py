@@ -94,8 +94,8 @@ def statements_of(query: str) -> list[dict[str, Any]]:
     Raises:
         QueryFailed, NotAQuery: as `mentions_of`.
     """
-    found: list[dict[str, Any]] = _tree(query).get("statements", [])
-    return found
+    statements: list[dict[str, Any]] = _tree(query).get("statements", [])
+    return statements
 
 
 def mentions_in(statements: list[dict[str, Any]]) -> Mentions:

@@ -37,17 +37,17 @@ def repeated(text: str, values: Mapping[str, Sequence[object]]) -> tuple[str, di
     """
     parameters: dict[str, object] = {}
 
-    def write(found: re.Match[str]) -> str:
-        name, part = found[1], found[2]
+    def write(match: re.Match[str]) -> str:
+        name, part = match[1], match[2]
         parts = []
         for number, value in enumerate(values[name] or [None]):
             parameters[f"{name}_{number}"] = value
             parts.append(re.sub(rf"\${name}\b", f"${name}_{number}", part))
         return "\n    union all\n".join(parts)
 
-    def enumerate_all(found: re.Match[str]) -> str:
-        names = [f"{found[1]}_{number}" for number, _ in enumerate(values[found[1]] or [None])]
-        parameters.update(zip(names, values[found[1]] or [None], strict=True))
+    def enumerate_all(match: re.Match[str]) -> str:
+        names = [f"{match[1]}_{number}" for number, _ in enumerate(values[match[1]] or [None])]
+        parameters.update(zip(names, values[match[1]] or [None], strict=True))
         return ", ".join(f"${name}" for name in names)
 
     return _LIST.sub(enumerate_all, _PART.sub(write, text)), parameters
@@ -76,4 +76,4 @@ def with_parts(text: str, holding: Collection[str]) -> str:
 
 
 def _kept(text: str, holding: Collection[str]) -> str:
-    return _CONDITIONAL.sub(lambda found: _kept(found[2], holding) if found[1] in holding else "", text)
+    return _CONDITIONAL.sub(lambda match: _kept(match[2], holding) if match[1] in holding else "", text)

@@ -68,13 +68,13 @@ def records(
 
 def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
     """The one statement of a text; DuckDB reads a long one for milliseconds, so those read before are kept."""
-    found = _PARSED.get(text)
-    if found is None:
-        (found,) = connection.extract_statements(text)
+    statement_read = _PARSED.get(text)
+    if statement_read is None:
+        (statement_read,) = connection.extract_statements(text)
         if len(_PARSED) >= _MOST_PARSED:
             _PARSED.clear()
-        _PARSED[text] = found
-    return found
+        _PARSED[text] = statement_read
+    return statement_read
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ _PARAMETER = re.compile(r"\$(\w+)")
 
 def filled(text: str, parameters: Mapping[str, Any]) -> str:
     """A statement with its parameters written out, for people to read, change and run in the console."""
-    return _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), text)
+    return _PARAMETER.sub(lambda match: _literal(parameters[match[1]]), text)
 
 
 def _literal(value: object) -> str:

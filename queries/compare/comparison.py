@@ -86,10 +86,10 @@ class Comparison(TabularAnswer):
     @property
     def hints(self) -> list[str]:
         """What to type: for what was not measured on the corpus, and to compare more of them."""
-        found = [str(one) for one in self.unmeasured]
+        sentences = [str(one) for one in self.unmeasured]
         if self.common_corpus is not None:
-            found.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
-        return found
+            sentences.append(f"more of these models were measured on {self.common_corpus}: compare them with --corpus")
+        return sentences
 
     def table(self) -> pl.DataFrame:
         """The headline numbers that people read."""

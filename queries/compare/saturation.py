@@ -48,7 +48,7 @@ def saturation_table(profile: pl.DataFrame) -> pl.DataFrame:
     fewest = min(profile.group_by("model").len().get_column("len").to_list())
     n_stretches = min(_MOST_STRETCHES, fewest)
     placed = profile.with_columns((pl.col("depth") * n_stretches).floor().cast(pl.Int64).alias("stretch"))
-    found = pl.DataFrame({"model": names}).join(
+    table = pl.DataFrame({"model": names}).join(
         profile.group_by("model").agg(
             pl.col("n_examples").first().alias("examples"),
             (pl.col("n_by_ffn").sum() / pl.col("n_examples").first()).alias("by FFN"),
@@ -63,5 +63,5 @@ def saturation_table(profile: pl.DataFrame) -> pl.DataFrame:
             .group_by("model")
             .agg((pl.col("n_saturated").sum() / pl.col("n_examples").first()).alias(label))
         )
-        found = found.join(share, on="model", how="left", maintain_order="left")
-    return found
+        table = table.join(share, on="model", how="left", maintain_order="left")
+    return table

@@ -19,9 +19,9 @@ class EmptyQuery(NeurothekError):
     """A text without a statement."""
 
     def __init__(self, text: str) -> None:
-        found = "contains only comments and semicolons" if text.strip() else "is empty"
+        problem = "contains only comments and semicolons" if text.strip() else "is empty"
         super().__init__(
-            f'the query {found}; write one, for example "from models" (`{command_line("views")}` lists what there is)'
+            f'the query {problem}; write one, for example "from models" (`{command_line("views")}` lists what there is)'
         )
 
 
@@ -102,8 +102,8 @@ class ConditionTooSlow(NeurothekError):
 class OverLimit(NeurothekError):
     """A query that was stopped."""
 
-    def __init__(self, found: str, limit: str) -> None:
-        super().__init__(f"the query {found} and was stopped; narrow it, or allow more with {limit}")
+    def __init__(self, problem: str, limit: str) -> None:
+        super().__init__(f"the query {problem} and was stopped; narrow it, or allow more with {limit}")
 
 
 class StoppedHalfway(NeurothekError):

@@ -12,8 +12,8 @@ def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
     by_folded: dict[str, str] = {}
     for one in known:
         by_folded.setdefault(one.casefold(), one)
-    found = difflib.get_close_matches(name.casefold(), by_folded, n=limit, cutoff=_LEAST_LIKENESS)
-    return [by_folded[folded] for folded in found]
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=limit, cutoff=_LEAST_LIKENESS)
+    return [by_folded[folded] for folded in near]
 
 
 def enumerated(names: Iterable[str], *, limit: int = 12) -> str:

@@ -35,8 +35,10 @@ class NoShortcuts(NeurothekError):
     def __init__(self, model: str, corpus: str | None, measured: Sequence[str], on: Sequence[str] = ()) -> None:
         where = f" on {corpus}" if corpus and measured else ""
         command = command_line("ingest", model, "--job", "shortcuts", *on)
-        found = f"they were measured on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
-        super().__init__(f"no shortcut of {model} is kept{where}; {found} them with `{command}`")
+        instead = (
+            f"they were measured on {', '.join(measured)}: name that corpus, or measure" if measured else "measure"
+        )
+        super().__init__(f"no shortcut of {model} is kept{where}; {instead} them with `{command}`")
 
 
 class StateUnknown(NeurothekError):

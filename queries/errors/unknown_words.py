@@ -55,8 +55,8 @@ class NoSuchToken(NeurothekError):
 
     def __init__(self, text: str, alike: Sequence[str], advice: str = "leave out --exact to search by word") -> None:
         self.text, self.alike = text, alike
-        found = enumerated(dict.fromkeys(repr(token) for token in alike))
-        what = f"similar tokens are {found}" if alike else f"there is no similar token; {advice}"
+        listed = enumerated(dict.fromkeys(repr(token) for token in alike))
+        what = f"similar tokens are {listed}" if alike else f"there is no similar token; {advice}"
         super().__init__(f"no token is exactly {text!r}; {what}")
 
 

@@ -72,9 +72,9 @@ def models_alike(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     Raises:
         UnknownModel: there is no such model.
     """
-    own = choose_model(connection, name)
+    model_named = choose_model(connection, name)
     models = choose_models(connection)
-    return [model.name for model in models if model.tokenizer_id == own.tokenizer_id and model.name != name]
+    return [model.name for model in models if model.tokenizer_id == model_named.tokenizer_id and model.name != name]
 
 
 def choose_model(connection: duckdb.DuckDBPyConnection, name: str) -> KnownModel:

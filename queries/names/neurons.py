@@ -48,11 +48,11 @@ def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAd
         UnknownModel: no model has the name.
         UnknownNeuron: the model has fewer layers or neurons.
     """
-    found = _ADDRESS.fullmatch(address.strip())
-    if found is None:
+    address_parts = _ADDRESS.fullmatch(address.strip())
+    if address_parts is None:
         raise BadAddress(address)
-    model = choose_model(connection, found["model"])
-    layer, neuron = int(found["layer"]), int(found["neuron"])
+    model = choose_model(connection, address_parts["model"])
+    layer, neuron = int(address_parts["layer"]), int(address_parts["neuron"])
     if layer >= model.n_layers or neuron >= model.d_ffn:
         raise UnknownNeuron(address, model.n_layers, model.d_ffn)
     return NeuronAddress(model, layer, neuron)

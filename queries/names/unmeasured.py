@@ -74,12 +74,12 @@ def unmeasured(
             lacking.setdefault(absent, []).append(model)
     ids = sorted({one.corpus_id for one in shown.values()})
     recipes = {row["corpus_id"]: row for row in ask_records(connection, "corpus_recipes", {"corpus_ids": ids})}
-    found = []
+    lacks = []
     for absent, names in lacking.items():
-        own = next((shown[name].corpus_id for name in names if name in shown), ids[-1])
-        command = ingest_words(names, absent, recipes[own])
-        found.append(Unmeasured(corpus, absent, tuple(names), command))
-    return found
+        shown_id = next((shown[name].corpus_id for name in names if name in shown), ids[-1])
+        command = ingest_words(names, absent, recipes[shown_id])
+        lacks.append(Unmeasured(corpus, absent, tuple(names), command))
+    return lacks
 
 
 def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], corpus: str | None) -> list[str]:

@@ -89,9 +89,9 @@ def nearest_words(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id
 def _exact_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     # A person may have copied the token from a table, where white space is marked.
     for text in dict.fromkeys((word, typed(word))):
-        found = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
-        if found:
-            return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
+        by_tokenizer = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
+        if by_tokenizer:
+            return [Term(text, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
     alike = _that_read(connection, word, tokenizer_ids)
     raise NoSuchToken(word, [token.text for tokens in alike.values() for token in tokens])
 
@@ -101,33 +101,33 @@ def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
     is_token = "," not in word or _that_read(connection, word, tokenizer_ids)
     if is_token or len(members) < 2:
         return _word_terms(connection, word, tokenizer_ids)
-    found = [term for member in members for term in _token_terms(connection, member, tokenizer_ids)]
+    terms = [term for member in members for term in _token_terms(connection, member, tokenizer_ids)]
     return [
         Term(
             word,
             tokenizer_id,
-            (tuple(token for term in found if term.tokenizer_id == tokenizer_id for token in term.parts[0]),),
+            (tuple(token for term in terms if term.tokenizer_id == tokenizer_id for token in term.parts[0]),),
         )
         for tokenizer_id in tokenizer_ids
-        if any(term.tokenizer_id == tokenizer_id for term in found)
+        if any(term.tokenizer_id == tokenizer_id for term in terms)
     ]
 
 
 def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     """What a word of a group means: the members of a group are tokens."""
-    found = _that_read(connection, word, tokenizer_ids)
-    if not found:
+    by_tokenizer = _that_read(connection, word, tokenizer_ids)
+    if not by_tokenizer:
         raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
-    return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
+    return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
 
 
 def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
     if not word.strip():
         raise BlankWord(word)
-    found = _that_read(connection, word, tokenizer_ids)
-    terms = [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in found.items()]
+    by_tokenizer = _that_read(connection, word, tokenizer_ids)
+    terms = [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
     for tokenizer_id in tokenizer_ids:
-        if tokenizer_id not in found:
+        if tokenizer_id not in by_tokenizer:
             terms.extend(_split_terms(connection, word, tokenizer_id))
     if not terms:
         raise NoSuchWord(word, nearest_words(connection, word, tokenizer_ids))
@@ -136,8 +136,8 @@ def _word_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids:
 
 def _split_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_id: int) -> list[Term]:
     for text in dict.fromkeys((f" {word.strip()}", word.strip())):
-        found = _lookup(connection, "tokens_within", {"text": text, "tokenizer_ids": [tokenizer_id]})
-        pieces = {token.text: token for token in found.get(tokenizer_id, ())}
+        by_tokenizer = _lookup(connection, "tokens_within", {"text": text, "tokenizer_ids": [tokenizer_id]})
+        pieces = {token.text: token for token in by_tokenizer.get(tokenizer_id, ())}
         split = fewest_pieces(text, pieces)
         if split:
             return [Term(word, tokenizer_id, tuple((pieces[piece],) for piece in split))]
@@ -159,8 +159,8 @@ def _that_read(
     connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]
 ) -> dict[int, tuple[Token, ...]]:
     """Tokenizer -> its tokens that read as the word, by id."""
-    found = _lookup(connection, "tokens_by_word", {"word": word.strip().casefold()})
-    return {one: tuple(sorted(found[one], key=_id)) for one in sorted(set(tokenizer_ids)) if one in found}
+    by_tokenizer = _lookup(connection, "tokens_by_word", {"word": word.strip().casefold()})
+    return {one: tuple(sorted(by_tokenizer[one], key=_id)) for one in sorted(set(tokenizer_ids)) if one in by_tokenizer}
 
 
 def _id(token: Token) -> int:
@@ -170,7 +170,10 @@ def _id(token: Token) -> int:
 def _lookup(
     connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]
 ) -> dict[int, tuple[Token, ...]]:
-    found: dict[int, tuple[Token, ...]] = {}
+    by_tokenizer: dict[int, tuple[Token, ...]] = {}
     for row in ask_records(connection, name, parameters):
-        found[row["tokenizer_id"]] = (*found.get(row["tokenizer_id"], ()), Token(row["token_id"], row["text"]))
-    return found
+        by_tokenizer[row["tokenizer_id"]] = (
+            *by_tokenizer.get(row["tokenizer_id"], ()),
+            Token(row["token_id"], row["text"]),
+        )
+    return by_tokenizer

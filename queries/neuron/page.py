@@ -312,11 +312,11 @@ def _positions(rows: NeuronRows) -> list[Row]:
     if rows.measured is None:
         return []
     last = rows.measured.sequence_length - 1
-    found = []
+    profiles = []
     for row in sorted(rows.of["positions"], key=lambda row: (row["domain"] != "all", row["domain"])):
         shown = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
-        found.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
-    return found
+        profiles.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
+    return profiles
 
 
 def _in_order(rows: Sequence[Row], *columns: str) -> list[Row]:

@@ -88,11 +88,11 @@ def _ask_of_text(
     aside: Aside, shown: duckdb.DuckDBPyConnection, place: Mapping[str, Any], corpus_id: int
 ) -> dict[str, _Asked]:
     """First what takes longest: it holds tokens, whose texts are asked for next."""
-    own = {**place, "corpus_id": corpus_id}
+    parameters = {**place, "corpus_id": corpus_id}
     lengths = {"model_id": place["model_id"], "corpus_id": corpus_id}
     return {
-        "contexts": aside.ask(partial(_contexts, parameters=own)),
-        **{name: _ask(aside, name, own) for name in ("triggers", "positions", "ngrams", "domains")},
+        "contexts": aside.ask(partial(_contexts, parameters=parameters)),
+        **{name: _ask(aside, name, parameters) for name in ("triggers", "positions", "ngrams", "domains")},
         "lengths": _ask_views(aside, shown, "corpus_lengths", lengths),
     }
 
@@ -119,8 +119,8 @@ def _contexts(connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, An
         "positions": [row["position"] for row in rows],
     }
     windows = {(row["sequence_id"], row["position"]): row for row in ask_records(connection, "text_windows", places)}
-    found = ((row, windows.get((row["sequence_id"], row["position"]))) for row in rows)
-    return [row | window for row, window in found if window is not None]
+    with_windows = ((row, windows.get((row["sequence_id"], row["position"]))) for row in rows)
+    return [row | window for row, window in with_windows if window is not None]
 
 
 def _token_ids(tokens: Sequence[Row], asked: Mapping[str, _Asked]) -> list[int]:

@@ -91,22 +91,22 @@ class Relatives:
 
     def sections(self, limit: int, *, show_all: bool = False) -> list[Section]:
         """All tables, where there is something in them; `show_all` adds what is no nearer than random vectors."""
-        found = []
+        shown = []
         if not self.mates.is_empty():
             remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
-            found.append(first_of("others of its cluster", self.mates, limit, remark))
+            shown.append(first_of("others of its cluster", self.mates, limit, remark))
         if not self.neighbours.is_empty():
-            found.append(first_of("nearest value vectors", self.neighbours, limit))
+            shown.append(first_of("nearest value vectors", self.neighbours, limit))
         # The rank within a model is the order of the rows, and the model stands in the address.
         columns = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
         if not self.compared.is_empty():
             explained = [] if self.counterparts.is_empty() else [COUNTERPARTS_REMARK]
             remark = "\n".join([*explained, *self.none_above_chance()])
-            found.append(Section("counterparts in other models", self.counterparts.select(columns), remark))
+            shown.append(Section("counterparts in other models", self.counterparts.select(columns), remark))
         if show_all and not self.below_chance.is_empty():
             title = "nearest in other models, no more alike than random vectors"
-            found.append(Section(title, self.below_chance.select(columns), COUNTERPARTS_REMARK))
-        return found
+            shown.append(Section(title, self.below_chance.select(columns), COUNTERPARTS_REMARK))
+        return shown
 
 
 def neuron_relatives(
@@ -149,12 +149,12 @@ def neuron_relatives(
 
 def _compared(other: str, nearest: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Of one other model; its rows begin with the best."""
-    found = [row for row in nearest if row["other_model"] == other]
+    rows = [row for row in nearest if row["other_model"] == other]
     return {
         "other_model": other,
-        "n_above_chance": sum(row["is_beyond_null"] for row in found),
-        "best_overlap": found[0]["overlap"] if found else 0.0,
-        "null_99": found[0]["null_99"] if found else None,
+        "n_above_chance": sum(row["is_beyond_null"] for row in rows),
+        "best_overlap": rows[0]["overlap"] if rows else 0.0,
+        "null_99": rows[0]["null_99"] if rows else None,
     }
 
 

@@ -73,14 +73,14 @@ class Triggers:
 
     def by_length(self) -> dict[int, pl.DataFrame]:
         """Length of n-grams -> those that trigger the neuron, by rank; without lengths that have none."""
-        found = {}
+        triggers = {}
         for n in _NAMES:
             rows = self.ngrams.filter(pl.col("n") == n)
             columns = ["rank", "text", "recall", "share", "n_active", "n_occurrences"]
             columns += ["score", "z_score"] if n == 1 else []
             if not rows.is_empty():
-                found[n] = rows.select(columns)
-        return found
+                triggers[n] = rows.select(columns)
+        return triggers
 
     def verdicts(self) -> pl.DataFrame:
         """What the triggers of each length make of the neuron, a row a length."""
@@ -157,8 +157,10 @@ def neuron_triggers(
     for row in lengths:
         row["status"], row["why"] = _status(row, [one for one in spelled if one["n"] == row["n"]])
     is_detector = any(row["n"] == 1 and row["n_detected"] for row in lengths)
-    found = ask_records(connection, "neuron_suppression", {**place, "model": neuron.model}) if is_detector else []
-    return Triggers(framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), found[0] if found else None)
+    suppression = ask_records(connection, "neuron_suppression", {**place, "model": neuron.model}) if is_detector else []
+    return Triggers(
+        framed(spelled, TRIGGER_COLUMNS), framed(lengths, DETECTION_COLUMNS), suppression[0] if suppression else None
+    )
 
 
 def _lengths(rows: NeuronRows, detected: Mapping[int, Row]) -> list[Row]:

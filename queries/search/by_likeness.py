@@ -91,9 +91,9 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     question = question or Question(words=())
     question.require_only("neurons like one", "models", "layers", "depth", "where", "limit", "variants")
     neuron = find_neuron(connection, address)
-    own = choose_model(connection, neuron.model)
-    asked = models_asked(connection, question, own=own.name)
-    models = _comparable(own, asked.models, by_name=bool(question.models))
+    own_model = choose_model(connection, neuron.model)
+    asked = models_asked(connection, question, own=own_model.name)
+    models = _comparable(own_model, asked.models, by_name=bool(question.models))
     layers = layers_of(question, models)
     own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
     place = {**own_layer, "neuron": neuron.neuron}
@@ -118,20 +118,20 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     names = {model.model_id: model.name for model in models}
     others = [row for row in rows if any(row[name] != own_value for name, own_value in place.items())]
     nulls = {row["other_model_id"]: row["null_99"] for row in ask_records(connection, "alike_nulls", own_layer)}
-    found = [
+    rows_shown = [
         {**row, "place": number, "model": names[row["model_id"]], **_against(row, nulls)}
         for number, row in enumerate(others[: question.limit], start=1)
     ]
     return AlikeResult(
         address=str(neuron),
-        neurons=framed(with_facts(connection, found, FACTS), COLUMNS),
-        n_found=found[0]["n_found"] if found else 0,
+        neurons=framed(with_facts(connection, rows_shown, FACTS), COLUMNS),
+        n_found=rows_shown[0]["n_found"] if rows_shown else 0,
         notes=(
             f"in {', '.join(model.name for model in models)}",
-            *_above_chance(found, nulls, models),
+            *_above_chance(rows_shown, nulls, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
-        left_out=_alike_in_tokens(connection, own, asked.left_out),
+        left_out=_alike_in_tokens(connection, own_model, asked.left_out),
     )
 
 
@@ -141,7 +141,7 @@ def _against(row: Mapping[str, Any], nulls: Mapping[int, float]) -> dict[str, An
 
 
 def _above_chance(
-    found: Sequence[Mapping[str, Any]], nulls: Mapping[int, float], models: Sequence[KnownModel]
+    rows: Sequence[Mapping[str, Any]], nulls: Mapping[int, float], models: Sequence[KnownModel]
 ) -> list[str]:
     """Of each other model that random vectors were compared with: how many overlap more than these do."""
     said = []
@@ -149,9 +149,9 @@ def _above_chance(
         null = nulls.get(model.model_id)
         if null is None:
             continue
-        n = sum(row["model_id"] == model.model_id and row["is_beyond_null"] for row in found)
+        n = sum(row["model_id"] == model.model_id and row["is_beyond_null"] for row in rows)
         # The rows are in order: where the last one is not above the null, no neuron after it is.
-        is_cut = bool(found) and found[-1]["place"] < found[-1]["n_found"] and found[-1]["overlap"] > null
+        is_cut = bool(rows) and rows[-1]["place"] < rows[-1]["n_found"] and rows[-1]["overlap"] > null
         how_many = f"{n:,}" if n else "none"
         of_these = " of these" if is_cut else ""
         said.append(
@@ -174,14 +174,16 @@ def _holding(
     return () if len(models) == len(choose_models(connection)) else ("models are chosen",)
 
 
-def _alike_in_tokens(connection: duckdb.DuckDBPyConnection, own: KnownModel, names: Sequence[str]) -> tuple[str, ...]:
+def _alike_in_tokens(
+    connection: duckdb.DuckDBPyConnection, own_model: KnownModel, names: Sequence[str]
+) -> tuple[str, ...]:
     """Those of the models that could have been asked."""
     models = choose_models(connection, names) if names else []
-    return tuple(model.name for model in _comparable(own, models, by_name=False))
+    return tuple(model.name for model in _comparable(own_model, models, by_name=False))
 
 
-def _comparable(own: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:
-    others = [model.name for model in models if model.tokenizer_id != own.tokenizer_id]
+def _comparable(own_model: KnownModel, models: Sequence[KnownModel], *, by_name: bool) -> list[KnownModel]:
+    others = [model.name for model in models if model.tokenizer_id != own_model.tokenizer_id]
     if by_name and others:
-        raise OtherTokenizer(own.name, others)
-    return [model for model in models if model.tokenizer_id == own.tokenizer_id]
+        raise OtherTokenizer(own_model.name, others)
+    return [model for model in models if model.tokenizer_id == own_model.tokenizer_id]

@@ -109,7 +109,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
 
 @with_its_sql
 def scored(
-    connection: duckdb.DuckDBPyConnection, question: Question, found: Sequence[tuple[Wanted, pl.DataFrame]]
+    connection: duckdb.DuckDBPyConnection, question: Question, scores: Sequence[tuple[Wanted, pl.DataFrame]]
 ) -> ScoredResult:
     """Join the scores (rows of `catalog.tables.scores.TOKEN_SCORES`) with the neurons, and keep the best.
 
@@ -124,7 +124,7 @@ def scored(
             pl.col("token_id").replace_strict(dict(one.tokens), return_dtype=pl.String).alias("token"),
             strength[question.side].alias("strength"),
         )
-        for one, frame in found
+        for one, frame in scores
     ]
     everything = pl.concat(parts).sort(
         ["strength", "model", "layer", "neuron", "token_id"], descending=[True, False, False, False, False]
@@ -139,7 +139,10 @@ def scored(
         question=question,
         neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
         n_found=best.height,
-        notes=(*_notes([one for one, _ in found]), *_read(connection, question, [one.model.name for one, _ in found])),
+        notes=(
+            *_notes([one for one, _ in scores]),
+            *_read(connection, question, [one.model.name for one, _ in scores]),
+        ),
         left_out=models_asked(connection, question).left_out,
     )
 

@@ -133,17 +133,17 @@ def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchR
     widened = _without(near, question.left_out)
     if is_one_word(question, terms):
         rows = one_word_rows(connection, question, models, terms)
-        found = with_counts(connection, told(connection, rows, models))
+        neurons = with_counts(connection, told(connection, rows, models))
     else:
         asked = [*_sided(terms, question.side), *_sided(opposite, "suppressed")]
         rows = _listed(connection, question, models, _parameters(question, models, asked, banned, widened))
-        found = told(connection, rows, models)
+        neurons = told(connection, rows, models)
     if not rows:
         _raise_if_split(connection, terms, tokenizer_ids)
     return SearchResult(
         question=question,
         terms=tuple(terms),
-        neurons=framed([row | {"neighbours": _neighbours(row)} for row in found], COLUMNS),
+        neurons=framed([row | {"neighbours": _neighbours(row)} for row in neurons], COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(
             *_notes(question, models, [*terms, *opposite]),
@@ -198,11 +198,13 @@ def _near(
 def _without(near: Mapping[int, Sequence[Neighbour]], left_out: Sequence[str]) -> dict[int, list[Neighbour]]:
     """What is left of the near words; no others come in place of those left out."""
     folded = {word.strip().casefold() for word in left_out}
-    return {model_id: [one for one in found if one.word not in folded] for model_id, found in near.items()}
+    return {model_id: [one for one in near_words if one.word not in folded] for model_id, near_words in near.items()}
 
 
 def _words(near: Mapping[int, Sequence[Neighbour]]) -> tuple[str, ...]:
-    together = sorted((one for found in near.values() for one in found), key=lambda one: (-one.cosine, one.word))
+    together = sorted(
+        (one for near_words in near.values() for one in near_words), key=lambda one: (-one.cosine, one.word)
+    )
     return tuple(dict.fromkeys(one.word for one in together))
 
 
@@ -234,7 +236,7 @@ def _parameters(
     layers = layers_of(question, models)
     words = list(dict.fromkeys((term.word, side) for term, side in terms))
     suppressed = [number for number, (_, side) in enumerate(words) if question.suppresses and side == "suppressed"]
-    added = list(dict.fromkeys(one.word for found in widened.values() for one in found))
+    added = list(dict.fromkeys(one.word for near_words in widened.values() for one in near_words))
     asked = [
         (model.model_id, words.index((term.word, side)), part_number, token.token_id, side)
         for model in models
@@ -246,8 +248,8 @@ def _parameters(
     ]
     asked += [
         (model_id, len(words) + added.index(one.word), 0, token.token_id, question.side)
-        for model_id, found in widened.items()
-        for one in found
+        for model_id, near_words in widened.items()
+        for one in near_words
         for token in one.tokens
     ]
     asked = [row for row in asked if row[0] in layers]

@@ -34,14 +34,14 @@ def one_word_rows(
         models: those that it is about.
         terms: the word in each tokenizer.
     """
-    found = []
+    rows = []
     for term in terms:
         by_id = {model.model_id: model for model in models if model.tokenizer_id == term.tokenizer_id}
-        found += [_row(hit, by_id[hit["model_id"]], term) for hit in _best(connection, question, by_id, term)]
+        rows += [_row(hit, by_id[hit["model_id"]], term) for hit in _best(connection, question, by_id, term)]
     # The models of one tokenizer come in order; those of several are put in order together.
-    found.sort(key=lambda row: (-row["z_sum"], row["model"], row["layer"], row["neuron"]))
-    n_found = sum({row["tokenizer_id"]: row["n_found"] for row in found}.values())
-    kept = found[: question.limit]
+    rows.sort(key=lambda row: (-row["z_sum"], row["model"], row["layer"], row["neuron"]))
+    n_found = sum({row["tokenizer_id"]: row["n_found"] for row in rows}.values())
+    kept = rows[: question.limit]
     return [{**row, "place": place, "n_found": n_found} for place, row in enumerate(kept, start=1)]
 
 

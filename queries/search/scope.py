@@ -22,15 +22,15 @@ def layers_of(question: Question, models: Sequence[KnownModel]) -> dict[int, tup
     if first > deepest:
         raise NoSuchLayer(first, deepest)
     shallow, deep = question.depth or (0.0, 1.0)
-    found: dict[int, tuple[int, int]] = {}
+    layers_by_model: dict[int, tuple[int, int]] = {}
     for model in models:
         depths = {layer: (layer + 0.5) / model.n_layers for layer in range(model.n_layers)}
         layers = [layer for layer, depth in depths.items() if first <= layer <= last and shallow <= depth <= deep]
         if layers:
-            found[model.model_id] = (layers[0], layers[-1])
-    if not found:
+            layers_by_model[model.model_id] = (layers[0], layers[-1])
+    if not layers_by_model:
         raise NoLayersLeft
-    return found
+    return layers_by_model
 
 
 @dataclass(frozen=True)

@@ -58,20 +58,20 @@ def neighbours_of(
     )
     tokenizers = {model.model_id: model.tokenizer_id for model in models}
     spellings = words_of(connection, sorted({row["word"] for row in rows}), sorted(set(tokenizers.values())))
-    found: dict[int, dict[str, Neighbour]] = {model.model_id: {} for model in models}
+    neighbours: dict[int, dict[str, Neighbour]] = {model.model_id: {} for model in models}
     for row in sorted(rows, key=lambda row: (-row["cosine"], row["word"])):
         tokens = spellings[row["word"], tokenizers[row["model_id"]]]
         one = Neighbour(row["word"], row["asked_word"], row["cosine"], tokens)
-        found[row["model_id"]].setdefault(one.word, one)
-    return {model_id: list(words.values()) for model_id, words in found.items()}
+        neighbours[row["model_id"]].setdefault(one.word, one)
+    return {model_id: list(words.values()) for model_id, words in neighbours.items()}
 
 
-def remarks(models: Sequence[KnownModel], found: Mapping[int, Sequence[Neighbour]], limit: int) -> list[str]:
+def remarks(models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbour]], limit: int) -> list[str]:
     """What was added, a sentence a model; models that added the same share one."""
-    if not any(found.values()):
+    if not any(widened.values()):
         return ["no nearest tokens are stored for these models" if limit else "widened with nothing, as asked for"]
     said: dict[str, list[str]] = {}
     for model in models:
-        words = ", ".join(f"{readable(one.word)} ({one.cosine:.2f})" for one in found[model.model_id])
+        words = ", ".join(f"{readable(one.word)} ({one.cosine:.2f})" for one in widened[model.model_id])
         said.setdefault(words or "nothing", []).append(model.name)
     return [f"widened in {', '.join(names)} with {words}" for words, names in said.items()]

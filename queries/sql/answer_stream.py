@@ -73,8 +73,8 @@ class AnswerStream:
     def _line(self, *, is_needed: bool = True) -> dict[str, Any]:
         line = self._answers.readline()
         if line.endswith(b"\n"):
-            found: dict[str, Any] = json.loads(line)
-            return found
+            message: dict[str, Any] = json.loads(line)
+            return message
         if is_needed:
             raise self._why_none()
         return {}
@@ -156,5 +156,5 @@ def _too_much(limits: Limits) -> OverLimit:
 
 def _resident_bytes(pid: int) -> int:
     """Memory of a process, wherever there is a `ps`; 0 for one that has ended."""
-    found = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607  (no text of a person's)
-    return int(found.stdout.strip() or 0) * 1024
+    process = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607  (no text of a person's)
+    return int(process.stdout.strip() or 0) * 1024

@@ -105,8 +105,8 @@ def sql(
         return
     text = _piped() if query in (None, "-") else str(query)
     if explain:
-        found = ctx.obj.explain(text)
-        show_tables(found.sections(), output_format, found.data())
+        explained = ctx.obj.explain(text)
+        show_tables(explained.sections(), output_format, explained.data())
     else:
         ctx.exit(_answer(ctx.obj, text, output_format, limits, corpus))
 

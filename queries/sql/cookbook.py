@@ -33,14 +33,14 @@ class Recipe:
             models: names of models, smallest first; none leaves the query as it is.
         """
         names = {_SMALLER: models[0], _LARGER: models[-1]} if models else {}
-        return re.sub(f"{_SMALLER}|{_LARGER}", lambda found: names.get(found[0], found[0]), self.query)
+        return re.sub(f"{_SMALLER}|{_LARGER}", lambda match: names.get(match[0], match[0]), self.query)
 
 
 @cache
 def questions() -> tuple[Recipe, ...]:
     """All questions, in their order."""
-    found = _QUESTION.findall(_text())
-    return tuple(Recipe(int(number), words, query.strip()) for number, words, query in found)
+    recipes = _QUESTION.findall(_text())
+    return tuple(Recipe(int(number), words, query.strip()) for number, words, query in recipes)
 
 
 def _text() -> str:

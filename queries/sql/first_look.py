@@ -99,15 +99,15 @@ def _columns_of(connection: duckdb.DuckDBPyConnection, mentions: Mentions) -> li
     by_relation: dict[str, list[str]] = {}
     for row in ask_records(connection, "columns_of_relations"):
         by_relation.setdefault(row["relation"].casefold(), []).append(row["name"])
-    found: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for _, schema, name in mentions.tables:
         if schema == "" and name in mentions.ctes:
             continue
         relation = f"store.{name}" if schema == "store" else name
         if relation not in by_relation:
             return None
-        found |= dict.fromkeys(by_relation[relation])
-    return list(found) or None
+        columns |= dict.fromkeys(by_relation[relation])
+    return list(columns) or None
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -98,18 +98,18 @@ def _fold(tree: exp.Expr) -> None:
 
 def _relations(tree: exp.Expr) -> list[dict[str, Any]]:
     """Views and tables by breadth: what the query names, then what these read."""
-    found: dict[str, dict[str, Any]] = {}
+    relations: dict[str, dict[str, Any]] = {}
     level = _read_by(tree)
     depth = 1
     while level:
         following: list[str] = []
         for name in level:
-            if name not in found:
+            if name not in relations:
                 reads = _read_by(_parsed(name)) if name in all_views() else []
-                found[name] = _described(name, depth, reads)
+                relations[name] = _described(name, depth, reads)
                 following += reads
         level, depth = following, depth + 1
-    return list(found.values())
+    return list(relations.values())
 
 
 def _described(name: str, depth: int, reads: list[str]) -> dict[str, Any]:
@@ -121,10 +121,10 @@ def _described(name: str, depth: int, reads: list[str]) -> dict[str, Any]:
 
 def _read_by(tree: exp.Expr) -> list[str]:
     """Names of the views and tables that a query reads, without the ones it defines itself."""
-    own = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
+    ctes = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
     tables = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     names = [f"store.{table.name}" if table.db == "store" else table.name for table in tables]
-    return sorted({name for name in names if name.startswith("store.") or name in all_views().keys() - own})
+    return sorted({name for name in names if name.startswith("store.") or name in all_views().keys() - ctes})
 
 
 def _parsed(view: str) -> exp.Expr:

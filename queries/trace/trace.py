@@ -172,10 +172,10 @@ class TracePage(TabularAnswer):
         return {f"rank of {visible(self.token)}": f"{row['token_rank_before']:,} > {row['token_rank_after']:,}"}
 
     def _event(self, row: Mapping[str, Any]) -> str:
-        found = ["saturation"] if row["is_saturation"] else []
+        events = ["saturation"] if row["is_saturation"] else []
         if row["is_elimination"]:
-            found.append(f"elimination (to rank {row['candidate_rank_after']:,})")
-        return ", ".join(found)
+            events.append(f"elimination (to rank {row['candidate_rank_after']:,})")
+        return ", ".join(events)
 
     def _neurons_table(self) -> pl.DataFrame:
         shown = self.neurons.with_columns(pl.col("top_tokens").list.head(_SHOWN_TOKENS))
@@ -282,7 +282,7 @@ def _kind(fact: Mapping[str, Any]) -> str | None:
     """What the catalog calls the neuron; None before anything was measured that could tell."""
     if fact["is_token_detector"] is None and fact["position_kind"] is None:
         return None
-    found = ["token detector"] if fact["is_token_detector"] else []
+    kinds = ["token detector"] if fact["is_token_detector"] else []
     if fact["position_strength"] in ("strong", "weak"):
-        found.append(f"positional: {fact['position_kind']}, {fact['position_strength']}")
-    return "; ".join(found)
+        kinds.append(f"positional: {fact['position_kind']}, {fact['position_strength']}")
+    return "; ".join(kinds)

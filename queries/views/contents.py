@@ -95,9 +95,9 @@ def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
         UnknownRelation: there is neither; the nearest names are given.
     """
     for one in (name, f"store.{name}"):
-        found = ask(connection, "columns", {"name": one})
-        if not found.is_empty():
-            return found
+        rows = ask(connection, "columns", {"name": one})
+        if not rows.is_empty():
+            return rows
     raise UnknownRelation(name, known_relations(connection))
 
 

@@ -107,12 +107,12 @@ def views_that_read(*relations: str) -> tuple[View, ...]:
     Args:
         relations: names of views, and of tables as `store.NAME`.
     """
-    reached, found = set(relations), []
+    reached, readers = set(relations), []
     for name, one in all_views().items():
         if name not in relations and reached & set(_READ.findall(one.query)):
             reached.add(name)
-            found.append(one)
-    return tuple(found)
+            readers.append(one)
+    return tuple(readers)
 
 
 def view(name: str) -> View:

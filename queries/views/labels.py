@@ -25,7 +25,7 @@ def labelled(flat: FlatRow, model: KnownModel, corpus: str | None) -> dict[str, 
         model: its model.
         corpus: name of the corpus that the row is about; None before any text was measured.
     """
-    own = {
+    labels = {
         "model": model.name,
         "family": model.family,
         "variant": model.variant,
@@ -36,7 +36,7 @@ def labelled(flat: FlatRow, model: KnownModel, corpus: str | None) -> dict[str, 
         **_position(flat),
         **_detection(flat),
     }
-    return {name: own[name] if name in own else flat[_TAKEN.get(name, name)] for name in view("neurons").columns}
+    return {name: labels[name] if name in labels else flat[_TAKEN.get(name, name)] for name in view("neurons").columns}
 
 
 def activity(flat: FlatRow) -> dict[str, Any]:

@@ -21,14 +21,14 @@ def narrowed(name: str, queries: Mapping[str, str], *, kept: Collection[str], of
         kept: names of the views whose rows are kept, which are read where they lie.
         of_models: names of the store's tables that have a `model_id`.
     """
-    own = set(_CTE.findall(queries[name]))
+    ctes = set(_CTE.findall(queries[name]))
 
-    def narrow(found: re.Match[str]) -> str:
-        word, store, read, alias = found[1], found[2], found[3], found[4] or f" as {found[3]}"
+    def narrow(match: re.Match[str]) -> str:
+        word, store, read, alias = match[1], match[2], match[3], match[4] or f" as {match[3]}"
         if store:
-            return f"{word} (from store.{read} where model_id = $model_id){alias}" if read in of_models else found[0]
-        if read in own or read not in queries:
-            return found[0]
+            return f"{word} (from store.{read} where model_id = $model_id){alias}" if read in of_models else match[0]
+        if read in ctes or read not in queries:
+            return match[0]
         if read in kept:
             return f"{word} (from store.{PREFIX}{read} where model = $model){alias}"
         return f"{word} (\n{narrowed(read, queries, kept=kept, of_models=of_models)}){alias}"

@@ -70,11 +70,11 @@ def _first_tokens(
         )
         for tokenizer_id in {models[neuron[0]].tokenizer_id for neuron in ids}
     }
-    found = {}
+    tokens = {}
     for neuron, listed in ids.items():
         known = texts[models[neuron[0]].tokenizer_id]
-        found[neuron] = [known[one] for one in listed if one in known]
-    return found
+        tokens[neuron] = [known[one] for one in listed if one in known]
+    return tokens
 
 
 def _neuron(row: Mapping[str, Any]) -> Neuron:

@@ -48,14 +48,14 @@ def on_corpus(
         return
     places = {model.model_id: chosen[model.name].corpus_id if model.name in chosen else _NONE for model in asked}
     # Temporary relations are one connection's own, and gone with it.
-    own = connection.cursor()
+    cursor = connection.cursor()
     try:
-        with keyboard_interrupts(own):
-            _show(own, places)
-            yield own
+        with keyboard_interrupts(cursor):
+            _show(cursor, places)
+            yield cursor
     finally:
         with undisturbed():
-            close(own)
+            close(cursor)
 
 
 def of_facts(text: str) -> str:

@@ -54,32 +54,32 @@ def at_rows(
         neurons: whose rows.
         firsts: as `first_rows` says; where rows do not lie as they are published, they are looked for.
     """
-    found = _by_neuron(ask_records(connection, name, {"rows": _counted(firsts, table, neurons)}))
-    if found.keys() == set(neurons):
-        return found
+    by_neuron = _by_neuron(ask_records(connection, name, {"rows": _counted(firsts, table, neurons)}))
+    if by_neuron.keys() == set(neurons):
+        return by_neuron
     return _by_neuron(ask_records(connection, name, {"rows": _looked_for(connection, neurons)[table]}))
 
 
 def with_facts(
-    connection: duckdb.DuckDBPyConnection, found: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Rows of neurons with these columns of the view `neurons`, which is read at their rows alone.
 
     Args:
         connection: a reader.
-        found: rows with model, model_id, layer and neuron.
+        rows: rows with model, model_id, layer and neuron.
         columns: names of the columns.
     """
-    if not found:
+    if not rows:
         return []
     query = _view_of(_SOME, f"model, layer, neuron, {', '.join(columns)}")
-    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in found]
+    neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
     facts = {
         (row["model"], row["layer"], row["neuron"]): row
         for row in records(connection, query, {"rows": rows_of(connection, neurons)["neuron_facts"]})
     }
-    places = [(row["model"], row["layer"], row["neuron"]) for row in found]
-    return [{**row, **facts[place]} for row, place in zip(found, places, strict=True) if place in facts]
+    places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
+    return [{**row, **facts[place]} for row, place in zip(rows, places, strict=True) if place in facts]
 
 
 @cache
@@ -108,10 +108,10 @@ def _looked_for(connection: duckdb.DuckDBPyConnection, neurons: Sequence[Neuron]
         "layers": [layer for _, layer, _ in neurons],
         "neurons": [neuron for _, _, neuron in neurons],
     }
-    found: dict[str, list[int]] = {name: [] for name in TABLES}
+    numbers: dict[str, list[int]] = {name: [] for name in TABLES}
     for row in ask_records(connection, "found_rows", asked):
-        found[row["name"]].append(row["row_number"])
-    return found
+        numbers[row["name"]].append(row["row_number"])
+    return numbers
 
 
 def _by_neuron(rows: Sequence[dict[str, Any]]) -> dict[Neuron, dict[str, Any]]:
