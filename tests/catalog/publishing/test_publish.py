@@ -74,7 +74,7 @@ def test_a_name_stands_for_one_set_of_weights(warehouse: Warehouse) -> None:
     made.publish_job(warehouse, "projections", made.weights_frames())
     with pytest.raises(NameTaken, match="already has a model tiny with other weights"):
         made.publish_job(warehouse, "projections", made.weights_frames(), record=made.model(weights="w1"))
-    with pytest.raises(TokenizerChanged, match="another tokenizer"):
+    with pytest.raises(TokenizerChanged, match="a different tokenizer"):
         made.publish_job(warehouse, "projections", made.weights_frames(), record=made.model(tokenizer="t1"))
     assert rows(warehouse, "select count(*) from store.tokenizers") == [(1,)]
 

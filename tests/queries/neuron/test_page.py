@@ -37,9 +37,9 @@ def test_every_address_leads_to_its_neuron(full: duckdb.DuckDBPyConnection) -> N
     ("text", "error", "sentence"),
     [
         ("tiny-1m", errors.BadAddress, "as in opt-125m/L3N1702"),
-        ("tiny-1m/L0N", errors.BadAddress, "no address"),
-        ("tiny-1m/L-1N0", errors.BadAddress, "no address"),
-        ("tiny 1m/L0N0", errors.BadAddress, "no address"),
+        ("tiny-1m/L0N", errors.BadAddress, "is not the address of a neuron"),
+        ("tiny-1m/L-1N0", errors.BadAddress, "is not the address of a neuron"),
+        ("tiny 1m/L0N0", errors.BadAddress, "is not the address of a neuron"),
         ("tiny/L0N0", errors.UnknownModel, "nearest: tiny-"),
         ("tiny-1m/L2N0", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),
         ("tiny-1m/L0N5", errors.UnknownNeuron, "layers 0 to 1 and neurons 0 to 4"),

@@ -133,7 +133,7 @@ def test_a_short_answer_is_printed_whole_or_not_at_all(output_format: str) -> No
         "select case when x = 9000 then error('no') else x end from range(9999) as t(x)", "--format", output_format
     )
     assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    assert result.stderr.startswith("Error: the query failed: no; correct it")
+    assert result.stderr.startswith("Error: the query failed: no; fix it")
 
 
 @pytest.mark.parametrize("is_watched", [False, True], ids=["limited", "watched"])
