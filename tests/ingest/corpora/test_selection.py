@@ -189,7 +189,7 @@ def test_a_text_that_changed_is_not_read_again_under_the_old_name(
     ingests.measure(warehouse, models["opt"], asked)
     (folder / "long.txt").write_text("something else")
     assert choose(warehouse, tokenizers["opt"], corpora=("mine",)).name == "mine"
-    with pytest.raises(CorpusChanged, match="the corpus mine has to be read again"):
+    with pytest.raises(CorpusChanged, match="the corpus mine must be read again"):
         choose(warehouse, tokenizers["gpt2"], corpora=("mine",))
     (folder / "long.txt").unlink()
     with pytest.raises(SourceMissing):

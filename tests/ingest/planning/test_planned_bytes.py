@@ -175,7 +175,7 @@ def test_what_does_not_fit_on_the_disk_is_passed_over(tmp_path: Path) -> None:
     assert on(layers).order == "layers"
     assert on(layers - 1).order == "chunks"
     assert on(chunks).order == "chunks"
-    with pytest.raises(DiskTooSmall, match=r"needs about 0\.13 MB under .*, but 0\.13 MB are free") as caught:
+    with pytest.raises(DiskTooSmall, match=r"needs about 0\.13 MB under .*, but only 0\.13 MB are free") as caught:
         on(chunks - 1)
     assert str(tmp_path) in str(caught.value)
 
@@ -220,7 +220,7 @@ def test_jobs_on_weights_alone_fit_exactly() -> None:
 def test_the_disk_of_jobs_on_weights_alone_holds_their_rows_twice(tmp_path: Path) -> None:
     assert plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path, 620_000_000)).disk_bytes == 620_000_000
     assert plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path, 10**12)).disk_bytes == 620_000_000
-    with pytest.raises(DiskTooSmall, match=r"needs about 0\.62 GB under .*, but 0\.62 GB are free"):
+    with pytest.raises(DiskTooSmall, match=r"needs about 0\.62 GB under .*, but only 0\.62 GB are free"):
         plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS, tmp_path, 619_999_999))
     # Without a folder no disk is looked at.
     assert plan_weights(SHAPE, ["weights"], budget=Budget(GENEROUS)).growth_bytes == 310_000_000

@@ -113,7 +113,7 @@ def test_without_a_text_what_is_needed_is_said_and_is_enough(transformer: Transf
 
 def test_without_a_text_too_little_disk_is_said(transformer: Transformer, tmp_path: Path) -> None:
     budget = Budget(GENEROUS, staging=tmp_path, free_bytes=1_000)
-    with pytest.raises(DiskTooSmall, match=f"MB under {re.escape(str(tmp_path))}, but 0.00 MB are free there"):
+    with pytest.raises(DiskTooSmall, match=f"MB under {re.escape(str(tmp_path))}, but only 0.00 MB are free"):
         plan_weights(transformer.shape, ["projections"], budget=budget)
 
 
