@@ -106,8 +106,8 @@ def _address(hosts: Sequence[str]) -> str:
 
 
 def _allowed_hosts(hosts: Sequence[str]) -> list[str]:
-    own_name = [socket.gethostname()] if any(_is_everywhere(host) for host in hosts) else []
-    return list(dict.fromkeys([*LOCAL_HOSTS, *hosts, *own_name]))
+    this_machine = [socket.gethostname()] if any(_is_everywhere(host) for host in hosts) else []
+    return list(dict.fromkeys([*LOCAL_HOSTS, *hosts, *this_machine]))
 
 
 def _is_loopback(host: str) -> bool:

@@ -38,19 +38,23 @@ class CorpusNotMeasured(NeurothekError):
     """The model was not measured on the corpus."""
 
     def __init__(self, model: str, corpus: str, known: Sequence[str]) -> None:
-        known_ones = f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet"
-        super().__init__(f"{model} was not measured on a corpus {corpus}; {known_ones}")
+        measured_instead = f"it was measured on {', '.join(known)}" if known else "it was not measured on any text yet"
+        super().__init__(f"{model} was not measured on a corpus {corpus}; {measured_instead}")
 
 
 class ClusteringMissing(NeurothekError):
     """The model has no clustering into so many clusters."""
 
     def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
-        known_ones = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        measured_instead = (
+            f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        )
         # One run makes all that there are: those that are there come again.
         sizes = (word for size in (*known, asked) for word in ("--clusters", str(size)))
         again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))
-        super().__init__(f"{model} has no clustering into {asked} clusters; {known_ones}: measure one with `{again}`")
+        super().__init__(
+            f"{model} has no clustering into {asked} clusters; {measured_instead}: measure one with `{again}`"
+        )
 
 
 class CorpusAmbiguous(NeurothekError):

@@ -59,8 +59,11 @@ class Look:
 
     def caption(self, models: Sequence[str]) -> list[str]:
         """Which of the models are dashed, and why; nothing where all may be compared."""
-        told = [f"{model} ({self.why_not[model]})" for model in models if model in self.why_not]
-        return [f"Dashed, not comparable: {', '.join(told)}."] if told else []
+        return [f"Dashed, not comparable: {told}."] if (told := self.told(models)) else []
+
+    def told(self, models: Sequence[str]) -> str:
+        """Those of the models that may not be compared, each with the reason; empty where all may be."""
+        return ", ".join(f"{model} ({self.why_not[model]})" for model in models if model in self.why_not)
 
 
 def panels_of(

@@ -72,8 +72,7 @@ class Material:
 
     def not_comparable(self, models: Sequence[str]) -> list[str]:
         """What the star stands for, with the reason."""
-        told = [f"{model} ({self.look.why_not[model]})" for model in models if model in self.look.why_not]
-        return [f"* not comparable: {', '.join(told)}."] if told else []
+        return [f"* not comparable: {told}."] if (told := self.look.told(models)) else []
 
     def variants(self, of: Callable[[str], bool]) -> tuple[list[str], str | None]:
         """The variants of a kind and the plain model of their family and size; of several families the first."""

@@ -25,10 +25,10 @@ def asked_among(name: str, known: Iterable[Known], *, is_silent: bool = False) -
     wanted = asked(name)
     if wanted is None:
         return None
-    wanted_one = {str(one): one for one in known}.get(wanted)
-    if wanted_one is None and not is_silent:
+    among_known = {str(one): one for one in known}.get(wanted)
+    if among_known is None and not is_silent:
         _say_unknown(name, [wanted])
-    return wanted_one
+    return among_known
 
 
 def asked_models(known: Collection[str]) -> list[str]:

@@ -35,6 +35,8 @@ _PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 20}
 """Pixels about a chart: Streamlit's own, and at the right room for the half of the last label of an axis."""
 
 _PARTS = {
+    "layer_neurons": ("neurons_shown", "one layer is asked for"),
+    "model_neurons": ("neurons_shown", "a model is asked for"),
     "layer_neurons_by_corpus": ("neurons_by_corpus", "one layer is asked for"),
     "model_neurons_by_corpus": ("neurons_by_corpus", "a model is asked for"),
 }

@@ -19,7 +19,6 @@ from queries.names.unmeasured import corpus_words
 
 Theme = Literal["light", "dark"]
 
-
 # Streamlit leaves a hand's breadth above a page and a finger's below a chart, and its editor sets SQL in the face of
 # prose.
 _STYLE = """

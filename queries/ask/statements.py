@@ -68,13 +68,13 @@ def records(
 
 def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
     """The one statement of a text; DuckDB reads a long one for milliseconds, so those read before are kept."""
-    statement_read = _PARSED.get(text)
-    if statement_read is None:
-        (statement_read,) = connection.extract_statements(text)
+    kept_statement = _PARSED.get(text)
+    if kept_statement is None:
+        (kept_statement,) = connection.extract_statements(text)
         if len(_PARSED) >= _MOST_PARSED:
             _PARSED.clear()
-        _PARSED[text] = statement_read
-    return statement_read
+        _PARSED[text] = kept_statement
+    return kept_statement
 
 
 @dataclass(frozen=True)

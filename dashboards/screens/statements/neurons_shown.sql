@@ -1,4 +1,4 @@
--- Some neurons of one model, always the same ones, with everything that is known of each as a number.
+-- Neurons with all that is known of each as a number: all of one layer, or always the same few of one model.
 select
     address,
     frequency,
@@ -20,7 +20,13 @@ select
     neuron,
     corpus,
 from neurons
+/* where one layer is asked for */
+where model = $model and layer = $layer
+order by neuron
+/* end of one layer is asked for */
+/* where a model is asked for */
 where model = $model
 -- Drawn by lot, and the same lot every time: a page need not carry a million rows to show how they spread.
 order by hash(layer, neuron)
 limit $n
+/* end of a model is asked for */
