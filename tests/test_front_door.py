@@ -176,7 +176,7 @@ def test_python_carries_a_warehouse_elsewhere_and_joins_two(door: Neurothek, tmp
     )
     assert joined.merge(brought.path).models == ()
     run("rename", "tiny", "renamed", "--warehouse", str(joined.path))
-    with pytest.raises(NeurothekError, match=r"already has rows in .*; name another file"):
+    with pytest.raises(NeurothekError, match=r"already has rows in .*; choose another file"):
         joined.import_(tmp_path / "out")
     with pytest.raises(NeurothekError, match="there is no warehouse at"):
         joined.merge(tmp_path / "none.duckdb")

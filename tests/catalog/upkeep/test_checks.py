@@ -56,6 +56,7 @@ DAMAGE = {
     "shortcut predictions are their readings": "update store.shortcut_predictions set surprisal = surprisal + 1",
     "shortcut readings are possible": "update store.shortcut_readings set second_probability = 2 where rowid = 0",
     "shortcuts join all states": "delete from store.shortcut_maps where rowid = 0",
+    "sizes leave embeddings out": "update store.models set size = size + 1 where rowid = 0",
     "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
     "views are as installed": "drop view main.tokens",
     "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
