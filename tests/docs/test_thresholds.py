@@ -16,6 +16,7 @@ import neurothek
 from queries.views.thresholds import thresholds
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
+from tests.support import tiny
 from tests.support import warehouse as made
 
 PAGE = (Path(__file__).parents[2] / "docs" / "thresholds.md").read_text("utf-8")
@@ -50,7 +51,7 @@ def shown(table: str) -> list[dict[str, Any]]:
 
 def test_positional_neurons_at_other_values(full: Path) -> None:
     rows = {row["model"]: row for row in neurothek.open(full).sql(POSITIONAL).to_dicts()}
-    for model_id, plan in enumerate(made.MODELS[:3]):
+    for model_id, plan in enumerate(tiny.MODELS[:3]):
         values = [
             row["mutual_information_corrected"]
             for row in shown("positions")
@@ -68,7 +69,7 @@ def test_nearly_dead_neurons(full: Path) -> None:
         active[row["model_id"], row["layer"], row["neuron"]] += row["n_active"]
     rows = {(row["model"], row["layer"]): row for row in neurothek.open(full).sql(DEAD).to_dicts()}
     for (model, layer), row in rows.items():
-        own = [n for (at, of, _), n in active.items() if (made.MODELS[at].name, of) == (model, layer)]
+        own = [n for (at, of, _), n in active.items() if (tiny.MODELS[at].name, of) == (model, layer)]
         assert (row["never"], row["at_most_five"]) == (own.count(0), sum(n <= 5 for n in own))
     assert len(rows) == len({key[:2] for key in active})
 

@@ -22,6 +22,7 @@ from docs.generators.house import complaints
 from ingest.corpora.sources.local_files import by_suffix
 from ingest.jobs.registry import JOBS
 from ingest.models.families.table import FAMILIES
+from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.models import build
 from tests.support.tokenizers import make_tokenizer
@@ -229,7 +230,7 @@ def test_a_search_option_is_honoured_by_every_search(asked: Copy) -> None:
         ]
 
     # One word alone takes a way of its own, on which no condition may be passed over.
-    for words in (("school",), ("school", "the"), ("--like", made.address((0, 0, 0)))):
+    for words in (("school",), ("school", "the"), ("--like", tiny.address((0, 0, 0)))):
         peaked = found(*words, "--peaked")
         assert peaked == found(*words, "--where", "kurtosis > 3")
         assert set(peaked) < set(found(*words))

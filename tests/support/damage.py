@@ -11,6 +11,7 @@ from catalog.publishing import summaries
 from catalog.store.duckdb_settings import BLOCK_BYTES
 from catalog.store.warehouse import Warehouse
 from queries.views import install
+from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
 
@@ -34,7 +35,7 @@ def _create(path: Path) -> None:
         connection.execute("checkpoint")
         for table, rows in made.hand_made().rows.items():
             made.insert(connection, table, rows)
-        for model_id in range(len(made.MODELS)):
+        for model_id in range(len(tiny.MODELS)):
             summaries.refresh(connection, model_id)
         connection.execute("drop table store.scratch")
 

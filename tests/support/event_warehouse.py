@@ -7,10 +7,10 @@ import duckdb
 
 from catalog.publishing.facts import rebuild_facts
 from queries.views import install
-from tests.support import exit_rows
+from tests.support import exit_rows, tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
-from tests.support.warehouse import Row
+from tests.support.tiny import Row
 
 N_EXAMPLES, N_EVENTS = 40, 25
 EXTREME = 4.0
@@ -37,7 +37,7 @@ def rows() -> Rows:
             | {"extreme_score": EXTREME}
         )
         for number in range(N_EXAMPLES):
-            _add_example(found, ids, number, made.MODELS[model_id], draw)
+            _add_example(found, ids, number, tiny.MODELS[model_id], draw)
     found["exits"] = exit_rows.rows((*MEASURED, UNSHOWN))
     return found
 
@@ -55,7 +55,7 @@ def _create(path: Path) -> None:
         # Clusters are another job's; four of each model are enough to join with.
         connection.execute("delete from store.clusters")
         connection.execute("delete from store.clusterings")
-        for model_id, plan in enumerate(made.MODELS):
+        for model_id, plan in enumerate(tiny.MODELS):
             clusters = [
                 {"clustering_id": model_id, "model_id": model_id, "layer": layer, "neuron": neuron}
                 | {"cluster_id": (layer + neuron) % 4, "centre_cosine": 0.5, "run_id": 1}
@@ -69,8 +69,8 @@ def _create(path: Path) -> None:
         install.install(connection)
 
 
-def _add_example(found: Rows, ids: Row, number: int, plan: made.ModelPlan, draw: random.Random) -> None:
-    n_tokens = len(made.TEXTS[plan.tokenizer_id])
+def _add_example(found: Rows, ids: Row, number: int, plan: tiny.ModelPlan, draw: random.Random) -> None:
+    n_tokens = len(tiny.TEXTS[plan.tokenizer_id])
     layers = range(plan.n_layers)
     saturation = draw.randrange(plan.n_layers)
     by_ffn = saturation < plan.n_layers - 1 and draw.random() < 0.7
@@ -102,7 +102,7 @@ def _add_example(found: Rows, ids: Row, number: int, plan: made.ModelPlan, draw:
         found["events"].append(ids | event | {"kind": "elimination", "layer": elimination, "by_ffn": True})
 
 
-def _add_layer(found: Rows, ids: Row, example: Row, plan: made.ModelPlan, draw: random.Random) -> None:
+def _add_layer(found: Rows, ids: Row, example: Row, plan: tiny.ModelPlan, draw: random.Random) -> None:
     place = {"example_id": example["example_id"]}
     for moment in ("pre", "post"):
         read = {"top_token": 1, "top_probability": 0.5, "final_token_rank": 3, "norm": 1.0}

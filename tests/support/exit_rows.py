@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from tests.support.warehouse import MODELS, Row
+from tests.support.tiny import MODELS, Row
 
 RULES = ("cluster_ranks", "cluster_sets", "logistic_stream", "logistic_ffn", "logistic_sum")
 SHORTCUTS = ("mat", "id", "fixed_mat", "fixed_id")

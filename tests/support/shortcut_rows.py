@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.support.warehouse import MODELS, Row
+from tests.support.tiny import MODELS, Row
 
 WHOLE = ("id", "mat")
 PARTIAL = ("mat_attn", "mat_ffn", "mat_ln1_ln2")

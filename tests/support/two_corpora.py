@@ -12,10 +12,10 @@ from pathlib import Path
 import duckdb
 
 from catalog.publishing.facts import rebuild_facts
-from tests.support import event_warehouse, shortcut_rows
+from tests.support import event_warehouse, shortcut_rows, tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
-from tests.support.warehouse import Row
+from tests.support.tiny import Row
 
 MODEL_ID, MODEL = 1, "tiny-2m"
 """Every job read both texts."""
@@ -94,8 +94,8 @@ def _ngrams(model_id: int, corpus_id: int) -> dict[str, list[Row]]:
     draw = random.Random(100 * model_id + corpus_id)
     ids = {"model_id": model_id, "corpus_id": corpus_id, "run_id": 2000}
     ngrams, triggers = [], []
-    for layer in range(made.MODELS[model_id].n_layers):
-        for neuron in range(made.MODELS[model_id].d_ffn):
+    for layer in range(tiny.MODELS[model_id].n_layers):
+        for neuron in range(tiny.MODELS[model_id].d_ffn):
             for n in (1, 2, 3):
                 key = ids | {"layer": layer, "neuron": neuron, "n": n}
                 found = sorted(_answered(draw, n), key=lambda one: -one[1])

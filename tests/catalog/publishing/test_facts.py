@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 
 from catalog.publishing.facts import rebuild_facts
 from queries.views.thresholds import thresholds
+from tests.support import tiny
 from tests.support import warehouse as made
 
 QUERY = "select * from store.neuron_facts order by model_id, layer, neuron"
@@ -19,7 +20,7 @@ def test_rebuilt_facts_are_those_computed_by_hand(tmp_path: Path) -> None:
     made.create(path)
     with duckdb.connect(str(path)) as connection:
         by_hand = connection.sql(QUERY).pl()
-        for model_id in range(len(made.MODELS)):
+        for model_id in range(len(tiny.MODELS)):
             rebuild_facts(connection, model_id)
         # Sums of a few dozen doubles in another order.
         assert_frame_equal(connection.sql(QUERY).pl(), by_hand, rel_tol=1e-12)

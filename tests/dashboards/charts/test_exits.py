@@ -17,7 +17,7 @@ from queries.compare.exits import exit_tradeoff
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse as made
 from tests.support import exit_rows
-from tests.support.warehouse import MODELS
+from tests.support.tiny import MODELS
 
 MEASURED = [MODELS[model_id].name for model_id, _ in made.MEASURED]
 LOOK = Look(dict(zip(MEASURED, ("#44bf70", "#440154", "#21918c"), strict=True)), {})

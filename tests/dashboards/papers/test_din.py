@@ -11,7 +11,7 @@ from dashboards.charts.models import Look
 from dashboards.papers.din import ShortcutFigure, ShortcutRows, shortcut_figures
 from neurothek import main
 from tests.support import event_warehouse
-from tests.support.warehouse import MODELS
+from tests.support.tiny import MODELS
 
 MEASURED = [MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
 LOOK = Look(dict(zip(MEASURED, ("#44bf70", "#440154", "#21918c"), strict=True)), {MEASURED[1]: "another text"})

@@ -13,7 +13,8 @@ from dashboards.errors import NoProfile
 from dashboards.papers.neuron import neuron_figure, subtitle
 from neurothek import main
 from queries.neuron.page import NeuronPage, neuron_page
-from tests.support.warehouse import POSITION_SEQUENCES, hand_made
+from tests.support.tiny import POSITION_SEQUENCES
+from tests.support.warehouse import hand_made
 
 
 def page(path: Path, address: str, corpus: str | None = None) -> NeuronPage:

@@ -22,9 +22,9 @@ from neurothek import main
 from queries.compare.comparison import compare
 from queries.compare.kinds import KINDS, positional_neurons
 from tests.support import detectors as planted
-from tests.support import warehouse as made
+from tests.support import tiny
 
-MODELS = [plan.name for plan in made.MODELS]
+MODELS = [plan.name for plan in tiny.MODELS]
 
 
 def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:

@@ -18,7 +18,7 @@ from dashboards.charts.models import Look
 from dashboards.widgets.figures import data_of, data_of_models, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
-from tests.support.warehouse import MODELS, Row
+from tests.support.tiny import MODELS, Row
 
 MEASURED = [MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
 LOOK = Look(dict(zip(MEASURED, ("#44bf70", "#440154", "#21918c"), strict=True)), {MEASURED[1]: "another text"})

@@ -17,6 +17,7 @@ from catalog.store.warehouse import Warehouse
 from dashboards.parts import judging
 from dashboards.parts.saving import save_annotations
 from queries.annotate.sample import Sample, draw_sample
+from tests.support import tiny
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
@@ -270,7 +271,7 @@ def test_without_annotations_the_results_say_so(page: Opener, path: Path) -> Non
 def test_the_neurons_page_shows_what_people_see(page: Opener, full_path: Path) -> None:
     rows = made.hand_made().rows["annotations"]
     named = next(row for row in rows if row["condition"] == "value" and row["concept"] is not None)
-    address = made.address((named["model_id"], named["layer"], named["neuron"]))
+    address = tiny.address((named["model_id"], named["layer"], named["neuron"]))
     opened = page(full_path, "neuron", neuron=address)
     assert "What people see in it" in [heading.value for heading in opened.subheader]
     (table,) = [one.value for one in opened.dataframe if "annotator" in one.value.columns]

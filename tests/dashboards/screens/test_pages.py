@@ -18,6 +18,7 @@ from dashboards.widgets.tables import table_key
 from queries.ask.one_query import run_query
 from queries.ask.statements import filled
 from queries.sql.cookbook import questions
+from tests.support import tiny
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
@@ -142,7 +143,7 @@ def test_without_a_warehouse_a_page_says_how_to_build_one(page: Opener, tmp_path
 def test_headlines_and_the_tokens_behind_them(page: Opener, full_path: Path) -> None:
     opened = page(full_path)
     row = table(opened, "n_dead").row(by_predicate=pl.col("model") == "tiny-1m", named=True)
-    dead = [key for key in made.DEAD if key[0] == 0]
+    dead = [key for key in tiny.DEAD if key[0] == 0]
     assert row["n_dead"] == len(dead)
     assert row["dead_share_percent"] == pytest.approx(100 * len(dead) / 10)
     # Figures and headlines name the tokens on which "dead" was seen.
@@ -199,7 +200,7 @@ def test_a_word_that_is_none_is_answered_as_text(page: Opener, full_path: Path) 
     assert r"\!\[x\]\(http" in opened.error[0].value
 
 
-def counterparts_of(layer: int, neuron: int) -> list[list[made.Row]]:
+def counterparts_of(layer: int, neuron: int) -> list[list[tiny.Row]]:
     """What was found of a neuron of tiny-1m in the models it was compared with, the smaller of the two first."""
     place = {"model_id": 0, "layer": layer, "neuron": neuron}
     found = [row for row in made.hand_made().rows["counterparts"] if place.items() <= row.items()]
@@ -210,7 +211,7 @@ def test_a_counterpart_is_a_way_into_the_other_model(page: Opener, full_path: Pa
     opened = page(full_path, "neuron", neuron="tiny-1m/L0N1")
     of_models = counterparts_of(0, 1)
     every = [row["overlap"] for rows in of_models for row in rows]
-    null = made.made_up_null(0, 0)
+    null = tiny.made_up_null(0, 0)
     above, below = ([overlap for overlap in every if (overlap > null) == wanted] for wanted in (True, False))
     assert above
     assert below
@@ -230,10 +231,10 @@ def test_a_counterpart_is_a_way_into_the_other_model(page: Opener, full_path: Pa
 def test_where_no_neuron_is_above_chance_the_page_says_none(page: Opener, full_path: Path) -> None:
     bests = {
         (layer, neuron): min(rows[0]["overlap"] for rows in counterparts_of(layer, neuron) if rows)
-        for _, layer, neuron in made.neurons_of(0)
+        for _, layer, neuron in tiny.neurons_of(0)
     }
-    layer, neuron = min(bests, key=lambda place: bests[place] - made.made_up_null(0, place[0]))
-    best, null = bests[layer, neuron], made.made_up_null(0, layer)
+    layer, neuron = min(bests, key=lambda place: bests[place] - tiny.made_up_null(0, place[0]))
+    best, null = bests[layer, neuron], tiny.made_up_null(0, layer)
     assert best <= null
     shown = text(page(full_path, "neuron", neuron=f"tiny-1m/L{layer}N{neuron}"))
     assert "None above chance in " in shown
@@ -377,7 +378,7 @@ def test_a_model_of_one_corpus_has_none_to_choose(page: Opener, full_path: Path)
 
 def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql", query="select count(*) as n from neurons")
-    assert table(opened, "n")["n"][0] == sum(plan.n_layers * plan.d_ffn for plan in made.MODELS)
+    assert table(opened, "n")["n"][0] == sum(plan.n_layers * plan.d_ffn for plan in tiny.MODELS)
     assert "1 rows in" in text(opened)
     opened.text_area(key="query").set_value("select 2 as two")
     next(button for button in opened.button if button.label == "Run").click().run()
@@ -388,7 +389,7 @@ def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page:
 def test_a_question_of_the_cookbook_is_asked_of_the_models_that_are_there(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql")
     question = questions()[1]
-    expected = question.about([min(made.MODELS, key=lambda plan: (plan.size, plan.name)).name])
+    expected = question.about([min(tiny.MODELS, key=lambda plan: (plan.size, plan.name)).name])
     opened.selectbox(key="example").select(question).run()
     in_order(opened)
     assert opened.text_area(key="query").value == expected

@@ -16,8 +16,7 @@ from dashboards.parts.search_fields import words_of
 from dashboards.widgets.html import plain
 from queries.search.commands import search
 from queries.search.question import parse_depth, parse_layers
-from tests.support import detectors
-from tests.support import warehouse as made
+from tests.support import detectors, tiny
 
 Opener = Callable[..., AppTest]
 
@@ -84,7 +83,7 @@ def test_every_option_of_the_command_has_its_field() -> None:
 
 
 def test_like_a_neuron(page: Opener, full_path: Path) -> None:
-    address = made.address((0, 0, 0))
+    address = tiny.address((0, 0, 0))
     opened = page(full_path, "search", like=address)
     in_order(opened)
     expected = neurothek.open(full_path).search(like=address, limit=100).neurons
@@ -118,7 +117,7 @@ def test_a_chip_that_is_taken_out_narrows_the_concept(page: Opener, full_path: P
     near = {" coffee": 0.75, " bus": 0.5}
     with duckdb.connect(str(path)) as connection:
         for rank, (token, cosine) in enumerate(near.items(), start=1):
-            ids = [made.ENGLISH.index(one) for one in (" tea", token)]
+            ids = [tiny.ENGLISH.index(one) for one in (" tea", token)]
             connection.execute(
                 "insert into store.token_neighbours (model_id, token_id, rank, neighbour_id, cosine, run_id)"
                 " select model_id, ?, ?, ?, ?, 0 from store.models where tokenizer_id = 0",

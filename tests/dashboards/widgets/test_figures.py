@@ -16,7 +16,7 @@ from streamlit.testing.v1.element_tree import Block, Caption, Element, Node
 from dashboards.addresses import PAGES
 from dashboards.widgets.figures import csv_of, height_of
 from tests.dashboards.conftest import Opener
-from tests.support.warehouse import MODELS
+from tests.support.tiny import MODELS
 
 SIZE = max(plan.size for plan in MODELS)
 (MODEL,) = {plan.name for plan in MODELS if plan.size == SIZE and plan.variant is None}

@@ -28,6 +28,7 @@ from queries.annotate.lines import FIELDS, Line, ranks_of, read_lines
 from queries.annotate.sample import Sample, _neurons, draw_sample
 from queries.names.models import choose_models
 from queries.views import install
+from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.known import known_model
 
@@ -77,7 +78,7 @@ def concept(sample: Sample, number: int = 0, **fields: Any) -> dict[str, Any]:
 
 def test_a_sample_is_ten_neurons_a_layer_mixed_with_as_many_controls(full: duckdb.DuckDBPyConnection) -> None:
     sample = draw_sample(full, MODEL)
-    plan = made.MODELS[1]
+    plan = tiny.MODELS[1]
     counted = Counter((condition, layer) for condition, layer, _ in (vector.key for vector in sample.vectors))
     # The hand-made layers have fewer than ten neurons: all are drawn.
     for layer in range(plan.n_layers):
@@ -109,7 +110,7 @@ def test_tokens_are_those_of_the_vectors(full: duckdb.DuckDBPyConnection) -> Non
     for vector in draw_sample(full, MODEL).vectors:
         expected = lists[vector.key]["top_token_ids"][:30]
         assert list(vector.token_ids) == expected
-        assert list(vector.tokens) == [made.ENGLISH[token] for token in expected]
+        assert list(vector.tokens) == [tiny.ENGLISH[token] for token in expected]
 
 
 def test_what_is_printed_tells_no_vector_from_another(unjudged: Warehouse, sample: Sample) -> None:
@@ -446,6 +447,6 @@ def test_the_help_names_the_fields(unjudged: Warehouse) -> None:
 
 
 def test_a_model_of_another_tokenizer_has_a_sample_too(full: duckdb.DuckDBPyConnection) -> None:
-    for model in choose_models(full, [plan.name for plan in made.MODELS if plan.corpora]):
+    for model in choose_models(full, [plan.name for plan in tiny.MODELS if plan.corpora]):
         sample = draw_sample(full, model.name)
         assert {vector.key[0] for vector in sample.vectors} == {"value", "random", "ffn_update"}

@@ -13,9 +13,9 @@ from queries.neuron.page import neuron_page
 from queries.search.by_likeness import alike
 from queries.search.by_word import search
 from queries.search.question import Question
-from tests.support import warehouse as made
+from tests.support import tiny
 
-ADDRESS = made.address((0, 0, 0))
+ADDRESS = tiny.address((0, 0, 0))
 
 ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection], TabularAnswer]] = {
     "one word": lambda connection: search(connection, Question(words=("school",))),

@@ -14,6 +14,7 @@ from queries import errors
 from queries.compare.comparability import Way, why_not_comparable
 from queries.compare.comparison import LAYER_COLUMNS, compare
 from queries.views import install
+from tests.support import tiny
 from tests.support import warehouse as made
 
 
@@ -73,7 +74,7 @@ def test_by_depth_pools_whole_layers(full: duckdb.DuckDBPyConnection) -> None:
 def test_a_size_says_that_it_leaves_embeddings_out(full: duckdb.DuckDBPyConnection) -> None:
     table = compare(full).table()
     assert table.columns[:2] == ["model", "size w/o embeddings"]
-    parameters = {plan.name: plan.size for plan in made.MODELS}
+    parameters = {plan.name: plan.size for plan in tiny.MODELS}
     assert dict(table.select("model", "size w/o embeddings").iter_rows()) == parameters
 
 

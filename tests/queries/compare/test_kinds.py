@@ -16,7 +16,8 @@ from queries.compare.kinds import KINDS, positional_neurons, typology
 from tests.support import detectors as planted
 from tests.support import ngrams as oracle
 from tests.support.profiles import labels
-from tests.support.warehouse import MODELS, POSITION_SEQUENCES, hand_made
+from tests.support.tiny import MODELS, POSITION_SEQUENCES
+from tests.support.warehouse import hand_made
 
 MADE = hand_made()
 

@@ -9,7 +9,7 @@ from catalog.store.warehouse import Warehouse
 from queries.compare.comparison import compare
 from queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections, saturation_table
 from tests.support import event_warehouse as made
-from tests.support.warehouse import MODELS
+from tests.support.tiny import MODELS
 
 
 @pytest.fixture(scope="module")

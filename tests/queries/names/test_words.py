@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from queries import errors
 from queries.names.words import Term, Token, fewest_pieces, find_terms, nearest_words, words_of
-from tests.support.warehouse import ENGLISH, OTHER
+from tests.support.tiny import ENGLISH, OTHER
 
 
 @given(text=st.text("ab", max_size=7), pieces=st.sets(st.text("ab", min_size=1, max_size=3), max_size=6))

@@ -13,13 +13,14 @@ from queries.ask.statements import records
 from queries.neuron.page import NeuronPage, neuron_page
 from queries.search.by_likeness import alike
 from queries.search.question import Question
+from tests.support import tiny
 from tests.support import warehouse as made
-from tests.support.warehouse import MODELS, Neuron, Row, address, neurons_of
+from tests.support.tiny import MODELS, Neuron, Row, address, neurons_of
 
 
 def others_of(model_id: int) -> list[int]:
     """The models that it was compared with, smaller ones first."""
-    found = [other for pair in made.COMPARED for other in pair if model_id in pair and other != model_id]
+    found = [other for pair in tiny.COMPARED for other in pair if model_id in pair and other != model_id]
     return sorted(found, key=lambda other: MODELS[other].size)
 
 
@@ -32,7 +33,7 @@ def nearest(neuron: Neuron, other_id: int) -> list[Row]:
 
 
 def is_above(row: Row) -> bool:
-    return bool(row["overlap"] > made.made_up_null(row["model_id"], row["layer"]))
+    return bool(row["overlap"] > tiny.made_up_null(row["model_id"], row["layer"]))
 
 
 def compared_neurons() -> Iterator[Neuron]:
@@ -77,7 +78,7 @@ def test_a_page_lists_only_what_is_above_chance(full: duckdb.DuckDBPyConnection)
             assert row["other_model"] == MODELS[other].name
             assert row["n_above_chance"] == sum(map(is_above, own))
             assert row["best_overlap"] == max((one["overlap"] for one in own), default=0)
-            assert row["null_99"] == (made.made_up_null(neuron[0], neuron[1]) if own else None)
+            assert row["null_99"] == (tiny.made_up_null(neuron[0], neuron[1]) if own else None)
             says_none = f"none above chance in {row['other_model']}: " in repr(page)
             assert says_none == (row["n_above_chance"] == 0)
 
@@ -126,7 +127,7 @@ def test_a_page_of_a_model_that_was_not_compared_says_nothing(full: duckdb.DuckD
 def test_neurons_alike_stand_beside_the_null(full: duckdb.DuckDBPyConnection, limit: int) -> None:
     for neuron in list(neurons_of(0))[::3]:
         result = alike(full, address(neuron), Question(words=(), limit=limit))
-        null = made.made_up_null(*neuron[:2])
+        null = tiny.made_up_null(*neuron[:2])
         compared = {MODELS[other].name for other in others_of(0)}
         for row in result.neurons.to_dicts():
             assert row["null_99"] == (null if row["model"] in compared else None)

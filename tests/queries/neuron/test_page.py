@@ -19,7 +19,8 @@ from queries.neuron.page import (
 )
 from queries.neuron.profiles import frequencies, sparkline
 from queries.views.on_corpus import on_corpus
-from tests.support.warehouse import POSITION_SEQUENCES, address, hand_made, neurons_of
+from tests.support.tiny import POSITION_SEQUENCES, address, neurons_of
+from tests.support.warehouse import hand_made
 
 MADE = hand_made()
 TEXTS = ("builtin", "long")

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from queries.neuron.page import neuron_page
-from tests.support import relatives
+from tests.support import relatives, tiny
 from tests.support import warehouse as made
 
 
@@ -16,11 +16,11 @@ def records(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str,
     return found
 
 
-MODEL_IDS = range(len(made.MODELS))
+MODEL_IDS = range(len(tiny.MODELS))
 
 
 def top_tokens(model_id: int, place: relatives.Place) -> list[str]:
-    texts = made.TEXTS[made.MODELS[model_id].tokenizer_id]
+    texts = tiny.TEXTS[tiny.MODELS[model_id].tokenizer_id]
     for row in made.hand_made().rows["projections"]:
         if (row["model_id"], row["layer"], row["neuron"]) == (model_id, *place):
             return [texts[token] for token in row["top_token_ids"][:10]]
@@ -29,7 +29,7 @@ def top_tokens(model_id: int, place: relatives.Place) -> list[str]:
 
 @pytest.mark.parametrize("model_id", MODEL_IDS)
 def test_clusters_summary(full: duckdb.DuckDBPyConnection, model_id: int) -> None:
-    plane, name = made.plane(model_id), made.MODELS[model_id].name
+    plane, name = tiny.plane(model_id), tiny.MODELS[model_id].name
     query = f"select * from clusters_summary where model = '{name}' order by clustering_id, cluster_id"
     found = iter(records(full, query))
     most = max(len(plane.clusters(sectors)) for sectors in relatives.SECTORS)
@@ -57,13 +57,13 @@ def test_clusters_summary(full: duckdb.DuckDBPyConnection, model_id: int) -> Non
 
 def test_members_and_neighbours_carry_addresses(full: duckdb.DuckDBPyConnection) -> None:
     for model_id in MODEL_IDS:
-        plane, name = made.plane(model_id), made.MODELS[model_id].name
+        plane, name = tiny.plane(model_id), tiny.MODELS[model_id].name
         members = records(full, f"select * from cluster_members where model = '{name}'")
         assert len(members) == len(relatives.SECTORS) * len(plane.places())
         for row in records(full, f"select * from neighbours where model = '{name}'"):
             place, other = (row["layer"], row["neuron"]), (row["other_layer"], row["other_neuron"])
-            assert row["address"] == made.address((model_id, *place))
-            assert row["other_address"] == made.address((model_id, *other))
+            assert row["address"] == tiny.address((model_id, *place))
+            assert row["other_address"] == tiny.address((model_id, *other))
             assert row["cosine"] == pytest.approx(plane.cosine(place, other), abs=1e-7)
             assert row["other_top_tokens"] == top_tokens(model_id, other)
 
@@ -71,10 +71,10 @@ def test_members_and_neighbours_carry_addresses(full: duckdb.DuckDBPyConnection)
 def test_separation_is_the_mean_percentile(full: duckdb.DuckDBPyConnection) -> None:
     data = made.hand_made()
     found = records(full, "select * from coherence_separation")
-    assert len(found) == sum(plan.n_layers for plan in made.MODELS if plan.corpora)
+    assert len(found) == sum(plan.n_layers for plan in tiny.MODELS if plan.corpora)
     for row in found:
-        (model_id,) = [i for i in MODEL_IDS if made.MODELS[i].name == row["model"]]
-        plane, corpus_id = made.plane(model_id), data.shown[model_id]
+        (model_id,) = [i for i in MODEL_IDS if tiny.MODELS[i].name == row["model"]]
+        plane, corpus_id = tiny.plane(model_id), data.shown[model_id]
         judged = [plane.coherence(place, corpus_id) for place in plane.places() if place[0] == row["layer"]]
         percentiles = [one["coherence_percentile"] for one in judged]
         assert row["n_neurons"] == len(judged)
@@ -100,19 +100,19 @@ def test_tokens_of_controls(full: duckdb.DuckDBPyConnection) -> None:
         percentile = 62.5 + corpus_id if (kind, control_id) == ("random", 0) else None
         for side, ids, scores in (("promoted", token_ids, [4.5, 2.5, 2.0, 1.5, 1.0]), ("suppressed", [4], [-3.5])):
             for rank, (token_id, score) in enumerate(zip(ids, scores, strict=True), start=1):
-                token = made.ENGLISH[token_id]
+                token = tiny.ENGLISH[token_id]
                 expected.append((kind, control_id, side, rank, token, score, (score - 0.5) / 2, percentile))
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
 
 
 def test_a_page_shows_cluster_mates_and_neighbours(full: duckdb.DuckDBPyConnection) -> None:
-    for model_id, place in ((0, (0, 1)), (1, (2, 3)), (3, (1, 0)), (4, made.FLAT[1:])):
-        plane = made.plane(model_id)
-        page = neuron_page(full, made.address((model_id, *place)))
+    for model_id, place in ((0, (0, 1)), (1, (2, 3)), (3, (1, 0)), (4, tiny.FLAT[1:])):
+        plane = tiny.plane(model_id)
+        page = neuron_page(full, tiny.address((model_id, *place)))
         facts = plane.facts(place, None)
         sectors = relatives.SECTORS[plane.clustering_ids().index(facts["clustering_id"])]
         members = plane.clusters(sectors)[facts["cluster_id"]]
-        mates = [made.address((model_id, *member)) for member in members if member != place]
+        mates = [tiny.address((model_id, *member)) for member in members if member != place]
         assert sorted(page.relatives.mates["address"].to_list()) == sorted(mates)
         cosines = page.relatives.mates["centre_cosine"].drop_nulls().to_list()
         assert cosines == sorted(cosines, reverse=True)

@@ -10,7 +10,7 @@ from queries.search.by_likeness import COLUMNS, alike
 from queries.search.question import Question
 from tests.queries.search.test_by_word import lists_of
 from tests.support import overlaps
-from tests.support.warehouse import MODELS, Neuron, address, neurons_of
+from tests.support.tiny import MODELS, Neuron, address, neurons_of
 
 
 def overlap(one: Neuron, other: Neuron) -> float:

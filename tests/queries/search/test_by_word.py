@@ -20,7 +20,8 @@ from queries.search.question import SIDES, Question
 from queries.search.scope import variants_hint
 from queries.search.widening import Neighbour, remarks
 from tests.support.known import known_model
-from tests.support.warehouse import MODELS, TEXTS, Neuron, address, hand_made, neurons_of
+from tests.support.tiny import MODELS, TEXTS, Neuron, address, neurons_of
+from tests.support.warehouse import hand_made
 
 MADE = hand_made()
 WORDS = ("school", "coffee", "tea", "the", "un", "dog", "[bold]", "café", "UNIVERSITY", "</s>")

@@ -11,6 +11,7 @@ import pytest
 
 from queries.ask.statements import records
 from queries.views import install
+from tests.support import tiny
 from tests.support import warehouse as made
 
 Row = dict[str, Any]
@@ -28,7 +29,7 @@ def judgements(rows: Sequence[Row]) -> dict[tuple[Vector, str], Judgement]:
     days: dict[tuple[Vector, str], dict[datetime, Judgement]] = {}
     for row in rows:
         number = row["neuron"] if row["condition"] == "value" else row["control_id"]
-        name = made.MODELS[row["model_id"]].name
+        name = tiny.MODELS[row["model_id"]].name
         vector = (name, row["condition"], row["layer"], number, tuple(row["shown_token_ids"]))
         said = days.setdefault((vector, row["annotator"]), {}).setdefault(row["created_at"], [])
         if row["concept"] is not None:
@@ -69,13 +70,13 @@ def test_annotations_have_their_tokens_in_order(full: duckdb.DuckDBPyConnection)
     assert {row["annotation_id"] for row in rows} == set(stored)
     for row in rows:
         expected = stored[row["annotation_id"]]
-        plan = made.MODELS[expected["model_id"]]
-        texts = [made.TEXTS[plan.tokenizer_id][token] for token in expected["token_ids"]]
+        plan = tiny.MODELS[expected["model_id"]]
+        texts = [tiny.TEXTS[plan.tokenizer_id][token] for token in expected["token_ids"]]
         assert row["tokens"] == (texts or None)
         assert (row["token_ids"], row["n_tokens"]) == (expected["token_ids"], len(texts))
         is_neuron = expected["condition"] == "value"
         key = (expected["model_id"], expected["layer"], expected["neuron"])
-        assert row["address"] == (made.address(key) if is_neuron else None)
+        assert row["address"] == (tiny.address(key) if is_neuron else None)
         assert row["depth"] == (row["layer"] + 0.5) / plan.n_layers
 
 
@@ -167,7 +168,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBP
     with duckdb.connect(str(tmp_path_factory.mktemp("planted") / "planted.duckdb")) as connection:
         made.create_schema(connection)
         install.install(connection)
-        plan = made.ModelPlan("gpt2", N_LAYERS, 64, 1000)
+        plan = tiny.ModelPlan("gpt2", N_LAYERS, 64, 1000)
         model = dict(made.hand_made().rows["models"][0]) | {
             "name": plan.name,
             "n_layers": N_LAYERS,

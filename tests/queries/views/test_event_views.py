@@ -12,7 +12,7 @@ from catalog.store.warehouse import Warehouse
 from queries.neuron.page import PUSHED_COLUMNS, neuron_page
 from queries.views.install import all_views
 from tests.support import event_warehouse as made
-from tests.support.warehouse import MODELS, TEXTS
+from tests.support.tiny import MODELS, TEXTS
 
 VIEWS = (
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),

@@ -15,7 +15,7 @@ from queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS
 from queries.views.install import all_views
 from tests.support import event_warehouse as made
 from tests.support import exit_rows
-from tests.support.warehouse import MODELS
+from tests.support.tiny import MODELS
 
 ROWS = exit_rows.rows((*made.MEASURED, made.UNSHOWN))
 CLOSE = 1e-9

@@ -7,7 +7,7 @@ import pytest
 
 from queries.ask.statements import records
 from queries.views.install import View, all_views
-from tests.support.warehouse import Row
+from tests.support.tiny import Row
 
 WHAT_A_ROW_IS_OF = {
     *("model", "other_model", "corpus_id", "layer", "neuron", "rank", "token_id", "tokenizer_id", "run_id"),

@@ -15,7 +15,8 @@ from queries.names.neurons import find_neuron
 from queries.neuron.page import neuron_page
 from queries.views.labels import labelled
 from queries.views.thresholds import thresholds
-from tests.support.warehouse import address, hand_made, neurons_of
+from tests.support.tiny import address, neurons_of
+from tests.support.warehouse import hand_made
 
 OF = thresholds("neurons")
 N_NEURONS = 3_000

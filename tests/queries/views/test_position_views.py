@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from tests.support.profiles import labels
-from tests.support.warehouse import MODELS, POSITION_SEQUENCES, Row, address, hand_made, neurons_of
+from tests.support.tiny import MODELS, POSITION_SEQUENCES, Row, address, neurons_of
+from tests.support.warehouse import hand_made
 
 MADE = hand_made()
 KINDS = ("oscillatory", "both extremes", "one extreme", "other")

@@ -7,9 +7,10 @@ import duckdb
 import pytest
 
 from queries.views.rows import TABLES, at_rows, first_rows, rows_of
+from tests.support import tiny
 from tests.support import warehouse as made
 
-EVERY = [neuron for model_id in range(len(made.MODELS)) for neuron in made.neurons_of(model_id)]
+EVERY = [neuron for model_id in range(len(tiny.MODELS)) for neuron in tiny.neurons_of(model_id)]
 
 
 def neurons_at(connection: duckdb.DuckDBPyConnection, table: str, rows: list[int]) -> list[tuple[int, int, int]]:
@@ -33,7 +34,7 @@ def test_rows_are_those_of_the_neurons(tmp_path: Path, shuffled: bool) -> None:
 
 def check_what_is_read(connection: duckdb.DuckDBPyConnection, asked: list[tuple[int, int, int]]) -> None:
     """Rows read by their numbers are those of the neurons, wherever they lie."""
-    firsts = first_rows(connection, {model_id: plan.d_ffn for model_id, plan in enumerate(made.MODELS)})
+    firsts = first_rows(connection, {model_id: plan.d_ffn for model_id, plan in enumerate(tiny.MODELS)})
     read = at_rows(connection, "facts_at_rows", "neuron_facts", asked, firsts)
     assert sorted(read) == sorted(asked)
     for neuron, row in read.items():

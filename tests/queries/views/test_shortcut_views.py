@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.support import shortcut_rows
+from tests.support import shortcut_rows, tiny
 from tests.support import warehouse as made
 
 MEASURED = ((0, 0), (0, 1), (1, 1))
@@ -31,7 +31,7 @@ def ask(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, Any]
     return rows
 
 
-def shown(rows: list[made.Row]) -> list[made.Row]:
+def shown(rows: list[tiny.Row]) -> list[tiny.Row]:
     data = made.hand_made()
     return [row for row in rows if data.shown[row["model_id"]] == row["corpus_id"]]
 
@@ -44,18 +44,18 @@ def shown(rows: list[made.Row]) -> list[made.Row]:
     ],
 )
 def test_a_view_has_the_rows_of_the_shown_corpus(
-    connection: duckdb.DuckDBPyConnection, view: str, rows: list[made.Row], key: tuple[str, ...]
+    connection: duckdb.DuckDBPyConnection, view: str, rows: list[tiny.Row], key: tuple[str, ...]
 ) -> None:
-    expected = {(made.MODELS[row["model_id"]].name, *(row[name] for name in key)): row for row in shown(rows)}
+    expected = {(tiny.MODELS[row["model_id"]].name, *(row[name] for name in key)): row for row in shown(rows)}
     answer = ask(connection, view)
     found = {(row["model"], *(row[name] for name in key)): row for row in answer}
     assert len(found) == len(answer)
     assert found.keys() == expected.keys()
     assert 0 < len(expected) < len(rows)
     for place, row in found.items():
-        plan = made.MODELS[expected[place]["model_id"]]
+        plan = tiny.MODELS[expected[place]["model_id"]]
         assert (row["size"], row["variant"]) == (plan.size, plan.variant)
-        assert row["corpus"] == made.CORPORA[expected[place]["corpus_id"]][0]
+        assert row["corpus"] == tiny.CORPORA[expected[place]["corpus_id"]][0]
         for name, value in expected[place].items():
             if name not in ("model_id", "corpus_id", "run_id"):
                 assert row[name] == value

@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.support.warehouse import (
+from tests.support.measurements import Measurements
+from tests.support.tiny import (
     BOS,
     CORPORA,
     DEAD,
@@ -16,12 +17,11 @@ from tests.support.warehouse import (
     ONLY_AT_BOS,
     PROVABLY_DEAD,
     TEXTS,
-    Measurements,
     Neuron,
     address,
-    hand_made,
     neurons_of,
 )
+from tests.support.warehouse import hand_made
 
 MADE: Measurements = hand_made()
 CLOSE = 1e-12

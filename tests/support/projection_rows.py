@@ -1,0 +1,69 @@
+"""Rows of projections and postings: every neuron's scores, drawn by lot but for those that are planted."""
+
+import math
+import random
+
+from tests.support.measurements import Measurements
+from tests.support.tiny import FLAT, PLANTED, PROVABLY_DEAD, TEXTS, ModelPlan, neurons_of
+
+
+def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: random.Random) -> None:
+    """Scores of every neuron of a model, its lists and its postings."""
+    run_id = data.rows["runs"][-1]["run_id"]
+    texts = TEXTS[plan.tokenizer_id]
+    k = min(50, len(texts) // 2)
+    for key in neurons_of(model_id):
+        scores = [draw.randrange(-64, 65) / 8 for _ in texts]
+        for text, score in PLANTED.get(key, {}).items():
+            scores[texts.index(text)] = float(score)
+        if key == FLAT:
+            scores = [0.0] * len(texts)
+        data.scores[key] = scores
+        moments = _moments(scores)
+        top = sorted(range(len(texts)), key=lambda token: (-scores[token], token))[:k]
+        bottom = sorted(range(len(texts)), key=lambda token: (scores[token], token))[:k]
+        bound = None if plan.norm_position == "post" else (-0.5 if key in PROVABLY_DEAD else 2.5)
+        data.rows["projections"].append(
+            {
+                "model_id": model_id,
+                "layer": key[1],
+                "neuron": key[2],
+                "value_norm": 0.0 if key == FLAT else 1.0 + key[2] / 8,
+                "score_mean": moments[0],
+                "score_sd": moments[1],
+                "score_skewness": moments[2],
+                "score_kurtosis": moments[3],
+                "score_negative_share": sum(score < 0 for score in scores) / len(scores),
+                "top_token_ids": top,
+                "top_scores": [scores[token] for token in top],
+                "bottom_token_ids": bottom,
+                "bottom_scores": [scores[token] for token in bottom],
+                "preactivation_bound": bound,
+                "run_id": run_id,
+            }
+        )
+        for side, tokens in (("promoted", top), ("suppressed", bottom)):
+            for rank, token in enumerate(tokens, start=1):
+                data.rows["postings"].append(
+                    {
+                        "model_id": model_id,
+                        "token_id": token,
+                        "side": side,
+                        "layer": key[1],
+                        "neuron": key[2],
+                        "rank": rank,
+                        "score": scores[token],
+                        "z_score": (scores[token] - moments[0]) / moments[1] if moments[1] else 0.0,
+                        "run_id": run_id,
+                    }
+                )
+
+
+def _moments(values: list[float]) -> tuple[float, float, float | None, float | None]:
+    mean = math.fsum(values) / len(values)
+    second, third, fourth = (
+        math.fsum((value - mean) ** power for value in values) / len(values) for power in (2, 3, 4)
+    )
+    if second == 0:
+        return mean, 0.0, None, None
+    return mean, math.sqrt(second), third / second**1.5, fourth / second**2 - 3
