@@ -8,7 +8,7 @@ from catalog.errors import NeurothekError
 
 
 class UnknownPicture(NeurothekError):
-    """A file name that says of no kind of picture which it is."""
+    """A file name whose ending names no image format that can be written."""
 
     def __init__(self, path: Path) -> None:
         ending = f"ends in {path.suffix}" if path.suffix else "has no ending"

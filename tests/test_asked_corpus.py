@@ -229,7 +229,8 @@ def test_what_was_not_measured_there_is_said_with_the_command(both: neurothek.Ne
     assert reasons["figure-02-tokens-that-cover"] == f"n-grams were not counted on {SHOWN}"
     (reason,) = {one.why_not for one in shortcut_figures(material.shortcuts, material.look, corpus=SHOWN)}
     assert reason.startswith(
-        f"none were fitted on {SHOWN}; `neurothek ingest MODEL --corpus {SHOWN} --sequence-length 49 --job shortcuts"
+        f"none were fitted on {SHOWN}; fit them with `neurothek ingest MODEL --corpus {SHOWN} --sequence-length 49"
+        " --job shortcuts"
     )
 
 

@@ -23,10 +23,10 @@ _KEYS = (*_ALONG, "rank", "neuron", "token_id", "cluster_id", "example_id", "seq
 _WHOLES = ("n_layers", "n_neurons", "n_tokens_seen", "n_examples", "n_sequences", "n")
 
 MOST_BARS = 40
-"""More names than that are not read under each other."""
+"""Nobody reads a longer list of names."""
 
 MOST_LINES = 12
-"""More models than that are not told apart by an eye."""
+"""The eye cannot tell more models apart."""
 
 _TICKS = 8
 _BAR = 20

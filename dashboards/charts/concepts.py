@@ -16,7 +16,7 @@ CONDITION_NAMES = {"value": "value vectors", "random": "random vectors", "ffn_up
 
 
 def concept_shares(rows: pl.DataFrame, number: str, look: Look) -> alt.Chart:
-    """The share of tokens tied to a concept in each kind of vector, bars side by side, one a model.
+    """The share of tokens tied to a concept in each kind of vector: bars side by side, one per model.
 
     Args:
         rows: rows with model, condition, the number, n_vectors, n_judgements, n_annotators.

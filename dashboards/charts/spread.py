@@ -9,7 +9,7 @@ from dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
 from dashboards.charts.models import Look
 
 MOST_POINTS = 5000
-"""More points are neither told apart by an eye nor drawn by altair."""
+"""The eye cannot tell more points apart, and altair draws no more."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def dead_by_tokens(points: pl.DataFrame, look: Look) -> alt.Chart:
             ),
             alt.Y(
                 "dead_share:Q",
-                title="neurons not fired yet (root scale)",
+                title="neurons that have not fired yet (root scale)",
                 # A linear axis would hide at its foot whether the last, small shares still fall.
                 scale=alt.Scale(type="sqrt"),
                 axis=alt.Axis(format="~%", tickCount=5),

@@ -32,7 +32,7 @@ _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
 _SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
 _NOT_FITTED = "no linear shortcuts were fitted"
 _NO_PARTS = "no parts were replaced by linear maps"
-_NOT_LEFT = "nobody tried to leave the models early by a shortcut"
+_NOT_LEFT = "early exits were not measured"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = Non
     """
     on_corpus = "" if corpus is None else f" on {corpus}"
     brings = command_line("ingest", "MODEL", *rows.on, "--job", "shortcuts", "--job", "exits")
-    nothing = f"none were fitted{on_corpus}; `{brings}` brings them"
+    nothing = f"none were fitted{on_corpus}; fit them with `{brings}`"
     is_nothing = rows.fit.is_empty() and rows.quality.is_empty() and rows.exits.is_empty()
     figures = []
     for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
@@ -113,8 +113,8 @@ def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
         return _captioned(
             _panels(fits, lambda rows: heat_map(rows, "light")),
             f"How well a state predicts each one above it: {_HOW[method]}",
-            f"r^2 of each coordinate, averaged, on {_said(fits, 'n_validation')} sentences of {_corpora(fits)} kept"
-            f" apart from the {_said(fits, 'n_fit')} that were fitted on; below 0 is worse than the mean.",
+            f"Mean r^2 of the coordinates, on {_said(fits, 'n_validation')} sentences of {_corpora(fits)} held out from"
+            f" the {_said(fits, 'n_fit')} to fit; below 0 is worse than predicting the mean.",
             *_not_comparable(fits, look),
             _SOURCE,
         )
@@ -125,8 +125,8 @@ def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
 def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
     return _captioned(
         _side_by_side(quality, _NUMBERS, look),
-        "How often what a shortcut says is among what the model says first",
-        f"Full lines mat, thin ones id; bands are Wilson 95% intervals, on {_said(quality, 'n')} sentences of"
+        "How often a shortcut's token is among the model's first tokens",
+        f"Thick lines mat, thin lines id; bands are Wilson 95% intervals, on {_said(quality, 'n')} sentences of"
         f" {_corpora(quality)}.",
         *look.caption(_models(quality)),
         _SOURCE,
@@ -136,8 +136,8 @@ def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
 def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
     return _captioned(
         _side_by_side(quality, (("surprisal", "mean surprisal"),), look),
-        "How surprised the model is at what a shortcut says",
-        f"Full lines mat, thin ones id; bands are 95% intervals of the mean, on {_said(quality, 'n')} sentences of"
+        "How surprised the model is at a shortcut's token",
+        f"Thick lines mat, thin lines id; bands are 95% intervals of the mean, on {_said(quality, 'n')} sentences of"
         f" {_corpora(quality)}.",
         *look.caption(_models(quality)),
         _SOURCE,
@@ -147,8 +147,8 @@ def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
 def _parts(quality: pl.DataFrame, look: Look) -> Drawing:
     return _captioned(
         _panels(quality, lambda rows: shortcuts.of_one_model(rows, "precision_1")),
-        "Linear maps in the place of one part of every block above a state",
-        "mat replaces the blocks whole. Bands are Wilson 95% intervals,"
+        "Linear maps that replace one part of every block above a state",
+        "mat replaces whole blocks. Bands are Wilson 95% intervals,"
         f" on {_said(quality, 'n')} sentences of {_corpora(quality)}.",
         *_not_comparable(quality, look),
         _SOURCE,
@@ -159,8 +159,8 @@ def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
     chart = exit_charts.tradeoff_by_model(exits.filter(pl.col("method") == "mat"), look, orient="right")
     return _captioned(
         chart.properties(width=2 * _WIDTH),
-        "What leaving by the confidence of mat costs",
-        f"A point is a bound on the confidence; dotted: 95%. On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
+        "What leaving early by the confidence of mat costs",
+        f"A point is a threshold on confidence; dotted: 95%. On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
         *look.caption(_models(exits)),
         _SOURCE,
     )
@@ -169,7 +169,7 @@ def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
 def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
     return _captioned(
         _panels(exits, exit_charts.tradeoff_of_model),
-        "What leaving early costs: where a shortcut is sure, or at one state whatever it says",
+        "What leaving early costs: where a shortcut is sure, or always at one state",
         f"On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
         *_not_comparable(exits, look),
         _SOURCE,

@@ -49,7 +49,7 @@ class Material:
         return [model for model in (self.sizes() if models is None else models) if model in known]
 
     def seen(self, models: Sequence[str]) -> str:
-        """On how much text of which corpus the models were watched, in words."""
+        """How much text of which corpus the models were run on, in words."""
         known = dict(self.comparison.models.select("model", "n_tokens_seen").iter_rows())
         texts: dict[str, list[str]] = {}
         for model in models:

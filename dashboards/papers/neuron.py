@@ -1,4 +1,4 @@
-"""The figure of one neuron: how its frequency hangs on the position, and what it promotes and suppresses."""
+"""The figure of one neuron: how its frequency depends on the position, and what it promotes and suppresses."""
 
 from collections.abc import Sequence
 
@@ -48,7 +48,7 @@ def subtitle(page: NeuronPage) -> list[str]:
     label = kind if kind in ("not positional", "too few sequences") else f"positional: {kind}, {strength}"
     return [
         f"{label}; mutual information {row['mutual_information_corrected']:.3f} nats"
-        f" ({row['mutual_information']:.3f} before the bias of chance is taken off)",
+        f" ({row['mutual_information']:.3f} before correction for chance)",
         f"{row['n_sequences']:,} full-length sequences of {page.corpus}. Profile as in Figure 7 of Voita et al. 2023;"
         " scores as in Geva et al. 2022, section 3.",
     ]

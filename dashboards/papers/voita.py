@@ -78,8 +78,8 @@ def _coverage(n: int, number: str) -> Callable[[Material], Drawn]:
         return captioned(
             paper_charts.coverage(rows, panels),
             f"Alive neurons of the first half by the number of {_NAMES[n][1]} that cover them",
-            f"Fewest {_NAMES[n][1]} that hold 95% of a neuron's activations, on {material.seen(models)}; of all"
-            f" positions {reference} do.",
+            f"Fewest {_NAMES[n][1]} that hold 95% of a neuron's activations, on {material.seen(models)}; for all"
+            f" positions it takes {reference}.",
             f"Too few: fewer than {thresholds('coverage_bins')['min_activations']:.0f} activations. {source(number)}",
             *material.not_comparable(models),
         )
@@ -93,9 +93,9 @@ def _labelled(material: Material, n: int) -> tuple[int, str]:
     for length in range(n, 1, -1):
         if "labelled" in set(detectors.filter(pl.col("n") == length).get_column("status")):
             word = _NAMES[length][1].capitalize()
-            why = f"{word}, as {_NAMES[n][1]} cannot be labelled: too few positions carry ones that come often."
+            why = f"{word}, because {_NAMES[n][1]} cannot be labelled: too few positions carry frequent ones."
             return length, "" if length == n else why
-    return 1, "Tokens, as longer n-grams cannot be labelled: too few positions carry ones that come often."
+    return 1, "Tokens, because longer n-grams cannot be labelled: too few positions carry frequent ones."
 
 
 def _detectors(n: int, number: str) -> Callable[[Material], Drawn]:

@@ -19,7 +19,7 @@ def without_positions(material: Material) -> Drawn:
     """Figure 10: the same beside a model without position embeddings."""
     variants, base = material.variants(lambda variant: variant == "no-position")
     if base is None:
-        return NotDrawn("the models hold no variant 'no-position' beside a plain one of its size")
+        return NotDrawn("there is no variant 'no-position' with a plain model of its size")
     models = material.measured(material.kinds.positions, [base, *variants])
     return _circles(material, models, "Positional neurons with and without position embeddings", "10")
 
@@ -28,7 +28,7 @@ def during_training(material: Material) -> Drawn:
     """Figure 11: the same at early steps of training."""
     variants, base = material.variants(lambda variant: variant.startswith("step "))
     if base is None:
-        return NotDrawn("the models hold no early checkpoint (variant 'step N') beside its trained model")
+        return NotDrawn("there is no early checkpoint (variant 'step N') with its trained model")
     models = material.measured(material.kinds.positions, [*variants, base])
     return _circles(material, models, "Positional neurons during training", "11")
 
@@ -52,8 +52,8 @@ def _circles(material: Material, models: Sequence[str], title: str, number: str)
     return captioned(
         positions_charts.positional(material.positional.filter(pl.col("model").is_in(decided)), panels, layers),
         title,
-        f"A circle is a neuron whose activity tells more than {least:g} nats of the position: full colour where the"
-        " pattern is strong, pale where weak.",
+        f"Each circle is a neuron whose activity tells more than {least:g} nats about the position: full colour where"
+        " the pattern is strong, pale where weak.",
         f"On {sequences} full-length sequences of {material.corpora(decided)}.",
         *left_out,
         *material.not_comparable(decided),
@@ -69,7 +69,7 @@ def position_ranges(material: Material) -> Drawn:
         team = known.filter(pl.col("position_kind").is_in(kinds) & pl.col("position_strength").is_in(strengths))
         if not team.is_empty():
             return _team(material, models, team, words)
-    return NotDrawn("no neuron fires at some positions nearly always and at others hardly ever")
+    return NotDrawn("no neuron fires nearly always at some positions and hardly ever at others")
 
 
 def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words: str) -> Drawn:
@@ -86,13 +86,11 @@ def _team(material: Material, models: Sequence[str], known: pl.DataFrame, words:
     return captioned(
         positions_charts.ranges(team),
         f"Positions that {words} neurons of one layer cover",
-        f"Layer {layer} of {model}, the layer that has most: {team.height} neurons, which together cover"
+        f"Layer {layer} of {model} has the most: {team.height} neurons, which together cover"
         f" {len(covered) / n_positions:.0%} of the positions.",
         f"Covered: active in more than half of {team.get_column('n_sequences')[0]:,} full-length sequences of"
         f" {material.corpora([model])}.",
-        ""
-        if words == _TEAMS[0][2]
-        else f"The paper draws strong oscillatory neurons, of which there are none: {which}.",
+        "" if words == _TEAMS[0][2] else f"The paper draws strong oscillatory neurons; there are none here: {which}.",
         source("9"),
     )
 

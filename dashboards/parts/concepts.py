@@ -1,4 +1,4 @@
-"""What annotations come to, on a page: shares of tokens, classes by layer, who judged how much, how far they agree."""
+"""The results of annotation on a page: shares of tokens, classes by layer, annotators and their agreement."""
 
 from collections.abc import Callable
 
@@ -18,17 +18,17 @@ from dashboards.widgets.page import Theme, theme
 from queries.names.models import choose_models
 
 SHARE = (
-    "Tokens among the 30 highest that people tie to a concept, {seen}. Table 2 of Geva et al. 2022; how much random "
-    "vectors and outputs of whole FFNs show is what to hold value vectors against."
+    "Share of the 30 highest tokens that people tie to a concept, {seen}. Random vectors and outputs of whole FFNs are "
+    "the controls. Table 2 of Geva et al. 2022."
 )
 WITHOUT = "The same without concepts of the class stopwords-punctuation, {seen}. Table 2 of Geva et al. 2022."
 CLASSES = (
-    "Share of the 30 highest tokens of the {vectors} of each layer that people tie to a concept, by its class; a token "
-    "of two classes counts in both. Figure 2 of Geva et al. 2022."
+    "Share of the 30 highest tokens of {vectors} that people tie to a concept, by layer and class; a token of two "
+    "classes counts in both. Figure 2 of Geva et al. 2022."
 )
 AGREEMENT = (
     "Over vectors that both judged. kappa: agreement beyond chance on whether there is a concept (Cohen 1960); tokens: "
-    "mean overlap of those that the two tie to concepts. Source: this project."
+    "mean overlap of the tokens that they tie to concepts. Source: this project."
 )
 
 
@@ -58,7 +58,7 @@ def results(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
 
 def seen(shares: pl.DataFrame) -> str:
-    """On how many vectors and people the shares stand, in words."""
+    """How many vectors and people the shares rest on, in words."""
     of_models = shares.group_by("model", maintain_order=True).agg(
         pl.col("n_vectors").sum(), pl.col("n_annotators").max()
     )
@@ -76,7 +76,7 @@ def _shares(title: str, number: str, shares: Data, *, look: Callable[[Theme], Lo
 
 
 def _classes(connection: duckdb.DuckDBPyConnection, model: str) -> None:
-    st.subheader(f"What people name in {plain(model)}", anchor=False)
+    st.subheader(f"Concepts that people name in {plain(model)}", anchor=False)
     condition = st.segmented_control(
         "Vectors", CONDITIONS, default=CONDITIONS[0], key="condition", format_func=CONDITION_NAMES.__getitem__
     )
@@ -105,7 +105,7 @@ def _people(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     with right:
         st.subheader("Agreement", anchor=False)
         if agreement.frame.is_empty():
-            st.caption("No vector was judged by two people yet.")
+            st.caption("No two people have judged the same vector yet.")
             return
         tables.show_table(agreement.frame, key="agreement")
         st.caption(AGREEMENT)

@@ -47,7 +47,7 @@ def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
     number = _number(st.selectbox("Distribution of", known, format_func=axes.spoken, key="number"))
     bins = spread.binned(data.frame.get_column(number.column), is_log=number.is_log)
     left_out = data.frame.height - int(bins.get_column("n_neurons").sum())
-    aside = f" Without such a number, and left out: {left_out:,}." if left_out else ""
+    aside = f" Left out, because they have no such number: {left_out:,}." if left_out else ""
     caption = f"{view('neurons').columns[number.column]}{part}{aside} Source: this project."
     show_figure(
         f"Neurons by {number.title}", lambda theme: spread.histogram(bins, number, ACCENT[theme]), caption, data
@@ -69,11 +69,11 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
     )
     usable = neurons.filter(_drawable(x), _drawable(y))
     drawn = spread.sample(usable.select("address", *dict.fromkeys((x.column, y.column))))
-    part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn by lot."
+    part = "" if drawn.height == usable.height else f" {drawn.height:,} of {usable.height:,} neurons, drawn at random."
     selected = show_figure(
         f"{y.title.capitalize()} against {x.title}",
         lambda theme: spread.scatter(drawn, x, y, ACCENT[theme]),
-        f"Each point is a neuron; drag a rectangle to list those within.{part} Source: this project.",
+        f"Each point is a neuron; drag a rectangle to list those inside it.{part} Source: this project.",
         data.showing(f"{y.column}_against_{x.column}", drawn),
         own_legend=True,
         selects=True,

@@ -30,7 +30,7 @@ class Concept:
         """What is missing, in a sentence; None if nothing is."""
         if len(self.ranks) < LEAST_MARKED:
             marked = {0: "no token is", 1: "one token is"}.get(len(self.ranks), f"{len(self.ranks)} tokens are")
-            return f"{marked} marked, and a concept needs {LEAST_MARKED} at least: mark more, or say that there is none"
+            return f"{marked} marked, but a concept needs {LEAST_MARKED}: mark more, or choose No concept"
         if not self.name.strip():
             return "the concept has no name: write what its tokens have in common"
         if self.concept_class is None:
@@ -40,7 +40,7 @@ class Concept:
 
 @dataclass(frozen=True)
 class Draft:
-    """What is said of one vector.
+    """What an annotator says of one vector.
 
     Attributes:
         concepts: those that are finished.

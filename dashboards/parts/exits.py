@@ -14,18 +14,18 @@ from dashboards.widgets.page import Theme, missing
 from dashboards.widgets.reading import Reading
 
 BY_MODEL = (
-    "How often the least-squares shortcut says what the model says where it is sure enough, for every bound on its "
+    "How often leaving early by the least-squares shortcut keeps the model's own token, at each threshold on its "
     "confidence, against the layers that ran; dotted: 95%. On {n} sentences of {corpus}. After Din et al. 2023, Jump "
     "to Conclusions."
 )
 OF_MODEL = (
-    "How often a shortcut says what the model says, against the layers that ran, on {n} sentences of {corpus}. Dotted "
-    "lines: left at one state whatever it says. {saved} After Din et al. 2023, Jump to Conclusions."
+    "How often leaving early keeps the model's own token, against the layers that ran, on {n} sentences of {corpus}. "
+    "Dotted lines: always left at one state. {saved} After Din et al. 2023, Jump to Conclusions."
 )
 RULES = (
-    "Examples left where the clusters of their dominant sub-updates, or a classifier a layer, say that the prediction "
-    "is settled: share with the model's own prediction, and mean layers not run, over {seeds} splits, on "
-    "{corpus}. Table 6 of Geva et al. 2022."
+    "An example is left where the clusters of its dominant sub-updates, or a classifier for each layer, say that its "
+    "prediction is settled: share that keeps the model's own prediction, and mean number of layers not run, over "
+    "{seeds} splits, on {corpus}. Table 6 of Geva et al. 2022."
 )
 _ALONG = ("method", "layers_run", "parameter")
 METHOD = "mat"
@@ -96,7 +96,7 @@ def saved_in_words(curves: pl.DataFrame) -> str:
     columns = ("method", "layers_saved_at_95", "saved_share_at_95")
     rows = known.select(columns).unique().sort("method", descending=True).rows()
     told = [f"{method.replace('_', ' ')} {saved:.1f} ({share:.0%})" for method, saved, share in rows]
-    return f"Layers saved at 95% precision: {', '.join(told)}." if told else "No curve rises through 95%."
+    return f"Layers saved at 95% precision: {', '.join(told)}." if told else "No curve crosses 95% from below."
 
 
 def _numbers(frame: pl.DataFrame, column: str) -> str:

@@ -81,14 +81,14 @@ def take_back(place: Place, at: int) -> None:
     draft = _current(place)
     problem = draft.pending.problem() if draft.pending.is_begun else None
     if problem is not None:
-        _hold_back(f"{problem}; then another can be changed")
+        _hold_back(f"{problem}; then you can change another")
         return
     others = (*draft.concepts[:at], *draft.finished().concepts[at + 1 :])
     _drafts()[_which(place)] = Draft(others, draft.concepts[at], draft.turn + 1)
 
 
 def drop(place: Place) -> None:
-    """Empty the fields."""
+    """Clear the fields."""
     draft = _current(place)
     _drafts()[_which(place)] = Draft(draft.concepts, turn=draft.turn + 1)
 
@@ -113,7 +113,7 @@ def save_draft(place: Place) -> None:
 def save_none(place: Place) -> None:
     """Save that the vector has no concept, and go to the next that is not judged."""
     if _current(place).finished().concepts:
-        _hold_back("tokens are marked or a concept is named: save that, or empty the fields first")
+        _hold_back("tokens are marked or a concept is named: save that, or clear the fields first")
     else:
         _save(place, no_concept(_named(place)), ())
 
@@ -126,7 +126,7 @@ def key(field: str, place: Place) -> str:
 def _save(place: Place, annotations: list[dict[str, Any]], concepts: tuple[Concept, ...]) -> None:
     problem = save_annotations(desk().warehouse.path, annotations)
     if problem is not None:
-        st.session_state[PROBLEM] = f"Nothing was saved, and what you wrote is still here: {problem}."
+        st.session_state[PROBLEM] = f"Nothing was saved, but what you wrote is still here: {problem}."
         # What stands in the fields would go with them, should the page not come to draw them now.
         _drafts()[_which(place)] = _current(place)
         return

@@ -1,4 +1,4 @@
-"""What people write on a page goes to the warehouse through a process of its own: a page never opens a writer."""
+"""A separate process saves what people write on a page: a page never opens a writer."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 _WAIT_SECONDS = 10
-"""As long as a person watches a wheel turn; an ingest that publishes takes less."""
+"""A person waits so long for a page; an ingest publishes in less."""
 
 _PATIENCE_SECONDS = 120
-"""For a process that neither ends nor complains: a machine that is very busy."""
+"""On a very busy machine the process may take long to end."""
 
 
 def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) -> str | None:
@@ -37,8 +37,8 @@ def save_annotations(warehouse: Path, annotations: Sequence[Mapping[str, Any]]) 
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"nothing was heard of the process that saves for {_PATIENCE_SECONDS} s; save again"
+        return f"the process that saves did not answer within {_PATIENCE_SECONDS} s; save again"
     if child.returncode != 0:
-        return "the process that saves ended without a word; save again"
+        return "the process that saves ended without an answer; save again"
     problem: str | None = json.loads(child.stdout)["problem"]
     return None if problem is None else problem.replace("repeat the command", "save again")

@@ -126,18 +126,18 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
         left, middle, right = st.columns(3)
         with left:
             fields["suppresses"] = _text("Also suppresses", "suppresses", placeholder="university")
-            fields["triggered_by"] = _text("They fire on", "triggered_by", placeholder='"of the"')
-            fields["without"] = _text("They do not list", "without")
+            fields["triggered_by"] = _text("Fires on", "triggered_by", placeholder='"of the"')
+            fields["without"] = _text("Does not list", "without")
             fields["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
         with middle:
             fields["models"] = _models(models)
             fields["layers"] = _text("Layers", "layers", placeholder="3 or 3-5")
             fields["depth"] = _text("Depths", "depth", placeholder="0.5-1")
-            fields["where"] = _text("Condition on neurons, in SQL", "where", placeholder="frequency < 0.01")
+            fields["where"] = _text("SQL condition on neurons", "where", placeholder="frequency < 0.01")
         with right:
-            fields["min_count"] = _number("Tokens at least so often in the corpus", "min_count", 0, 10**9, 0)
-            fields["limit"] = _number("Most neurons", "limit", 1, _MOST, _USUAL_LIMIT)
-            fields["neighbours"] = _number("Near words for each word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
+            fields["min_count"] = _number("Least count of tokens in the corpus", "min_count", 0, 10**9, 0)
+            fields["limit"] = _number("Neurons at most", "limit", 1, _MOST, _USUAL_LIMIT)
+            fields["neighbours"] = _number("Near words per word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
         switches = st.columns(len(_SWITCHES))
         for column, label, name, more in zip(switches, *zip(*_SWITCHES, strict=True), strict=True):
             with column:
@@ -146,11 +146,11 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
 
 
 _SWITCHES = (
-    ("Every word must be listed", "match_all", None),
-    ("Exact tokens", "exact", "White space and case count; · stands for a blank."),
+    ("Match every word", "match_all", None),
+    ("Exact tokens", "exact", "Case and white space matter; · stands for a space."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),
-    ("Variants, too", "variants", "Other seeds, steps of training and models without positions, where none is named."),
-    ("Exact scores", "score", "Of one word for every neuron, from the weights, which must be at hand."),
+    ("Include variants", "variants", "Other seeds, training steps and models without positions, if no model is named."),
+    ("Exact scores", "score", "One word's score for every neuron, from the weights, which must be on this machine."),
 )
 
 

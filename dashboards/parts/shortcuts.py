@@ -1,4 +1,4 @@
-"""What pages show of linear shortcuts: how well states predict each other, and what a model says from each of them."""
+"""What pages show of linear shortcuts: how well states predict each other, and what a model predicts from each."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,40 +16,40 @@ from dashboards.widgets.page import Theme, missing
 from dashboards.widgets.reading import Reading
 
 FIT = (
-    "How well {how} predicts a state above it: r^2 of each coordinate, averaged, on {n_validation} sentences of "
-    "{corpus} kept apart from the {n_fit} it was fitted on; below 0 is worse than the mean. After Din et al. "
-    "2023, Jump to Conclusions."
+    "How well {how} predicts a state above it: mean r^2 of the coordinates, on {n_validation} sentences of {corpus} "
+    "held out from the {n_fit} to fit; below 0 is worse than predicting the mean. After Din et al. 2023, Jump to "
+    "Conclusions."
 )
-HOW = {"mat": "the least-squares map of a state", "id": "a state, taken as it is,"}
+HOW = {"mat": "the least-squares map of a state", "id": "a state as it is"}
 """Methods that have a heat map, and what they are."""
 
 PRECISION_BY_SIZE = (
-    "How often the token that a shortcut says is the model's own: full lines mat, thin ones id; bands are Wilson 95% "
+    "How often a shortcut predicts the model's own token: thick lines mat, thin lines id; bands are Wilson 95% "
     "intervals, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
 )
 SURPRISAL_BY_SIZE = (
-    "How surprised the model is at what a shortcut says: full lines mat, thin ones id; bands are 95% intervals of the "
+    "How surprised the model is at a shortcut's token: thick lines mat, thin lines id; bands are 95% intervals of the "
     "mean, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
 )
 PRECISION = (
-    "How often the token that a shortcut says is the model's first, among its 5 or its 10 first, with Wilson 95% "
-    "intervals, on {n} sentences of {corpus}. From the last state every method is the model. After Din et al. 2023, "
-    "Jump to Conclusions."
+    "How often a shortcut's token is the model's first, or among its first 5 or 10, with Wilson 95% intervals, on {n} "
+    "sentences of {corpus}. From the last state every method is the model itself. After Din et al. 2023, Jump to "
+    "Conclusions."
 )
 SURPRISAL = (
-    "-ln of the probability that the model gives what a shortcut says, mean with its 95% interval, on {n} sentences of "
-    "{corpus}. After Din et al. 2023, Jump to Conclusions."
+    "-ln of the probability that the model gives to a shortcut's token: mean with its 95% interval, on {n} sentences "
+    "of {corpus}. After Din et al. 2023, Jump to Conclusions."
 )
 PARTS = (
-    "Linear maps in the place of one part of every block above the state, the rest as it is; mat replaces the blocks "
-    "whole. On {n} sentences of {corpus}, 95% intervals. After Din et al. 2023, Jump to Conclusions."
+    "Linear maps replace one part of every block above the state; mat replaces whole blocks. On {n} sentences of "
+    "{corpus}, 95% intervals. After Din et al. 2023, Jump to Conclusions."
 )
 PART_FITS = (
-    "How well a linear map of what a part of a layer reads predicts what it returns, on {n_validation} sentences of "
+    "How well a linear map predicts the output of a part of a layer from its input, on {n_validation} sentences of "
     "{corpus}; {n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; figure: this project."
 )
 WHOLE = ("mat", "id")
-"""The shortcuts that lead to the last state at one go."""
+"""The shortcuts that lead to the last state in one step."""
 
 
 def measured(reader: Reading, names: Sequence[str]) -> list[str]:
@@ -60,7 +60,7 @@ def measured(reader: Reading, names: Sequence[str]) -> list[str]:
 
 
 def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
-    """What models say from their states, model beside model; says how to measure it where nothing was."""
+    """What models predict from their states, model beside model; says how to measure it where nothing was."""
     data = data_of_models(reader, "shortcut_quality", names, "method", "state")
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     if rows.is_empty():
@@ -96,7 +96,7 @@ def heat_maps(reader: Reading, model: str) -> None:
 
 
 def shortcuts_of_model(reader: Reading, model: str) -> None:
-    """What one model says from each of its states, by the shortcuts that jump to the last one."""
+    """What one model predicts from each of its states, by the shortcuts that jump to the last one."""
     data = data_of_models(reader, "shortcut_quality", [model], "method", "state")
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     if rows.is_empty():
@@ -125,7 +125,7 @@ def parts(reader: Reading, model: str) -> None:
     data = data_of_models(reader, "shortcut_quality", [model], "method", "state")
     rows = data.frame.filter(pl.col("method") != "id")
     if set(rows.get_column("method")) <= set(WHOLE):
-        st.caption(plain(f"No part of {model} was replaced by linear maps: its job tried none of their methods."))
+        st.caption(plain(f"No part of {model} was replaced by linear maps: its job was run without those methods."))
         return
     told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, middle, right = st.columns(3, gap="medium")

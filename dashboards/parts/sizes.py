@@ -1,4 +1,4 @@
-"""The figures that compare sizes on a page: what is drawn from which rows, and what stands under each."""
+"""The figures that compare sizes on a page: the rows that each is drawn from, and its caption."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ DEAD = (
     "this project). Figure 1 of Voita et al. 2023, dead neurons by layer."
 )
 FREQUENCY = (
-    "Share of the tokens seen ({seen}) at which a neuron of the layer is active, mean of those that fired. "
+    "Share of the tokens seen ({seen}) at which a neuron of the layer is active, mean over those that fired. "
     "Figure 1 of Voita et al. 2023, activation frequency by layer."
 )
 DISTRIBUTION = (
-    "Neurons that fired at least once on the tokens seen ({seen}), eight bins to a factor of ten. Source: this "
+    "Neurons that fired at least once on the tokens seen ({seen}), eight bins per factor of ten. Source: this "
     "project; the frequency is that of Voita et al. 2023, section 3."
 )
 DEAD_BY_TOKENS = (
-    "How the share of dead neurons falls with the text read, to the end of the corpus ({seen}): where a curve still "
-    "falls, the dead of the other figures are not all dead. Source: this project."
+    "How the share of dead neurons falls with the text read, to the end of the corpus ({seen}). Where a curve still "
+    "falls, some of the dead neurons would fire on more text. Source: this project."
 )
 COVERAGE = (
-    "Alive neurons of the first half of the layers by the fewest tokens that hold 95% of their activations, on {seen} "
-    "tokens; too few: under {least:.0f} activations. Figure 2 of Voita et al. 2023."
+    "Alive neurons of the first half of the layers, by the fewest tokens that hold 95% of their activations, on {seen} "
+    "tokens; too few: fewer than {least:.0f} activations. Figure 2 of Voita et al. 2023."
 )
 DETECTORS = (
     "Neurons that answer at most {most:.0f} tokens, each {recall:.0%} of the time, on {seen} tokens. "
@@ -47,11 +47,11 @@ DETECTED = "Distinct tokens that a detector of the layer answers, on {seen} toke
 CUMULATIVE = "The same, in the layer or any below it. Figure 3b of Voita et al. 2023."
 NEW = "Detected in the layer and in none below it. Figure 4 of Voita et al. 2023."
 SUPPRESSION = (
-    "Token detectors that write against the tokens that trigger them: observed, with its Wilson 95% interval, against "
-    "what equally frequent tokens would show. Voita et al. 2023, section 4.4; the base rate is this project's."
+    "Token detectors that suppress the tokens that trigger them: observed share with its Wilson 95% interval, and the "
+    "share expected of equally frequent tokens. Voita et al. 2023, section 4.4; the base rate is this project's."
 )
 POSITIONAL = (
-    "Neurons whose activity tells more than {least:g} nats of the position, on {sequences} full-length sequences. "
+    "Neurons whose activity tells more than {least:g} nats about the position, on {sequences} full-length sequences. "
     "Figure 8 of Voita et al. 2023."
 )
 KINDS = (
@@ -60,7 +60,7 @@ KINDS = (
 
 SETTLED = (
     "Share of {examples} examples whose final token is at the top from this layer on. Tables 9 and 10 of Geva et al. "
-    "2022, whose layers are printed from 1."
+    "2022, which number layers from 1."
 )
 DOMINANT = (
     "Mean share of a layer's update that its ten largest neurons hold, on {examples} examples. Figure 6 of Geva et al. "
@@ -103,12 +103,12 @@ class Sizes:
         missing(self.reader.shown, what, self.names, jobs=jobs, corpus=self.reader.corpus)
 
     def seen(self) -> str:
-        """On how many tokens the models were watched, in words."""
+        """How many tokens the models were run on, in words."""
         return tokens_seen(self.comparison.models)
 
 
 def tokens_seen(models: pl.DataFrame) -> str:
-    """On how many tokens the models were watched, in words: one number where it is the same for all."""
+    """How many tokens the models were run on, in words: one number where it is the same for all."""
     watched = models.filter(pl.col("n_tokens_seen").is_not_null())
     numbers = dict(zip(watched.get_column("model"), watched.get_column("n_tokens_seen"), strict=True))
     if len(set(numbers.values())) == 1:
@@ -138,7 +138,7 @@ def activity(sizes: Sizes) -> None:
         if _is_known(dead.frame, "dead_share"):
             _by_depth(sizes, "Dead neurons by depth", dead, "dead_share", DEAD)
         else:
-            st.info("These models have no exact zeros, so none of their neurons can be called dead.")
+            st.info("Activations of these models are never exactly 0, so none of their neurons can be called dead.")
     with right:
         _by_depth(sizes, "Frequency by depth", sizes.data("frequency_by_depth"), "mean_frequency", FREQUENCY)
     left, right = st.columns(2, gap="medium")
@@ -162,7 +162,7 @@ def activity(sizes: Sizes) -> None:
 
 
 def detectors(sizes: Sizes) -> None:
-    """Which tokens the neurons answer, and whether they write against them."""
+    """Which tokens the neurons answer, and whether they suppress them."""
     st.subheader("Neurons that answer tokens", anchor=False)
     rows = sizes.typology("detectors").frame
     if rows.is_empty():
@@ -194,11 +194,11 @@ _SUPPRESSION = ("model", "n_detectors", "observed", "observed_low", "observed_hi
 
 
 def positions(sizes: Sizes) -> None:
-    """Which neurons hang on the position."""
+    """Which neurons depend on the position."""
     st.subheader("Positional neurons", anchor=False)
     data = sizes.typology("positions")
     if data.frame.is_empty():
-        sizes.missing("No position profiles were taken of these models yet.", "positions")
+        sizes.missing("Positions were not measured for these models yet.", "positions")
         return
     if not _is_known(data.frame, "n_positional"):
         st.info("The corpus has too few sequences of full length to tell which neurons are positional.")
@@ -224,7 +224,7 @@ def predictions(sizes: Sizes) -> None:
     st.subheader("Where predictions settle", anchor=False)
     data = sizes.of_view("saturation_by_layer", "layer")
     if data.frame.is_empty():
-        sizes.missing("No predictions of these models were followed yet.", "events")
+        sizes.missing("Events were not measured for these models yet.", "events")
         return
     examples = ", ".join(f"{number:,}" for number in sorted(set(data.frame.get_column("n_examples"))))
     left, right = st.columns(2, gap="medium")

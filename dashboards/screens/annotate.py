@@ -1,4 +1,4 @@
-"""The page on which people name concepts: vectors drawn blind, their highest tokens to be marked, what comes of it."""
+"""The page on which people name concepts: vectors drawn blind, their highest tokens to mark, and the results."""
 
 import duckdb
 import streamlit as st
@@ -45,13 +45,13 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     except ControlsMissing:
         missing(
             connection,
-            "Neurons are judged among random vectors and FFN updates, and this model has none yet.",
+            "Neurons are judged among random vectors and FFN updates, which this model does not have yet.",
             [model],
             jobs=("projections", "controls"),
         )
         return
     if not annotator:
-        st.info("Write your name above: it stands beside what you say, and you can go on where you stopped.")
+        st.info("Enter your name above: it is saved with what you say, and you can go on where you stopped.")
         _explain(sample)
         return
     _judge(connection, judging.place_of(connection, sample, annotator))
@@ -90,8 +90,8 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
 def _explain(sample: Sample) -> None:
     st.caption(
         f"{len(sample.vectors)} vectors: neurons of every layer, random vectors and outputs of whole FFNs, in an order "
-        "that tells nothing of which is which. Mark at least 4 of the 30 highest tokens that follow a pattern, name it "
-        "and choose its class; or say that there is none. Geva et al. 2022, section 4."
+        "that does not tell which is which. Mark at least 4 of the 30 highest tokens that follow a pattern, name it "
+        "and choose its class; or choose No concept. Geva et al. 2022, section 4."
     )
 
 
@@ -106,10 +106,10 @@ def _judge(connection: duckdb.DuckDBPyConnection, place: judging.Place) -> None:
         return
     draft = judging.open_draft(connection, place)
     number = 1 + place.sample.vectors.index(vector)
-    again = " You have judged it: what you save now takes the place of it." if vector.handle in place.judged else ""
+    again = " You have judged it already: what you save now replaces that." if vector.handle in place.judged else ""
     st.markdown(f"**Vector {number} of {n}.**{again} Which of its tokens follow a pattern?")
     st.html(_STYLE)
-    # A form sends all that stands in it with every button: nothing that is typed is lost to a quick hand.
+    # A form sends all that stands in it with every button: nothing typed is lost to a quick click.
     with st.form("judgement", border=False):
         _tokens(place, vector)
         for at, concept in enumerate(draft.concepts):
@@ -158,7 +158,9 @@ def _finished(place: judging.Place, concept: Concept, at: int) -> None:
 
 def _name(place: judging.Place) -> None:
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    left.text_input("Concept", key=judging.key("name", place), placeholder="what they have in common", max_chars=200)
+    left.text_input(
+        "Concept", key=judging.key("name", place), placeholder="what the tokens have in common", max_chars=200
+    )
     right.segmented_control("Class", CONCEPT_CLASSES, key=judging.key("class", place))
 
 
@@ -168,7 +170,7 @@ def _buttons(place: judging.Place) -> None:
         button("Save", type="primary", shortcut="Ctrl+S", on_click=judging.save_draft, args=(place,))
         button("No concept", shortcut="Alt+N", on_click=judging.save_none, args=(place,))
         button("Another concept", shortcut="Alt+A", on_click=judging.begin_another, args=(place,))
-        button("Empty the fields", shortcut="Alt+E", on_click=judging.drop, args=(place,))
+        button("Clear the fields", shortcut="Alt+E", on_click=judging.drop, args=(place,))
         button("Previous", shortcut="Alt+Up", on_click=judging.go, args=(place, -1))
         button("Skip", shortcut="Alt+Down", on_click=judging.go, args=(place, 1))
 

@@ -1,4 +1,4 @@
-"""The page of clusters: neurons whose value vectors point one way, how large and how tight, and what they share."""
+"""The page of clusters of value vectors: how large and how tight they are, and which tokens their neurons share."""
 
 import duckdb
 import polars as pl
@@ -30,7 +30,7 @@ SIZES = (
     "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine: Geva et al. "
     "2022, section 5.2; complete linkage and the number of clusters are this project's."
 )
-COHESION = "Clusters of two neurons or more by the mean cosine of their pairs of value vectors. Source: this project."
+COHESION = "Clusters of at least two neurons, by the mean cosine of their pairs of value vectors. Source: this project."
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:

@@ -52,7 +52,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     look = sizes.look_of(everything, comparison)
     with Reading(connection, names, corpus) as reader:
         sizes.draw(sizes.Sizes(reader, comparison, names, look))
-        st.subheader("What states say already", anchor=False)
+        st.subheader("What states predict already", anchor=False)
         shortcuts.compare_shortcuts(reader, names, look)
         exits.compare_exits(reader, names, look)
 
@@ -80,7 +80,7 @@ def _headlines(comparison: Comparison) -> None:
 
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> None:
-    what = "No text was run through these models yet, so nothing is known of how often they fire."
+    what = "No text was run through these models yet, so how often their neurons fire is unknown."
     missing(connection, what, names, corpus=corpus)
 
 

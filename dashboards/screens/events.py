@@ -1,4 +1,4 @@
-"""The page of events: where predictions settle, how much few neurons hold, and who pushes a token to the top."""
+"""The page of events: where predictions settle, how much ten neurons hold, and which push a token to the top."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,18 +19,18 @@ from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
 SATURATION = (
-    "Examples whose final token is at the top from this layer on. {seen} Tables 9 and 10 of Geva et al. 2022, whose "
-    "layers are printed from 1."
+    "Examples whose final token is at the top from this layer on. {seen} Tables 9 and 10 of Geva et al. 2022, which "
+    "number layers from 1."
 )
 DOMINANT = "Mean share of a layer's update that its ten largest neurons hold. {seen} Figure 6 of Geva et al. 2022."
 CANDIDATES = (
     "Scores m (e . v) for the token at the top before the FFN: largest (solid), mean (dashed) and smallest (dotted) of "
-    "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022, where the mean is not negative until the "
-    "last layers, in which scores spread and strongly negative minima appear; random active ones: this project."
+    "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022: there the mean is not negative until the "
+    "last layers, where scores spread and strongly negative minima appear. Random active sub-updates: this project."
 )
 EVENTS = (
-    "Scores of ten sub-updates for the token an event is about, where the FFN brought it about. Table 4 of Geva et al. "
-    "2022; columns in units of the logit are this project's."
+    "Scores of ten sub-updates for the token of an event that the FFN caused. Table 4 of Geva et al. 2022; columns in "
+    "units of the logit are this project's."
 )
 PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "top_tokens")
 
@@ -47,7 +47,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> None:
     saturation = data_of_models(reader, "saturation_by_layer", names, "layer")
     if saturation.frame.is_empty():
-        what = "No predictions of these models were followed yet."
+        what = "Events were not measured for these models yet."
         missing(reader.shown, what, names, jobs=("events",), corpus=reader.corpus)
         return
 
@@ -80,7 +80,7 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
 
 
 def examples_seen(saturation: Data) -> str:
-    """On how many examples of which text the figures stand, in a sentence."""
+    """How many examples of which text the figures rest on, in a sentence."""
     numbers: Mapping[str, int] = dict(saturation.frame.select("model", "n_examples").iter_rows())
     corpora = ", ".join(saturation.frame.get_column("corpus").unique(maintain_order=True))
     if len(set(numbers.values())) == 1:
@@ -111,15 +111,15 @@ def _scores(reader: Reading, measured: Sequence[str]) -> None:
 
 
 def _pushers(reader: Reading, measured: Sequence[str]) -> None:
-    st.subheader("Who pushes a word to the top", anchor=False)
+    st.subheader("Which neurons push a word to the top", anchor=False)
     word = st.text_input("Word", asked("word") or "", key="word", placeholder="the", width=300).strip().casefold()
     remember(word=word or None)
     if not word:
-        st.caption("Neurons that were dominant where their FFN brought the word to the top to stay.")
+        st.caption("Lists neurons that were dominant where their FFN brought the word to the top for good.")
         return
     data = data_of(reader, "pushers", {"models": list(measured), "word": word})
     if data.frame.is_empty():
-        st.info(plain(f"No FFN brought {word!r} to the top to stay in these examples."))
+        st.info(plain(f"No FFN brought {word!r} to the top for good in these examples."))
         return
     tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
     show_source(data)

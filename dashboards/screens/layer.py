@@ -23,7 +23,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     st.markdown(plain(summary(data.frame)))
     if data.frame.is_empty():
-        missing(connection, "Nothing was measured of this layer yet.", [model.name])
+        missing(connection, "Nothing was measured for this layer yet.", [model.name])
         return
     known = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")
@@ -34,7 +34,9 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     st.subheader(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
     if "frequency" not in known:
-        missing(connection, "How often these neurons fire is unknown: no text was run through.", [model.name])
+        missing(
+            connection, "How often these neurons fire is unknown: no text was run through the model yet.", [model.name]
+        )
 
 
 def summary(neurons: pl.DataFrame) -> str:
@@ -55,7 +57,7 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str |
     wanted = asked_among("model", names)
     name = wide.selectbox("Model", names, index=0 if wanted is None else names.index(wanted), key="model")
     layers = range(models[name].n_layers)
-    # Of another model than the address names its layer is no mistake.
+    # A person who chose another model than the address names did not mistake its layer.
     place = asked_among("layer", layers, is_silent=wanted not in (None, name)) or 0
     # A key of its own for each model: a layer that one model lacks is not asked of it.
     layer = narrow.selectbox("Layer", layers, index=place, key=f"layer-{name}")

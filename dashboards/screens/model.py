@@ -16,7 +16,7 @@ from queries.names.models import KnownModel, choose_models
 from queries.views import contents
 
 DRAWN = 5000
-"""Neurons drawn by lot for the charts."""
+"""Neurons drawn at random for the charts."""
 
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
 
@@ -30,10 +30,10 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     data = data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus)
     known = known_numbers(data.frame, NUMBERS)
     if not known:
-        missing(connection, "Nothing was measured of this model yet.", [model.name], jobs=("projections",))
+        missing(connection, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
         return
     n_neurons = model.n_layers * model.d_ffn
-    part = f" {data.frame.height:,} of its {n_neurons:,} neurons, drawn by lot." if n_neurons > DRAWN else ""
+    part = f" {data.frame.height:,} of its {n_neurons:,} neurons, drawn at random." if n_neurons > DRAWN else ""
     left, right = st.columns(2, gap="medium")
     with left:
         pick_distribution(data, known, part)

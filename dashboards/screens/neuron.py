@@ -31,22 +31,22 @@ MOST_BARS = 20
 MOST_TRIGGERS = 5
 COUNTERPARTS = ("address", "overlap", "null_99", "is_mutual", "top_tokens")
 PROFILE = (
-    "Share of the sequences in which it fires: {nats:.3f} nats between position and firing, on {n:,} full-length "
+    "Share of the sequences in which it fires; firing tells {nats:.3f} nats about the position, on {n:,} full-length "
     "sequences of {corpus}. Figure 7 of Voita et al. 2023."
 )
 SCORES = "Scores: value vector times unembedding, the first tokens of the list. Geva et al. 2022, section 3."
 PUSHED = (
-    "Tokens that its FFN brought to the top to stay while it was among the ten largest of the update. Saturation as in "
-    "Geva et al. 2022, section 5.1; whose work it was is ours."
+    "Tokens that its FFN brought to the top for good while it was among the ten largest neurons of the update. "
+    "Saturation as in Geva et al. 2022, section 5.1; counting it for neurons is this project's."
 )
 COUNTERPART = (
-    "Neurons whose lists of tokens overlap most with its own, at most five of each model. Random: what 99% of random "
-    "vectors do not exceed with their best; mutual: each of the two is the other's first. Source: this project."
+    "Neurons whose lists of tokens overlap most with its own, at most five of each model. Random: the best overlap "
+    "that 99% of random vectors do not exceed; mutual: each is the other's best match. Source: this project."
 )
 _SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _PROFILE_HEIGHT = 200
 _TOLD = ("projections", "ngrams", "positions", "clusters", "events")
-"""Jobs that the page tells of where they were run."""
+"""Jobs whose results the page shows."""
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -76,7 +76,7 @@ def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     (measured,) = (row["jobs"] or [] for row in contents.models_frame(connection).to_dicts() if row["model"] == model)
     absent = [job for job in _TOLD if job not in measured]
     if absent:
-        missing(connection, f"Not measured of {model} yet: {', '.join(absent)}.", [model], jobs=absent)
+        missing(connection, f"Not measured for {model} yet: {', '.join(absent)}.", [model], jobs=absent)
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
@@ -90,14 +90,14 @@ def _go_to_typed() -> None:
 
 
 def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
-    """The ways to other neurons, and the corpus; the field stays where an address is none, so that it can be mended."""
+    """Links to other neurons, and the corpus; the field stays for a wrong address, so that it can be corrected."""
     st.session_state["address"] = address
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.text_input("Neuron", key="address", on_change=_go_to_typed, label_visibility="collapsed", width=300)
         neuron = find_neuron(connection, address)
         model = choose_model(connection, neuron.model)
         place = neuron.layer * model.d_ffn + neuron.neuron
-        anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - a walk, no secret
+        anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - not a secret
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
         corpus = pick_corpus(connection, [neuron.model], width=220)
@@ -130,7 +130,7 @@ def _tokens(page: NeuronPage) -> None:
 
 
 def _cut(rows: pl.DataFrame) -> str:
-    """What is shown of rows of which the page has no room for all."""
+    """How many of the rows the page has room for."""
     return f" The first {MOST_BARS} of {rows.height:,}." if rows.height > MOST_BARS else ""
 
 
@@ -158,7 +158,7 @@ def _activity(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: N
     with right:
         if page.positions.is_empty():
             st.markdown("**Frequency by position**")
-            st.caption("Its positions were not measured: run the job positions, unless it never fires.")
+            st.caption("It never fired, or the job positions has not run.")
             return
         _profile(connection, page, neuron)
 
@@ -192,12 +192,12 @@ def _triggers(page: NeuronPage) -> None:
 
 
 def _places(page: NeuronPage) -> None:
-    st.subheader("Where it fires strongest", anchor=False)
+    st.subheader("Where it fires most strongly", anchor=False)
     if page.contexts.is_empty():
-        st.caption("Nowhere on the tokens seen, or the job contexts has not run.")
+        st.caption("It did not fire on the tokens seen, or the job contexts has not run.")
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
-    st.caption(plain(f"Places in {page.corpus} by activation, one a sequence; the token it fired at is marked."))
+    st.caption(plain(f"Places in {page.corpus} by activation, one per sequence; the token it fired at is marked."))
 
 
 def _pushed(page: NeuronPage) -> None:
@@ -213,7 +213,7 @@ def _pushed(page: NeuronPage) -> None:
 def _relatives(page: NeuronPage) -> None:
     relatives = page.relatives
     for title, frame, key in (
-        ("Others of its cluster", relatives.mates, "mates"),
+        ("Other neurons of its cluster", relatives.mates, "mates"),
         ("Nearest value vectors", relatives.neighbours, "neighbours"),
     ):
         if not frame.is_empty():
@@ -224,7 +224,7 @@ def _relatives(page: NeuronPage) -> None:
 
 
 def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model: str) -> None:
-    """Its counterparts in other models, what is none folded under them, and the way to all that are alike."""
+    """Its counterparts in other models, the nearest that are none folded away, and a search for similar ones."""
     others = models_alike(connection, model)
     jobs = {row["model"]: row["jobs"] or [] for row in contents.models_frame(connection).to_dicts()}
     # Lists of tokens are compared: where there are none, nothing is found.
@@ -234,7 +234,7 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
     st.subheader("Counterparts in other models", anchor=False)
     relatives = page.relatives
     if relatives.compared.is_empty():
-        st.caption("This model was not compared with another yet. For the best five of every neuron:")
+        st.caption("This model was not compared with another yet. To find the best five of every neuron:")
         show_command(command_line("ingest", model, others[-1], "--job", "counterparts"))
     for sentence in relatives.none_above_chance():
         st.markdown(plain(f"{sentence[0].upper()}{sentence[1:]}."))
@@ -242,12 +242,12 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
         tables.link_to_neurons(relatives.counterparts, COUNTERPARTS, key="counterparts", height=420)
         st.caption(COUNTERPART)
     if not relatives.below_chance.is_empty():
-        with st.expander("The nearest that are no more like it than random vectors are"):
+        with st.expander("The nearest ones, no more like it than random vectors"):
             tables.link_to_neurons(relatives.below_chance, COUNTERPARTS, key="below_chance", height=420)
-            st.caption(f"No counterparts: their overlap is not above what random vectors reach. {COUNTERPART}")
+            st.caption(f"Not counterparts: their overlap does not exceed that of random vectors. {COUNTERPART}")
     st.page_link(
         "screens/search.py",
-        label="Search the other models for neurons alike",
+        label="Search the other models for similar neurons",
         query_params={"like": page.address, "models": ",".join(others)},
     )
 

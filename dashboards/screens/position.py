@@ -21,7 +21,7 @@ from queries.views.thresholds import thresholds
 
 MOST_LISTED = 1000
 MOST_PROFILES = 40
-"""As many rows as are told apart at a glance."""
+"""The eye cannot tell more rows apart."""
 
 RANGES = "Covered: active in more than half of the sequences. Figure 9 of Voita et al. 2023."
 LISTED = (
@@ -52,7 +52,9 @@ def _show(reader: Reading, model: str) -> None:
     least = thresholds("neurons")["positional_information"]
     kinds = data_of(reader, "kinds_by_layer", {"model": model})
     n_found = int(kinds.frame.get_column("n_neurons").sum())
-    st.markdown(f"{n_found:,} positional neurons: firing tells more than {least:g} nats of the position, {on}.")
+    st.markdown(
+        f"{n_found:,} positional neurons: their firing tells more than {least:g} nats about the position, {on}."
+    )
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(
@@ -65,7 +67,7 @@ def _show(reader: Reading, model: str) -> None:
     with right:
         _profiles(reader, model, data.frame.head(MOST_PROFILES), on)
     _teams(reader, model)
-    listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} that tell most"
+    listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} most informative"
     st.subheader(listed, anchor=False)
     tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
 
@@ -74,7 +76,7 @@ def _say_why(reader: Reading, model: str) -> None:
     """Say why no positional neuron is known."""
     measured = data_of(reader, "positions_of_model", {"model": model}).frame.to_dicts()
     if not measured:
-        what = "No position profiles were taken of this model yet."
+        what = "Positions were not measured for this model yet."
         missing(reader.shown, what, [model], jobs=("positions",), corpus=reader.corpus)
         return
     (row,) = measured
@@ -82,7 +84,7 @@ def _say_why(reader: Reading, model: str) -> None:
         seen = f"{row['n_sequences']:,} full-length sequences of {row['corpus']}"
         st.info(plain(f"No neuron of {model} is positional on {seen}."))
     else:
-        st.info(plain(f"Which neurons of {model} are positional cannot be told on {row['corpus']} ({row['why_not']})."))
+        st.info(plain(f"Cannot tell on {row['corpus']} which neurons of {model} are positional ({row['why_not']})."))
 
 
 def _profiles(reader: Reading, model: str, shown: pl.DataFrame, on: str) -> None:
@@ -92,8 +94,8 @@ def _profiles(reader: Reading, model: str, shown: pl.DataFrame, on: str) -> None
     show_figure(
         "Profiles",
         lambda theme: positions.profile_strips(cells, ACCENT[theme]),
-        f"Share of the sequences in which a neuron fires, by position, for the {data.frame.height} most telling; {on}. "
-        "Figure 7 of Voita et al. 2023.",
+        f"Share of the sequences in which a neuron fires, by position, for the {data.frame.height} most informative; "
+        f"{on}. Figure 7 of Voita et al. 2023.",
         data,
         own_legend=True,
     )

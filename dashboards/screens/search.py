@@ -20,7 +20,7 @@ from queries.search.by_trigger import TriggeredResult, triggered
 from queries.search.by_word import SearchResult, search
 from queries.search.scope import models_asked, variants_hint
 
-_SWITCH = "the switch “Variants, too” asks all"
+_SWITCH = "the switch “Include variants” asks all"
 
 _LONG_NOTES = 400
 """Letters: some three lines of a wide window."""
@@ -72,8 +72,8 @@ def show() -> None:
             wanted = ask(models)
             if wanted.is_empty:
                 st.caption(
-                    "A word stands for every token that reads so, whatever its case and white space; quote a word that "
-                    'holds blanks: "new york". In tables · is a blank and ↵ a line end.'
+                    "A word stands for every token that reads the same, whatever its case and white space; quote a "
+                    'word that contains a space: "new york". In tables · is a space and ↵ a line end.'
                 )
                 return
             if not wanted.by_score:

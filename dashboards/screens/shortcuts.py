@@ -1,4 +1,4 @@
-"""The page of linear shortcuts: how linear models are between their states, what they say there, what exits save."""
+"""The page of linear shortcuts: how linear models are between states, what states predict, what exits save."""
 
 from collections.abc import Sequence
 
@@ -39,9 +39,9 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
         return
     model = _pick(measured)
     shortcuts.heat_maps(reader, model)
-    st.subheader("What it says from each state", anchor=False)
+    st.subheader("What it predicts from each state", anchor=False)
     shortcuts.shortcuts_of_model(reader, model)
-    st.subheader("Parts of its blocks replaced", anchor=False)
+    st.subheader("Replacing parts of its blocks", anchor=False)
     shortcuts.parts(reader, model)
     st.subheader("Leaving it early", anchor=False)
     exits.exits_of_model(reader, model)

@@ -30,7 +30,7 @@ FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer
 
 
 MOST_ROWS = 10_000
-"""More are a download of megabytes for the browser, and for nobody's eyes."""
+"""More rows are megabytes for the browser, and nobody reads them."""
 
 
 def show() -> None:
@@ -111,7 +111,7 @@ def _relations() -> None:
         label_visibility="collapsed",
     )
     st.caption(plain(view(name).grain))
-    st.button("Ask for its first rows", on_click=_ask_for, args=(name,))
+    st.button("Query its first rows", on_click=_ask_for, args=(name,))
     with st.container(height=600, border=False):
         st.html(columns_html(view(name).columns))
 
@@ -146,7 +146,7 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
 
 def _all_of_it(corpus: str | None) -> str:
     on = [] if corpus is None else ["--corpus", corpus]
-    return f"; the page brings no more, `{command_line('sql', 'QUERY', *on, '--format', 'csv')}` prints all"
+    return f"; the page shows no more, `{command_line('sql', 'QUERY', *on, '--format', 'csv')}` prints all"
 
 
 def _draw(data: Data, fit: Fit, models: list[str]) -> None:
@@ -157,7 +157,7 @@ def _draw(data: Data, fit: Fit, models: list[str]) -> None:
     show_figure(
         f"{spoken(number).capitalize()} by {spoken(fit.across)}",
         lambda theme: answer_chart(shown, fit, number, accent=ACCENT[theme], models=model_colours(models, theme=theme)),
-        f"{shown.height:,} rows of the query above, of the warehouse as it is.",
+        f"{shown.height:,} rows of the query above, from the warehouse as it is now.",
         data,
         own_legend=True,
     )

@@ -37,8 +37,8 @@ def show() -> None:
         lens = _lens()
         if not prompt:
             st.caption(
-                "Runs the model on the prompt, on this machine: what it would say after each layer, where its "
-                "prediction settles, and the neurons that hold most of each update. Geva et al. 2022, section 5."
+                "Runs the model on the prompt, on this machine: shows what it would predict after each layer, where "
+                "its prediction settles, and which neurons hold most of each update. Geva et al. 2022, section 5."
             )
             return
         with st.spinner(f"running {model}"):
@@ -58,7 +58,7 @@ def _prompt() -> tuple[str, int | None]:
         step=1,
         key="position",
         placeholder="last",
-        help="Of a token, 0-based, a prepended BOS included; the last one unless given.",
+        help="Position of the token, from 0, counting a prepended BOS; the last one unless given.",
     )
     remember(prompt=prompt or None, position=None if position is None else str(position))
     return prompt, position
@@ -68,7 +68,7 @@ def _lens() -> Lens:
     through = st.toggle(
         "Through linear shortcuts",
         asked("lens") == "mat",
-        help="What each state says through the kept matrix to the last one; needs the job shortcuts. Din et al. 2023.",
+        help="What each state predicts through its map to the last one; needs the job shortcuts. Din et al. 2023.",
     )
     remember(lens="mat" if through else None)
     return "mat" if through else "id"

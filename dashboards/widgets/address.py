@@ -11,7 +11,7 @@ Known = TypeVar("Known", str, int)
 
 
 _LARGEST = 2**53 - 1
-"""Up to so many a browser can count."""
+"""The largest number to which a browser counts exactly."""
 
 
 def asked(name: str) -> str | None:
@@ -21,7 +21,7 @@ def asked(name: str) -> str | None:
 
 
 def asked_among(name: str, known: Iterable[Known], *, is_silent: bool = False) -> Known | None:
-    """The one of these that the page's address names; it is said where it names another, lest a link mislead."""
+    """The one of these that the page's address names; a warning says where it names another."""
     wanted = asked(name)
     if wanted is None:
         return None
@@ -32,7 +32,7 @@ def asked_among(name: str, known: Iterable[Known], *, is_silent: bool = False) -
 
 
 def asked_models(known: Collection[str]) -> list[str]:
-    """Those of these models that the page's address lists; it is said where it lists others."""
+    """Those of these models that the page's address lists; a warning says where it lists others."""
     wanted = [name for name in (asked("models") or "").split(",") if name]
     _say_unknown("model", [name for name in wanted if name not in known])
     return [name for name in wanted if name in known]
@@ -40,7 +40,7 @@ def asked_models(known: Collection[str]) -> list[str]:
 
 def _say_unknown(what: str, names: Sequence[str]) -> None:
     if names:
-        st.warning(plain(f"The address asks for what is not here: {what} {', '.join(names)}."))
+        st.warning(plain(f"The address asks for an unknown {what}: {', '.join(names)}."))
 
 
 def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | None:

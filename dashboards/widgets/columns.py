@@ -49,7 +49,7 @@ def _of_models() -> dict[str, Any]:
         "n_layers": _number("layers"),
         "n_neurons": _number("neurons", format="localized"),
         "n_tokens_seen": _number(
-            "tokens seen", format="localized", help="Positions at which the neurons were watched."
+            "tokens seen", format="localized", help="Positions at which the neurons were measured."
         ),
         "n_dead": _number("dead", format="localized", help=_NEVER),
         "dead_share": _share("dead, share", _NEVER),
@@ -58,19 +58,21 @@ def _of_models() -> dict[str, Any]:
         "never_active_share": _share("never active", _NEVER),
         "never_active": _flag("never active", help=_NEVER),
         "is_dead": _flag("dead", help=_NEVER),
-        "fires_only_at_bos": _flag("at BOS only", help="Never active but at the prepended BOS, which is not counted."),
+        "fires_only_at_bos": _flag("at BOS only", help="Active only at the prepended BOS, which is not counted."),
         "mean_frequency": _share("mean frequency", "Of the neurons that fired."),
         "median_frequency": _share("median frequency", "Of the neurons that fired."),
-        "median_kurtosis": _number("median kurtosis", format="%.2f", help="How far the neurons' lists stick out."),
+        "median_kurtosis": _number(
+            "median kurtosis", format="%.2f", help="How far a neuron's highest scores stand out."
+        ),
         "n_detectors": _number("token detectors", format="localized"),
-        "observed": _share("suppress them", "Share with a negative mean score of their tokens."),
+        "observed": _share("suppress their tokens", "Share whose tokens have a negative mean score."),
         "observed_low": _share("from", "Lower end of the Wilson 95% interval."),
         "observed_high": _share("to", "Upper end of the Wilson 95% interval."),
-        "expected": _share("expected", "Share of equally frequent tokens."),
+        "expected": _share("expected", "The same for equally frequent tokens."),
         "difference": _share("difference"),
         "tokens_per_parameter": _number("tokens/param", format="%.1f", help="Training tokens over parameters."),
         "corpus": _text("corpus"),
-        "comparable": _flag("comparable", help="Measured as most of these models were."),
+        "comparable": _flag("comparable", help="Measured in the same way as most of these models."),
     }
 
 
@@ -89,7 +91,7 @@ def _of_neurons() -> dict[str, Any]:
         "strength": _number(
             "strength", format="%.3f", help="Harmonic mean of recall and share, summed over the words."
         ),
-        "overlap": _number("overlap", format="%.3f", help="Weight of the tokens that both hold, over all: 1 if equal."),
+        "overlap": _number("overlap", format="%.3f", help="Weight of the tokens in both lists, over all: 1 if equal."),
         "n_promoted": _number("both promote", format="localized"),
         "n_suppressed": _number("both suppress", format="localized"),
         "token_status": _text("detector"),
@@ -98,10 +100,10 @@ def _of_neurons() -> dict[str, Any]:
         "mean_activation": _number("mean activation", format="%.4f"),
         "activation_max": _number("largest", format="%.3f"),
         "n_active": _number("active at", format="localized"),
-        "first_active": _number("first active after", format="localized", help="Tokens before it first fired."),
+        "first_active": _number("first active after", format="localized", help="Tokens read before it first fired."),
         "cosine": _number("cosine", format="%.3f", help="Of the two value vectors."),
         "null_99": _number("random", format="%.3f", help="Overlap that 99% of random vectors do not exceed."),
-        "is_mutual": _flag("mutual", help="Each of the two is the other's first."),
+        "is_mutual": _flag("mutual", help="Each is the other's best match."),
         "centre_cosine": _number(
             "to the centre", format="%.3f", help="Cosine with the sum of the cluster's directions."
         ),
@@ -118,16 +120,16 @@ def _of_layers() -> dict[str, Any]:
         "layer": _number("layer", format="%d"),
         "n_positional": _number("positional", format="localized"),
         "n_sequences": _number("sequences", format="localized", help="Full-length sequences behind it."),
-        "saturated_share": _share("settled here", "Examples whose prediction settles there."),
+        "saturated_share": _share("settled here", "Examples whose prediction settles in this layer."),
         "position_kind": _text("kind"),
         "position_strength": _text("strength"),
-        "mutual_information_corrected": _number("nats", format="%.3f", help="Less the bias of chance."),
+        "mutual_information_corrected": _number("nats", format="%.3f", help="Corrected for the bias of chance."),
         "domain_agreement": _number("lowest of any domain", format="%.3f", help="In nats."),
         "covered_share": _share("covered", "Of the positions."),
         "n_ranges": _number("ranges", format="localized"),
         "n_positions": _number("positions", format="localized"),
         "n_covered_once": _number("covered once", format="localized"),
-        "n_redundant": _number("redundant", format="localized", help="Others cover all that they cover."),
+        "n_redundant": _number("redundant", format="localized", help="Others cover all their positions."),
         "team": _text("team"),
     }
 
@@ -135,10 +137,10 @@ def _of_layers() -> dict[str, Any]:
 def _of_clusters() -> dict[str, Any]:
     return {
         "cluster_id": _number("cluster", format="%d"),
-        "cluster_size": _number("neurons", format="localized", help="Of the cluster."),
+        "cluster_size": _number("neurons", format="localized", help="Neurons in the cluster."),
         "cohesion": _number("cohesion", format="%.3f", help="Mean cosine of its pairs of value vectors."),
         "shared_tokens": _text("shared tokens", width="medium"),
-        "top_share": _share("share", "Of its neurons that list the most common token."),
+        "top_share": _share("share", "Share of its neurons that list its most common token."),
         "first_layer": _number("from layer", format="%d"),
         "last_layer": _number("to layer", format="%d"),
     }
@@ -152,7 +154,7 @@ def _of_events() -> dict[str, Any]:
         "score_candidate": _number("to the candidate", format="%.3f", help="The token at the top before the FFN."),
         "token": _text("token"),
         "n_pushes": _number("pushes", format="localized", help="Examples in which it pushed the token."),
-        "n_saturations": _number("of", format="localized", help="Examples in which any FFN did."),
+        "n_saturations": _number("of", format="localized", help="Examples in which any FFN pushed it."),
         "push_share": _share("share"),
         "mean_score": _number("mean score", format="%.3f"),
         "mean_coefficient": _number("mean coefficient", format="%.3f"),
@@ -177,10 +179,10 @@ def _of_exits() -> dict[str, Any]:
         "layers_saved_sd": _number("its sd", format="%.3f", help="Standard deviation over the splits."),
         "layers_saved_correct": _number("saved where correct", format="%.3f", help="Over the correct examples only."),
         "exited_share": _share("left early", "Before the last layer."),
-        "exited_accuracy": _share("correct of these", "Of those that were left early."),
-        "n_clusters_asked": _number("clusters", format="localized", help="Asked of the clustering of value vectors."),
-        "n_seeds": _number("splits", format="localized", help="Of the examples into those to learn from and to try."),
-        "n": _number("examples", format="localized", help="Tried, over all splits."),
+        "exited_accuracy": _share("correct if left early", "Share of the examples left early."),
+        "n_clusters_asked": _number("clusters", format="localized", help="Number of clusters asked for."),
+        "n_seeds": _number("splits", format="localized", help="Splits of the examples into training and test."),
+        "n": _number("examples", format="localized", help="Tested, over all splits."),
     }
 
 

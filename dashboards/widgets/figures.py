@@ -68,7 +68,7 @@ class Data:
         """The statement for people: a comment says which corpus is to be asked for."""
         if self.corpus is None:
             return self.sql
-        return f"-- On a corpus of choice: {command_line('sql', '--corpus', visible(self.corpus))}\n{self.sql}"
+        return f"-- To run it on this corpus: {command_line('sql', '--corpus', visible(self.corpus))}\n{self.sql}"
 
 
 def data_of(reader: Reader, name: str, parameters: Mapping[str, Any]) -> Data:

@@ -68,7 +68,7 @@ def test_what_is_saved_is_said_where_a_curve_rises_through_95(curves: pl.DataFra
     assert said.startswith("Layers saved at 95% precision: mat ")
     assert "fixed mat" in said
     assert "id" not in said.replace("fixed mat", "")
-    assert saved_in_words(curves.filter(method="id")) == "No curve rises through 95%."
+    assert saved_in_words(curves.filter(method="id")) == "No curve crosses 95% from below."
 
 
 def text(app: AppTest) -> str:

@@ -54,7 +54,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_so(rows: ShortcutRows) -> N
     missing = {one.slug: one.why_not for one in shortcut_figures(without_parts, LOOK) if one.chart is None}
     assert missing == {
         "parts": "no parts were replaced by linear maps",
-        **dict.fromkeys(SLUGS[-2:], "nobody tried to leave the models early by a shortcut"),
+        **dict.fromkeys(SLUGS[-2:], "early exits were not measured"),
     }
     nothing = ShortcutRows(rows.fit[:0], rows.quality[:0], rows.exits[:0])
     assert all(one.chart is None for one in shortcut_figures(nothing, LOOK))

@@ -72,14 +72,14 @@ def caption(figure: Figure) -> str:
 def test_what_was_not_measured_is_not_drawn_and_says_so(whole: Material, ngrams: Material) -> None:
     assert {n: one.why_not for n, one in figures(whole).items() if one.chart is None} == {
         **dict.fromkeys((2, 3, 4, 12, 13, 14, 15), "n-grams were not counted"),
-        11: "the models hold no early checkpoint (variant 'step N') beside its trained model",
+        11: "there is no early checkpoint (variant 'step N') with its trained model",
     }
     assert {n: one.why_not for n, one in figures(ngrams).items() if one.chart is None} == {
         1: "no activity was measured",
         8: "positions were not measured",
-        9: "no neuron fires at some positions nearly always and at others hardly ever",
-        10: "the models hold no variant 'no-position' beside a plain one of its size",
-        11: "the models hold no early checkpoint (variant 'step N') beside its trained model",
+        9: "no neuron fires nearly always at some positions and hardly ever at others",
+        10: "there is no variant 'no-position' with a plain model of its size",
+        11: "there is no early checkpoint (variant 'step N') with its trained model",
     }
     assert figures(whole)[8].name == "figure-08-positional-neurons"
 
@@ -148,7 +148,7 @@ def test_shorter_ngrams_stand_in_where_trigrams_cannot_be_labelled(ngrams: Mater
         type(ngrams.comparison)(**{**vars(ngrams.comparison), "typology": less}), ngrams.positional, ngrams.look
     )
     for number in (14, 15):
-        assert "Bigrams, as trigrams cannot be labelled" in caption(figures(instead)[number])
+        assert "Bigrams, because trigrams cannot be labelled" in caption(figures(instead)[number])
 
 
 def test_every_positional_neuron_is_one_circle(whole: Material) -> None:
@@ -209,14 +209,14 @@ def test_the_team_is_the_largest_of_the_strongest_kind(whole: Material) -> None:
     )
     sizes = Counter(strong.select("model", "layer").iter_rows())
     figure = figures(whole)[9]
-    assert f"the layer that has most: {max(sizes.values())} neurons" in caption(figure)
+    assert f"has the most: {max(sizes.values())} neurons" in caption(figure)
     ((_, rows),) = panels(figure)
     model, layer = next(iter({tuple(row["address"].split("N")[0].split("/L")) for row in rows}))
     assert sizes[model, int(layer)] == max(sizes.values())
     weak = Material(
         whole.comparison, whole.positional.with_columns(pl.lit("weak").alias("position_strength")), whole.look
     )
-    assert "strong oscillatory neurons, of which there are none: these are" in caption(figures(weak)[9])
+    assert "strong oscillatory neurons; there are none here: these are" in caption(figures(weak)[9])
 
 
 def test_checkpoints_stand_in_the_order_of_training(whole: Material) -> None:
@@ -254,7 +254,7 @@ def test_the_command_writes_each_as_png_and_svg_and_says_which_are_missing(full_
     (said,) = [line for line in result.stderr.splitlines() if "shortcuts" in line]
     assert said == (
         "7 figures of linear shortcuts are not drawn: none were fitted;"
-        f" `neurothek ingest MODEL --job shortcuts --job exits --warehouse {full_path}` brings them"
+        f" fit them with `neurothek ingest MODEL --job shortcuts --job exits --warehouse {full_path}`"
     )
 
 

@@ -14,7 +14,7 @@ VECTOR = {"model": "m", "vector": "0-12ab34cd56ef", "annotator": "anna"}
     ("concept", "problem"),
     [
         (WHOLE, None),
-        (Concept("schools", "semantic", (1, 4, 7)), "3 tokens are marked, and a concept needs 4"),
+        (Concept("schools", "semantic", (1, 4, 7)), "3 tokens are marked, but a concept needs 4"),
         (Concept("schools", "semantic", (1,)), "one token is marked"),
         (Concept("schools", "semantic"), "no token is marked"),
         (Concept(" ", "semantic", (1, 4, 7, 9)), "has no name"),

@@ -97,7 +97,7 @@ def stored(path: Path) -> list[dict[str, Any]]:
 
 def test_without_a_name_nothing_is_judged(page: Opener, path: Path) -> None:
     hand = Hand(page(path, "annotate", model=MODEL))
-    assert "Write your name" in hand.words()
+    assert "Enter your name" in hand.words()
     assert [button.label for button in hand.page.button] == []
     hand.page.text_input(key="annotator").set_value("anna").run()
     assert hand.page.query_params["annotator"] == "anna"
@@ -192,7 +192,7 @@ def test_half_a_concept_is_held_back_and_stays(
         assert (hand.handle, hand.name, hand.group("marks").value) == (handle, name, list(marks))
     if marks:
         hand.press("No concept")
-        assert "save that, or empty the fields first" in hand.words()
+        assert "save that, or clear the fields first" in hand.words()
     assert stored(path) == []
 
 
@@ -210,7 +210,7 @@ def test_what_is_written_stays_when_the_warehouse_is_busy(
     hand.mark(1, 2, 3, 5)
     hand.write("schools", "semantic")
     hand.press("Save")
-    assert "Nothing was saved, and what you wrote is still here: w.duckdb was still in use" in hand.words()
+    assert "Nothing was saved, but what you wrote is still here: w.duckdb was still in use" in hand.words()
     assert (hand.handle, hand.name, hand.group("marks").value) == (handle, "schools", [1, 2, 3, 5])
     # Elsewhere and back again: it is still there, also where the page could not draw its fields in between.
     hand.press("Skip")

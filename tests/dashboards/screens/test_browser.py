@@ -224,7 +224,7 @@ def test_concepts_are_named_by_keyboard(annotated: tuple[Visitor, Path]) -> None
     looking, path = annotated
     page = looking.page
     looking.open("annotate", model=LARGE)
-    expect(page.get_by_text("Write your name")).to_be_visible()
+    expect(page.get_by_text("Enter your name")).to_be_visible()
     page.get_by_role("textbox", name="Your name").fill("anna <b>")
     page.keyboard.press("Enter")
     judged(looking, 0)
@@ -236,7 +236,7 @@ def test_concepts_are_named_by_keyboard(annotated: tuple[Visitor, Path]) -> None
         page.keyboard.press(key)
     page.get_by_role("textbox", name="Concept").fill("first <script>")
     page.keyboard.press("Control+s")
-    expect(page.get_by_text("3 tokens are marked, and a concept needs 4")).to_be_visible()
+    expect(page.get_by_text("3 tokens are marked, but a concept needs 4")).to_be_visible()
     looking.settle()
     write_concept(looking, "first <script>", "semantic", 9)
     page.keyboard.press("Alt+a")
@@ -267,7 +267,7 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
     judged(looking, 1)
     page.get_by_text("Results", exact=True).click()
     looking.settle()
-    expect(page.get_by_text("What people name in")).to_be_visible()
+    expect(page.get_by_text("Concepts that people name in")).to_be_visible()
     looking.shoot("flow-8-results")
     said = {"concept": "<script>", "class": "names", "ranks": [1, 2, 3, 4]}
     neurothek.open(path).annotate([{"address": NEURON, **said}], annotator="ben")
@@ -300,7 +300,7 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     person.arrive(f"{SMALL}/L")
     back = person.title()
     assert f"neuron={back}" in unquote(person.page.url)
-    person.page.get_by_role("link", name="Search the other models for neurons alike").click()
+    person.page.get_by_role("link", name="Search the other models for similar neurons").click()
     person.settle()
     assert person.title() == "Search"
     expect(person.page.get_by_text(f"neurons that share tokens (promoted + suppressed) with {back}")).to_be_visible()

@@ -111,14 +111,14 @@ def test_what_the_address_asks_for_and_is_not_there_is_said(
     opened = page(full_path, name, **{asked: "98"})
     in_order(opened)
     assert [warning.value for warning in opened.warning] == [
-        f"The address asks for what is not here\\: {asked.removesuffix('s')} 98\\."
+        f"The address asks for an unknown {asked.removesuffix('s')}\\: 98\\."
     ]
 
 
 def test_a_corpus_that_is_not_there_is_said(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "neuron", neuron="tiny-1m/L0N0", corpus="elsewhere")
     in_order(opened)
-    assert "corpus elsewhere" in text(opened)
+    assert "an unknown corpus: elsewhere" in text(opened)
 
 
 def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_too_little_text_is_no_reason_to_measure_again(page: Opener, whole_path:
     assert untold
     for model, corpus, why_not in untold:
         shown = text(page(whole_path, "position", model=model))
-        assert f"Which neurons of {model} are positional cannot be told on {corpus} ({why_not})." in shown
+        assert f"Cannot tell on {corpus} which neurons of {model} are positional ({why_not})." in shown
         assert "neurothek ingest" not in shown
 
 
@@ -435,7 +435,7 @@ def test_sql_brings_no_more_rows_than_a_page_holds(page: Opener, full_path: Path
     opened = page(full_path, "sql", query="from range(20000)")
     assert table(opened, "range").height == 10_000
     assert "the first 10,000 of 20,000 rows" in text(opened)
-    assert "the page brings no more, `neurothek sql QUERY --format csv --warehouse" in text(opened)
+    assert "the page shows no more, `neurothek sql QUERY --format csv --warehouse" in text(opened)
 
 
 def test_no_page_opens_a_writer(page: Opener, full_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
