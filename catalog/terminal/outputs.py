@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -82,7 +83,7 @@ def _write_json(batches: Iterable[pl.DataFrame], out: IO[bytes], encoding: str) 
 def _as_json(frame: pl.DataFrame) -> str:
     """The rows as polars writes them; bytes, which it does not write, as hexadecimal digits."""
     if any(dtype.is_nested() and _BEYOND_POLARS.search(str(dtype)) for dtype in frame.dtypes):
-        return json.dumps(frame.to_dicts(), ensure_ascii=False, default=_as_text, separators=(",", ":"))
+        return _dumped(frame.to_dicts(), separators=(",", ":"))
     return frame.with_columns(pl.col(pl.Binary).bin.encode("hex")).write_json()
 
 
@@ -155,8 +156,26 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _json_cells(cells: pl.Series) -> pl.Series:
-    as_json = partial(json.dumps, ensure_ascii=False, default=_as_text)
-    return pl.Series(cells.name, [None if one is None else as_json(one) for one in cells.to_list()], dtype=pl.String)
+    return pl.Series(cells.name, [None if one is None else _dumped(one) for one in cells.to_list()], dtype=pl.String)
+
+
+def _dumped(value: object, *, separators: tuple[str, str] | None = None) -> str:
+    as_json = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=_as_text, separators=separators)
+    try:
+        return as_json(value)
+    except ValueError:
+        return as_json(_finite(value))
+
+
+def _finite(value: object) -> object:
+    """The value with null where a number is infinite or none: JSON has no word for it, and polars writes null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return value
 
 
 def _as_text(value: object) -> str:

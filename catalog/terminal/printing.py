@@ -47,8 +47,8 @@ def show_frame(
         return
     shown = frame if columns is None else frame.select(columns)
     show_rows(shown.head(ROWS_IN_A_TABLE), title)
-    if frame.height > ROWS_IN_A_TABLE:
-        say_in_the_answer(f"and {frame.height - ROWS_IN_A_TABLE:,} more rows: --format csv prints all")
+    if n_more := max(0, frame.height - ROWS_IN_A_TABLE):
+        say_in_the_answer(f"and {n_more:,} more row{'s' * (n_more != 1)}: --format csv prints all")
 
 
 def show_tables(
