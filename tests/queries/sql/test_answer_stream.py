@@ -4,7 +4,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,26 +157,6 @@ def test_a_reader_that_waits_does_not_keep_the_query_going(path: Path) -> None:
         assert rows._process.wait(timeout=10) != 0
         with pytest.raises(errors.OverLimit, match=r"took more than 0\.3 s"):
             list(frames)
-
-
-def test_whole_numbers_of_two_lengths_are_one_column_or_an_error() -> None:
-    short, long = (
-        pl.DataFrame({"n": pl.Series([value], dtype=dtype)}) for value, dtype in [(1, pl.Int64), (2**80, pl.Int128)]
-    )
-    out = io.BytesIO()
-    outputs.encode_rows([short, long], "csv", out)
-    assert out.getvalue() == f"n\n1\n{2**80}\n".encode()
-    for batches in ([short, long], [long, short]):
-        out = io.BytesIO()
-        outputs.encode_rows(batches, "parquet", out)
-        assert set(read_parquet(out)["n"].to_list()) == {1, 2**80}
-
-    def later() -> Iterator[pl.DataFrame]:
-        yield pl.DataFrame({"n": range(outputs._GROUP_ROWS)})
-        yield long
-
-    with pytest.raises(outputs.NumbersTooLong, match="cast it to double or varchar and run the query again"):
-        outputs.encode_rows(later(), "parquet", io.BytesIO())
 
 
 MEASURED = """
