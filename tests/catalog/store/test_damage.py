@@ -14,13 +14,12 @@ from catalog.exchange.exports import export
 from catalog.exchange.merging import merge
 from catalog.store.damage import WarehouseDamaged, require_log_head
 from catalog.store.duckdb_settings import BLOCK_BYTES
-from catalog.store.errors import WarehouseInvalid, WarehouseUnwritable
+from catalog.store.errors import WarehouseUnwritable
 from catalog.store.warehouse import Warehouse
-from catalog.upkeep.checks import check
 from queries.ask.one_query import run_query
 from queries.ask.threads import Aside
 from tests.support import damage
-from tests.support.damage import HEADER_BYTES, flipped
+from tests.support.damage import flipped
 
 WHAT_TO_DO = "restore a copy of it, import an export into a new file with `neurothek import FOLDER --warehouse FILE`"
 
@@ -38,87 +37,6 @@ def copy(path: Path, tmp_path: Path) -> Path:
     made = tmp_path / "copy.duckdb"
     made.write_bytes(path.read_bytes())
     return made
-
-
-def is_found(path: Path) -> bool:
-    try:
-        Warehouse(path).require_whole()
-    except (WarehouseDamaged, WarehouseInvalid):
-        return True
-    return False
-
-
-def rows(path: Path) -> dict[str, object]:
-    """Rows of every table, read by DuckDB alone."""
-    with duckdb.connect(str(path), read_only=True) as connection:
-        tables = connection.execute("select schema_name, table_name from duckdb_tables()").fetchall()
-        return {
-            table: connection.execute(f"from store.{table}").fetchall() for schema, table in tables if schema == "store"
-        }
-
-
-def used_blocks(path: Path) -> int:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return int(connection.execute("select used_blocks from pragma_database_size()").fetchall()[0][0])
-
-
-def test_a_flip_in_any_block_in_use_is_found_and_in_no_other(path: Path, copy: Path) -> None:
-    assert not is_found(path)
-    unfound = []
-    for number, place in enumerate(damage.places(path)):
-        with flipped(path, place, bit=number % 8):
-            if not is_found(path):
-                unfound.append(place)
-    # Against DuckDB's own count: headers aside, as many blocks are found as are in use.
-    n_blocks = (path.stat().st_size - HEADER_BYTES) // BLOCK_BYTES
-    assert min(unfound) > HEADER_BYTES
-    assert len(unfound) == n_blocks - used_blocks(path) > 5
-    # Against DuckDB's own reading: with all that went unfound at once, every row is as it was.
-    before = rows(copy)
-    for place in unfound:
-        damage.flip(copy, place)
-    assert rows(copy) == before
-    assert not is_found(copy)
-
-
-def test_a_block_is_named_with_its_place_and_its_table(path: Path) -> None:
-    place = damage.a_block_of(path, "projections")
-    n_blocks, first = (path.stat().st_size - HEADER_BYTES) // BLOCK_BYTES, place - 100
-    with flipped(path, place), pytest.raises(WarehouseDamaged) as refused:
-        check(Warehouse(path))
-    assert str(refused.value) == (
-        f"{path} is damaged: 1 of its {n_blocks} blocks, with rows of projections, is not what was written, at byte"
-        f" {first:,}; {WHAT_TO_DO}, or measure again into a new file"
-    )
-
-
-def test_check_reads_the_blocks_in_pieces_and_says_how_far_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Watcher:
-        def __init__(self) -> None:
-            self.tasks: dict[str, list[int]] = {}
-
-        def start(self, label: str, total: int) -> None:
-            self.now = self.tasks.setdefault(label, [total])
-
-        def advance(self, amount: int = 1, note: str = "") -> None:
-            self.now.append(amount)
-
-        def finish(self) -> None:
-            pass
-
-    monkeypatch.setattr("catalog.store.blocks._READ_BYTES", 5 * BLOCK_BYTES)
-    watcher = Watcher()
-    Warehouse(path).require_whole(progress=watcher)
-    total, *steps = watcher.tasks["reading blocks"]
-    assert sum(steps) == total == (path.stat().st_size - HEADER_BYTES) // BLOCK_BYTES
-    assert set(steps[:-1]) == {5}
-
-
-def test_pieces_beyond_the_end_are_missing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("catalog.store.blocks._READ_BYTES", BLOCK_BYTES)
-    copy.write_bytes(copy.read_bytes()[: -2 * BLOCK_BYTES])
-    with pytest.raises(WarehouseDamaged):
-        Warehouse(copy).require_whole()
 
 
 Ask = Callable[[duckdb.DuckDBPyConnection], object]
@@ -303,26 +221,3 @@ def test_words_of_a_query_are_no_damage(path: Path) -> None:
     for words in ("Corrupt database file", "Could not read from file", "Failure while replaying WAL file"):
         with pytest.raises(duckdb.BinderException), Warehouse(path).reader() as connection:
             connection.execute(f'select "{words}" from store.models')
-
-
-def test_a_link_to_itself_is_said(tmp_path: Path) -> None:
-    (tmp_path / "one.duckdb").symlink_to("other.duckdb")
-    (tmp_path / "other.duckdb").symlink_to("one.duckdb")
-    with pytest.raises(WarehouseInvalid, match=r"one\.duckdb cannot .* it is a link that leads back to itself"):
-        Warehouse(tmp_path / "one.duckdb")
-
-
-def test_looking_at_the_file_beside_a_lease_does_not_let_writers_in(path: Path) -> None:
-    """A process that closes a file loses every lock it has on it, also that of another thread's reader."""
-    write = "import duckdb, sys; duckdb.connect(sys.argv[1])"
-
-    def others_may_write() -> bool:
-        return (
-            subprocess.run([sys.executable, "-c", write, str(path)], capture_output=True, check=False).returncode == 0
-        )
-
-    with Warehouse(path).reader():
-        with Warehouse(path).reader():
-            Warehouse(path).require_whole()
-        assert not others_may_write()
-    assert others_may_write()

@@ -22,7 +22,6 @@ from catalog.store.errors import (
     WarehouseMissing,
     WarehouseUnwritable,
 )
-from catalog.store.gate import Gate, GateTimeout
 from catalog.store.warehouse import Warehouse
 from catalog.tables.migrations import LATEST
 from tests.support import publications as made
@@ -123,22 +122,6 @@ def test_a_missing_warehouse_is_not_created_by_reading(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "pipe.duckdb"
-    os.mkfifo(path)
-    with pytest.raises(WarehouseInvalid, match="it is not a DuckDB file"), Warehouse(path).reader():
-        pass
-
-
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "notes.duckdb"
-    path.write_text("notes" * 5000)
-    for lease in (Warehouse(path).reader, Warehouse(path).writer):
-        with pytest.raises(WarehouseInvalid, match="it is not a DuckDB file"), lease():
-            pass
-    assert path.read_text() == "notes" * 5000
-
-
 def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -154,13 +137,6 @@ def test_a_newer_schema_is_refused(warehouse: Warehouse) -> None:
     for lease in (warehouse.reader, warehouse.writer):
         with pytest.raises(WarehouseInvalid, match="a newer neurothek wrote it"), lease():
             pass
-
-
-def test_a_file_called_store_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "store.duckdb", tmp_path):
-        with pytest.raises(WarehouseInvalid), Warehouse(path).writer():
-            pass
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
@@ -194,14 +170,6 @@ def test_a_foreign_holder_is_named(warehouse: Warehouse) -> None:
         for lease in (impatient.reader, impatient.writer):
             with pytest.raises(WarehouseBusy, match=f"the process {process_id}"), lease():
                 pass
-
-
-def test_a_waiting_publisher_keeps_later_readers_out(tmp_path: Path) -> None:
-    gate = Gate(tmp_path / "w.duckdb")
-    with gate.exclusive(time.monotonic() + 1), pytest.raises(GateTimeout), gate.shared(time.monotonic() + 0.1):
-        pass
-    with gate.shared(time.monotonic() + 1), gate.shared(time.monotonic() + 1):
-        pass
 
 
 @contextmanager
@@ -275,23 +243,6 @@ def test_a_damaged_file_is_said_at_once_even_where_lock_is_part_of_its_path(ware
         with pytest.raises(WarehouseDamaged, match="damaged"), Warehouse(path).reader():
             pass
         assert time.monotonic() - started < 10
-
-
-@pytest.mark.parametrize("name", ["Store.duckdb", "STORE.db"])
-def test_a_file_called_store_is_refused_in_any_case(tmp_path: Path, name: str) -> None:
-    with pytest.raises(WarehouseInvalid, match="schema store"), Warehouse(tmp_path / name).writer():
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_link_and_its_file_share_lock_and_staging(warehouse: Warehouse) -> None:
-    link = warehouse.path.with_name("link.duckdb")
-    link.symlink_to(warehouse.path)
-    assert Warehouse(link).path == warehouse.path
-    with Warehouse(link).transaction() as connection:
-        connection.execute("insert into store.pins values (0, 0)")
-    assert link.is_symlink()
-    assert not warehouse.path.with_name("link.duckdb.lock").exists()
 
 
 def test_a_path_is_a_file_whatever_duckdb_makes_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

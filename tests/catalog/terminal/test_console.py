@@ -89,16 +89,21 @@ def test_what_is_recommended_is_of_the_warehouse_that_was_named(
     ]
 
 
-def test_a_reader_who_left_ends_the_answer_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    reached = []
+@pytest.mark.usefixtures("capsys")
+def test_a_reader_who_left_ends_the_answer_and_nothing_else() -> None:
+    reached = ["before"]
     with whoever_reads():
-        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-    reached.append("after")
-    assert reached == ["after"]
-    with pytest.raises(OSError, match="full"), whoever_reads():
-        raise OSError(errno.ENOSPC, "full")
-    with pytest.raises(ValueError, match="mine"), whoever_reads():
-        raise ValueError("mine")
+        reached.append("in the block")
+        raise_(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+        reached.append("what nobody reads")
+    assert reached == ["before", "in the block"]
+    for error in (OSError(errno.ENOSPC, "full"), ValueError("mine")):
+        with pytest.raises(type(error)), whoever_reads():
+            raise_(error)
+
+
+def raise_(error: Exception) -> None:
+    raise error
 
 
 def test_what_was_not_read_is_not_flushed_again_at_the_end() -> None:

@@ -44,8 +44,15 @@ ROWS = st.lists(
     ),
     max_size=6,
 )
-PAIR = pl.Struct({"k": pl.String, "v": pl.List(pl.Int64)})
-SCHEMA = {"text": pl.String, "n": pl.Int64, "x": pl.Float64, "list": pl.List(pl.String), "pair": PAIR}
+SCHEMA = pl.Schema(
+    {
+        "text": pl.String(),
+        "n": pl.Int64(),
+        "x": pl.Float64(),
+        "list": pl.List(pl.String()),
+        "pair": pl.Struct({"k": pl.String(), "v": pl.List(pl.Int64())}),
+    }
+)
 
 
 @given(rows=ROWS, cut=st.integers(0, 6))
@@ -146,11 +153,12 @@ def test_row_groups_end_where_they_are_full(sizes: tuple[int, ...]) -> None:
     from pyarrow import parquet  # noqa: PLC0415  (a quarter of a second)
 
     batches = [pl.DataFrame({"x": [number] * size}) for number, size in enumerate(sizes)]
-    file = parquet.ParquetFile(io.BytesIO(written("parquet", *batches)))
+    content = written("parquet", *batches)
+    file = parquet.ParquetFile(io.BytesIO(content))
     groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     assert sum(groups) == sum(sizes)
     assert all(size >= outputs._GROUP_ROWS for size in groups[:-1])
-    assert pl.from_arrow(file.read())["x"].to_list() == [n for n, size in enumerate(sizes) for _ in range(size)]
+    assert pl.read_parquet(content)["x"].to_list() == [n for n, size in enumerate(sizes) for _ in range(size)]
 
 
 def test_whole_numbers_of_two_lengths_are_one_column_or_an_error() -> None:

@@ -1,0 +1,40 @@
+"""Tables of what is measured on a text: each of a model and a corpus, and lying where its shards are made."""
+
+import pytest
+
+from catalog.tables import texts
+from catalog.tables.registry import JOB_TABLES
+from catalog.tables.table import DOUBLE, FLOAT, Table
+from catalog.tables.texts import CONTROL_COHERENCES, EVENT_SAMPLES, NGRAM_SPECTRUM, TRIGGERS
+
+TABLES = {name: value for name, value in vars(texts).items() if isinstance(value, Table)}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_each_is_of_a_model_and_a_corpus_and_some_job_fills_it(table: Table) -> None:
+    assert table.ids == ("model_id", "corpus_id")
+    assert not {*table.ids} & {*table.columns}
+    assert sum(table in filled for filled in JOB_TABLES.values()) == 1
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_a_row_lies_by_its_example_or_by_its_layer(table: Table) -> None:
+    """A sample that is measured again is told by it: what lies nowhere is measured as a whole."""
+    if "example_id" in table.columns:
+        assert table.place == "example_id"
+    elif table in (NGRAM_SPECTRUM, EVENT_SAMPLES):
+        assert table.place is None
+    else:
+        assert table.place == "layer"
+
+
+def test_counts_are_never_unknown_and_numbers_that_may_be_are_real() -> None:
+    for table in TABLES.values():
+        assert not {name for name in table.nullable if name.startswith("n_")}, table.name
+    assert {CONTROL_COHERENCES.columns[name] for name in CONTROL_COHERENCES.nullable} == {DOUBLE}
+    assert {TRIGGERS.columns[name] for name in ("score", "z_score", "score_centred")} == {FLOAT}
+
+
+def test_kinds_of_controls_are_replaced_one_by_one() -> None:
+    assert [name for name, table in TABLES.items() if table.part] == ["CONTROL_COHERENCES"]
+    assert CONTROL_COHERENCES.part in CONTROL_COHERENCES.key
