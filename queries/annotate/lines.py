@@ -25,7 +25,7 @@ FIELDS = (
     *("concept", "class", "token_ids", "ranks", "annotator"),
 )
 POOLED = "all"
-"""What views call all annotators together: nobody can be called so."""
+"""What views call all annotators together: no annotator may have this name."""
 
 _LONGEST_NAME = 200
 _RANKS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
@@ -110,7 +110,7 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
     if who is None:
         raise FieldMissing(line.place, "annotator", "who annotated, or name them with --annotator")
     if who.casefold() == POOLED:
-        raise FieldInvalid(line.place, "annotator", who, "another name: views call all annotators together so")
+        raise FieldInvalid(line.place, "annotator", who, "another name: views use this one for all annotators together")
     concept, concept_class = _concept(line)
     marked_by, marked = _marked(line)
     if concept is None and marked:
@@ -132,7 +132,7 @@ def ranks_of(text: str) -> list[int]:
     for part in re.split(r"[\s,;]+", text.strip()):
         between = _RANKS.fullmatch(part)
         if between is None:
-            raise ValueError(f"{part!r} is no rank")
+            raise ValueError(f"{part!r} is not a rank")
         first, last = int(between[1]), int(between[2] or between[1])
         ranks += range(first, last + 1)
     return ranks
@@ -147,9 +147,9 @@ def _json_lines(text: str) -> Iterator[Line]:
         try:
             fields = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise LineUnreadable(place, "is no JSON") from error
+            raise LineUnreadable(place, "is not JSON") from error
         if not isinstance(fields, dict):
-            raise LineUnreadable(place, "is no JSON object")
+            raise LineUnreadable(place, "is not a JSON object")
         yield Line(place, fields)
 
 
@@ -274,7 +274,7 @@ def _breaks(character: str) -> bool:
 def _whole(line: Line, field: str) -> int | None:
     value = line.fields.get(field)
     if value is not None and not _is_whole(value):
-        raise FieldInvalid(line.place, field, value, "a whole number from 0 on")
+        raise FieldInvalid(line.place, field, value, "a whole number, 0 or more")
     return value
 
 

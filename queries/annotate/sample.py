@@ -1,4 +1,4 @@
-"""The vectors that people annotate: neurons of every layer mixed with controls, in an order that tells nothing."""
+"""The vectors that people annotate: neurons of every layer mixed with controls, in an order that reveals nothing."""
 
 import hashlib
 import re
@@ -98,7 +98,7 @@ CLASSES_OF_A_SHEET = (*CONCEPT_CLASSES, NO_CONCEPT)
 
 
 def seed_of(handle: str) -> int | None:
-    """The seed of the sample that a handle is of; None where it is no handle."""
+    """The seed of the sample that a handle is of; None where it is not a handle."""
     handle_parts = _HANDLE.fullmatch(handle)
     return None if handle_parts is None else int(handle_parts["seed"])
 
@@ -129,7 +129,7 @@ def judged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str
 
 
 def unjudged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> Sample:
-    """What an annotator has still to judge."""
+    """What an annotator still has to judge."""
     done = judged(connection, sample, annotator)
     return replace(sample, vectors=tuple(vector for vector in sample.vectors if vector.handle not in done))
 

@@ -1,4 +1,4 @@
-"""Which functions a person's query may call: those that were looked at and only compute, by kind; no others."""
+"""Which functions a person's query may call: those that were reviewed and only compute, by kind; no others."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ _KINDS: Mapping[Place, tuple[str, ...]] = {
     "table": ("table", "table_macro"),
 }
 
-_NEW = "nobody has looked yet at what it may do"
-_MISPLACED = "it cannot stand there"
+_NEW = "it has not been reviewed yet"
+_MISPLACED = "it cannot be called there"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Functions:
         return reasons[0] if reasons else _MISPLACED if name.casefold() in self.names() else _NEW
 
     def knows(self, name: str) -> bool:
-        """Whether the function was looked at, whatever came of it."""
+        """Whether the function was reviewed, whatever the result."""
         return any(name.casefold() == one for _, one in (*self.admitted, *self.refused))
 
     def names(self) -> set[str]:
@@ -56,7 +56,7 @@ class Functions:
 
 @cache
 def classified() -> Functions:
-    """The functions of DuckDB that were looked at."""
+    """The functions of DuckDB that were reviewed."""
     groups = tomllib.loads((resources.files("queries.ask") / "functions.toml").read_text("utf-8"))["group"]
     rows = [(group, (group["kind"], name.casefold())) for group in groups for name in group["names"]]
     return Functions(

@@ -149,7 +149,7 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb
         raise NotOneQuery(len(statements))
     (statement,) = statements
     if statement.type == duckdb.StatementType.MULTI:
-        raise QueryFailed("PIVOT has to be told the values that become columns: write ON column IN (value, ...)")
+        raise QueryFailed("PIVOT needs the values that become columns: write ON column IN (value, ...)")
     if statement.type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
         raise NotAQuery(str(statement.type).rpartition(".")[2].replace("_", " "))
     return statement

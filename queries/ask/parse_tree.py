@@ -52,7 +52,7 @@ _RELATIONS = frozenset(
         *("ASCENDING", "DESCENDING", "ORDER_DEFAULT"),
     }
 )
-"""What may stand in a query; what a newer parser adds is refused until somebody has looked at it."""
+"""What may stand in a query; what a newer parser adds is refused until it has been reviewed."""
 
 _SHOWN = {'"tables"', "__show_tables_expanded"}
 """Lists that SHOW may bring: of what the warehouse holds."""
@@ -82,7 +82,7 @@ def mentions_of(query: str) -> Mentions:
     """What DuckDB's parser sees in a question.
 
     Raises:
-        QueryFailed: it cannot be read, or holds a kind of expression that nobody has looked at.
+        QueryFailed: it cannot be read, or holds a kind of expression that has not been reviewed.
         NotAQuery: it does more than ask.
     """
     return mentions_in(statements_of(query))
@@ -206,7 +206,7 @@ def _no_question(query: str) -> QueryFailed | NotAQuery:
     with parser().cursor() as connection:
         kinds = [statement.type for statement in connection.extract_statements(query)]
     if kinds == [duckdb.StatementType.MULTI]:
-        return QueryFailed("PIVOT has to be told the values that become columns: write ON column IN (value, ...)")
+        return QueryFailed("PIVOT needs the values that become columns: write ON column IN (value, ...)")
     if kinds and kinds[0] != duckdb.StatementType.SELECT:
         return NotAQuery(str(kinds[0]).rpartition(".")[2].replace("_", " "))
     return QueryFailed(UNREADABLE)
@@ -220,7 +220,7 @@ def _check_kind(node: dict[str, Any]) -> None:
     else:
         is_known = expression in _EXPRESSIONS and (expression != "OPERATOR" or kind in _OPERATORS)
     if not is_known:
-        raise QueryFailed(f"it holds what is not known to only compute ({str(kind or expression).lower()})")
+        raise QueryFailed(f"it holds an expression that has not been reviewed ({str(kind or expression).lower()})")
 
 
 def _shown(node: dict[str, Any]) -> list[tuple[str, str, str]]:

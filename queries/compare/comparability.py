@@ -1,4 +1,4 @@
-"""Whether models may be compared: by how they were measured, and by what tells them apart; as the view scaling."""
+"""Whether models may be compared: by how they were measured, and by what tells them apart, as in the view scaling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Way:
 
     @property
     def kind(self) -> tuple[str, int, str | None]:
-        """What no two models have in common that can be told apart."""
+        """What differs between any two models that can be told apart."""
         return self.family, self.size, self.variant
 
 
@@ -50,7 +50,7 @@ def why_not_comparable(ways: Sequence[Way]) -> dict[str, str | None]:
     """For each model why it may not be compared with the reference, or None.
 
     The reference is the convention that most of the models share, ties by most tokens [DEFINITIONS, Comparing sizes].
-    Two models of one family and size that no variant tells apart are no two sizes.
+    Two models of one family and size that no variant tells apart cannot be compared.
     """
     if not ways:
         return {}

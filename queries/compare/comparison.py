@@ -37,7 +37,7 @@ LAYER_COLUMNS: Mapping[str, pl.DataType] = {
     "corpus": TEXT,
 }
 _MOST_BINS = 10
-_HALVES = "1st: layers whose middle lies at half the depth or below; freq: mean of the neurons that fired"
+_HALVES = "1st: layers whose middle lies at or below half the depth; freq: mean over the neurons that fired"
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +50,7 @@ class Comparison(TabularAnswer):
         typology: the kinds of neurons, of each model on its corpus.
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
         early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
-        exit_tradeoff: what shortcuts say against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
+        exit_tradeoff: precision of shortcuts against the layers that run, with the columns of `TRADEOFF_COLUMNS`.
         corpus: the corpus that was asked for; None: each model's shown one.
         unmeasured: what was not measured on that corpus, and how to measure it.
         common_corpus: a corpus that makes more of the models comparable; None if there is none.
@@ -73,7 +73,7 @@ class Comparison(TabularAnswer):
 
     @property
     def notes(self) -> list[str]:
-        """Which models may not be compared, and which are no sizes."""
+        """Which models may not be compared, and which are variants."""
         notes = []
         for row in self.models.select("model", "variant", "comparable", "why_not").to_dicts():
             if not row["comparable"]:

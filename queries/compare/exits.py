@@ -62,11 +62,11 @@ WORDS: Mapping[str, str] = {
 """What people call the methods."""
 
 _RULES_REMARK = (
-    "+-: standard deviation over seeds; saved: mean layers not run; right: that of the correct examples;\n"
-    "early: share left before the last layer; correct: share of those"
+    "+-: standard deviation over seeds; saved: mean number of layers not run; right: the same for correct examples;\n"
+    "early: share left before the last layer; correct: share of these that are correct"
 )
 _SAVED_REMARK = (
-    "mean layers not run where 95% of the exits say what the model says; -: the curve never rises through it"
+    "mean number of layers not run where 95% of the exits keep the model's token; -: no curve crosses 95% from below"
 )
 
 

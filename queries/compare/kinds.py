@@ -87,7 +87,7 @@ class Typology:
         )
         return table, (
             "covered: by the fewest tokens that hold 95% of the activations; too few: activations;\n"
-            "corpus: tokens that hold 95% of all positions; bigrams, trigrams: view coverage_bins"
+            "corpus: tokens that hold 95% of all positions; bigrams, trigrams: see the view coverage_bins"
         )
 
     def _detectors(self) -> tuple[pl.DataFrame, str]:
@@ -115,8 +115,8 @@ class Typology:
             )
         )
         return table, (
-            "share: of the tokens that come often enough to be detected;\n"
-            "new: of the tokens that a layer detects, those that no layer below does"
+            "share: of the tokens that occur often enough to be detected;\n"
+            "new: of the tokens that a layer detects, those that no layer below detects"
         )
 
     def _suppression(self) -> tuple[pl.DataFrame, str]:
@@ -132,7 +132,7 @@ class Typology:
         )
         return table, (
             "low, high: Wilson 95% of observed; expected: share for equally frequent tokens;\n"
-            "centred: observed with the mean score of the vocabulary taken off"
+            "centred: observed after the mean score of the vocabulary is subtracted"
         )
 
     def _positions(self) -> tuple[pl.DataFrame, str]:
@@ -146,8 +146,8 @@ class Typology:
         )
         peak = pl.when(pl.col("positional") > 0).then(pl.col("peak")).alias("peak")
         return table.with_columns(peak), (
-            "strong + weak ones of each kind, both, one: extremes; peak: layer that has most;\n"
-            "-: too few sequences of full length to tell"
+            "strong + weak ones of each kind, both, one: extremes; peak: layer with the most;\n"
+            "-: too few full-length sequences to tell"
         )
 
     def _teams(self) -> tuple[pl.DataFrame, str]:
@@ -162,7 +162,7 @@ class Typology:
         )
         return table, (
             "covered: share of the positions at which one of them fires more often than not;\n"
-            "redundant: neurons of which others cover all that they cover"
+            "redundant: neurons whose positions are all covered by others"
         )
 
 

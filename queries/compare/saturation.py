@@ -25,7 +25,7 @@ SATURATION_COLUMNS: Mapping[str, pl.DataType] = {
 }
 _MOST_STRETCHES = 10
 _TITLE = "saturation: share of the examples whose prediction is settled, by depth"
-_REMARK = "settled: the final token stays at the top from there on; by FFN: one before the last layer brought it there"
+_REMARK = "settled: the final token stays at the top from there on; by FFN: an FFN below the last brought it there"
 
 
 def saturation(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
@@ -39,7 +39,7 @@ def saturation_sections(profile: pl.DataFrame) -> list[Section]:
 
 
 def saturation_table(profile: pl.DataFrame) -> pl.DataFrame:
-    """The share that is settled in each stretch of relative depth, and what the FFNs brought about.
+    """The share that is settled in each stretch of relative depth, and the share that FFNs settled.
 
     There are as many stretches as the shallowest model has layers, ten at most, so that every model has a layer in
     each.

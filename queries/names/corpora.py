@@ -82,7 +82,7 @@ def chosen_corpora(rows: Sequence[MeasuredCorpus], name: str | None = None) -> d
 
 
 def which_corpora(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
-    """What to say of an answer that hangs on text, where there is a choice: on which corpora; a sentence, or none."""
+    """On which corpora an answer rests, where it depends on text and there is a choice: a sentence, or none."""
     rows = measured_corpora(connection, models)
     if len({row.corpus_id for row in rows}) < 2:
         return []

@@ -44,7 +44,7 @@ def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAd
     """The neuron at an address.
 
     Raises:
-        BadAddress: the text is no address.
+        BadAddress: the text is not an address.
         UnknownModel: no model has the name.
         UnknownNeuron: the model has fewer layers or neurons.
     """

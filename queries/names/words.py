@@ -1,4 +1,4 @@
-"""From the words of a question to tokens: by word, by exact text, or split where a word is no token."""
+"""From the words of a question to tokens: by word, by exact text, or split where a word is not a token."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Term:
 
     @property
     def is_split(self) -> bool:
-        """Whether the word is no token, so that its parts are looked for together."""
+        """Whether the word is not a token, so that its parts are looked up together."""
         return len(self.parts) > 1
 
     @property
@@ -48,13 +48,13 @@ def find_terms(
 ) -> list[Term]:
     """What each word means in each tokenizer; a tokenizer that cannot write a word has no term for it.
 
-    A word means every token that reads the same without surrounding white space and case. One that is no token is
-    split into the fewest tokens that spell it, as it would stand inside a sentence. A word with commas in it that is no
-    token itself is a group: any token of any of its words stands for it.
+    A word means every token that reads the same, regardless of surrounding white space and case. One that is not a
+    token is split into the fewest tokens that spell it, as it would stand inside a sentence. A word with commas that is
+    not a token itself is a group: any token of any of its words stands for it.
 
     Raises:
         BlankWord: a word is white space only.
-        NoSuchToken: `exact`, and no token reads so.
+        NoSuchToken: `exact`, and no token reads exactly so.
         NoSuchWord: no tokenizer can spell the word; the nearest words are given.
     """
     terms: list[Term] = []

@@ -91,13 +91,13 @@ class NeuronPage(TabularAnswer):
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
             those at every position, null where the position tells next to nothing.
         triggers: which n-grams it answers, and whether it is a detector of them.
-        pushed: the tokens it helped its FFN to bring to the top to stay, with the columns of `PUSHED_COLUMNS`.
-        relatives: who is like it: its cluster, its nearest neighbours, and its counterparts in other models.
+        pushed: the tokens it helped its FFN to bring to the top for good, with the columns of `PUSHED_COLUMNS`.
+        relatives: similar neurons: its cluster, its nearest neighbours, and its counterparts in other models.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that somebody finds none.
         unmeasured: what was not measured of its model on the corpus that was asked for.
         limit: how many tokens of a side the page shows; `tokens` has all.
-        show_all: whether it shows neurons of other models that are no more like it than random vectors are, too.
+        show_all: whether it also shows neurons of other models that are no more similar than random vectors.
     """
 
     address: str
@@ -119,7 +119,7 @@ class NeuronPage(TabularAnswer):
 
     @property
     def summary(self) -> str:
-        """Who it is and whether it fires, in a few sentences."""
+        """Where it lies and whether it fires, in a few sentences."""
         facts = self.facts
         place = f"{self.address}: layer {facts['layer']} of {facts['model']}, depth {facts['depth']:.2f}"
         norm = "" if facts["value_norm"] is None else f", value norm {facts['value_norm']:.3g}"
@@ -163,7 +163,7 @@ class NeuronPage(TabularAnswer):
             return ""
         if kind == "too few sequences":
             n = self.facts["n_position_sequences"]
-            return f"Whether it is positional cannot be told from {n:,} full-length sequences."
+            return f"{n:,} full-length sequences are too few to tell whether it is positional."
         return f"Positional: {kind}, {strength}, {self.facts['mutual_information_corrected']:.2f} nats."
 
     def _building(self) -> str:
@@ -172,7 +172,7 @@ class NeuronPage(TabularAnswer):
             return ""
         if not dominant:
             return "Never among the ten dominant neurons of its layer at the ends of examples."
-        pushed = f", in {saturating:,} of them where its FFN brought a token to the top to stay" if saturating else ""
+        pushed = f", in {saturating:,} of which its FFN brought a token to the top for good" if saturating else ""
         examples = "example" if dominant == 1 else "examples"
         return f"Among the ten dominant neurons of its layer at the end of {dominant:,} {examples}{pushed}."
 
@@ -208,7 +208,7 @@ class NeuronPage(TabularAnswer):
             return []
         shown = self.pushed.select(pl.exclude("token_id"))
         remark = (
-            "n_saturations: examples in which an FFN brought the token to the top to stay; n_pushes: those where this"
+            "n_saturations: examples in which an FFN brought the token to the top for good; n_pushes: those where this"
             " neuron was among the dominant ones and raised its score"
         )
         return [first_of(f"tokens it brought to the top in {self.corpus}", shown, self.limit, remark)]
@@ -222,7 +222,7 @@ class NeuronPage(TabularAnswer):
         )
         remark = (
             f"profile: frequency from 0 ({LEVELS[0]}) to 1 ({LEVELS[-1]}) over positions {row['first_position']} to"
-            f" {row['last_position']}; nats: mutual information less the bias of chance"
+            f" {row['last_position']}; nats: mutual information corrected for chance"
         )
         return [Section(f"positions in {self.corpus}", shown, remark)]
 

@@ -17,7 +17,7 @@ from queries.views.labels import labelled
 from queries.views.on_corpus import of_facts
 
 _OF_TEXT = ("contexts", "triggers", "positions", "ngrams", "lengths", "domains")
-"""What a page tells of a corpus."""
+"""What a page says about a corpus."""
 
 _Asked = Future[list[Row]]
 
@@ -102,7 +102,7 @@ def _ask(aside: Aside, name: str, parameters: Mapping[str, Any]) -> _Asked:
 
 
 def _ask_views(aside: Aside, shown: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Any]) -> _Asked:
-    """Ask what hangs on the corpus that is shown; what `on_corpus` leased knows it alone, and is not asked aside."""
+    """Ask what depends on the shown corpus; only a connection that `on_corpus` leased knows another one."""
     if shown is aside.connection:
         return aside.ask(partial(ask_records, name=name, parameters=parameters))
     answered = _Asked()

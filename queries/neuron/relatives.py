@@ -1,4 +1,4 @@
-"""Who is like one neuron: of its cluster, by the direction of its value vector, and by its tokens in other models."""
+"""Neurons similar to one: of its cluster, by the direction of its value vector, and by its tokens in other models."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ COMPARED_COLUMNS: Mapping[str, pl.DataType] = {
     "null_99": DOUBLE,
 }
 COUNTERPARTS_REMARK = (
-    "overlap: of the lists of tokens, 1 where they are equal; null_99: what 99% of random vectors do not exceed;"
-    " is_mutual: each is the other's first"
+    "overlap: of the lists of tokens, 1 where they are equal; null_99: overlap that 99% of random vectors do not"
+    " exceed; is_mutual: each is the other's best match"
 )
 
 
@@ -55,7 +55,7 @@ class Relatives:
         neighbours: the neurons of largest cosine in the whole model.
         counterparts: the neurons of other models, at most five of each, that it overlaps with more than random vectors
             do, with the columns of `COUNTERPART_COLUMNS`.
-        below_chance: those among the five nearest of each other model that it does not: no counterparts.
+        below_chance: those among the five nearest of each other model that it does not: they are not counterparts.
         compared: one row a model that its model was compared with, with the columns of `COMPARED_COLUMNS`: how many
             counterparts it has there, its largest overlap (0 where it shares no listed token with any), and the one
             that random vectors reach (null there).
@@ -90,11 +90,11 @@ class Relatives:
         ]
 
     def sections(self, limit: int, *, show_all: bool = False) -> list[Section]:
-        """All tables, where there is something in them; `show_all` adds what is no nearer than random vectors."""
+        """All tables that have rows; `show_all` adds what is no nearer than random vectors."""
         shown = []
         if not self.mates.is_empty():
             remark = "centre_cosine: cosine of the value vector with the sum of the cluster's directions"
-            shown.append(first_of("others of its cluster", self.mates, limit, remark))
+            shown.append(first_of("other neurons of its cluster", self.mates, limit, remark))
         if not self.neighbours.is_empty():
             shown.append(first_of("nearest value vectors", self.neighbours, limit))
         # The rank within a model is the order of the rows, and the model stands in the address.
@@ -104,7 +104,7 @@ class Relatives:
             remark = "\n".join([*explained, *self.none_above_chance()])
             shown.append(Section("counterparts in other models", self.counterparts.select(columns), remark))
         if show_all and not self.below_chance.is_empty():
-            title = "nearest in other models, no more alike than random vectors"
+            title = "nearest in other models, no more similar than random vectors"
             shown.append(Section(title, self.below_chance.select(columns), COUNTERPARTS_REMARK))
         return shown
 
@@ -161,4 +161,4 @@ def _compared(other: str, nearest: Sequence[Mapping[str, Any]]) -> dict[str, Any
 def _why(row: Mapping[str, Any]) -> str:
     if row["null_99"] is None:
         return "it shares no listed token with any neuron there"
-    return f"the nearest overlaps {row['best_overlap']:.3f}, 99% of random vectors up to {row['null_99']:.3f}"
+    return f"the nearest overlaps by {row['best_overlap']:.3f}, 99% of random vectors by up to {row['null_99']:.3f}"

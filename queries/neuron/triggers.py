@@ -60,7 +60,7 @@ class Triggers:
     suppression: Mapping[str, Any] | None
 
     def sentence(self) -> str:
-        """Whether it detects tokens, and whether it writes against them; nothing where there is nothing to say."""
+        """Whether it detects tokens, and whether it suppresses them; nothing where there is nothing to say."""
         if self.suppression is None:
             return ""
         row = self.suppression
@@ -83,15 +83,15 @@ class Triggers:
         return triggers
 
     def verdicts(self) -> pl.DataFrame:
-        """What the triggers of each length make of the neuron, a row a length."""
+        """How the neuron is labelled by its triggers, a row per length."""
         return self.detection.select("n", "status", "n_detected", "coverage", "corpus_coverage", "n_active")
 
     def reasons(self) -> list[str]:
-        """Why it is no detector of n-grams of a length, a phrase a length of which there is something to say."""
+        """Why it is not a detector of n-grams of a length: a phrase for each length that has a reason."""
         return [f"n = {row['n']}: {row['why']}" for row in self.detection.to_dicts() if row["why"]]
 
     def sections(self, corpus: str, limit: int) -> list[Section]:
-        """The triggers of each length and what they make of the neuron."""
+        """The triggers of each length, and how they label the neuron."""
         if self.detection.is_empty():
             return []
         parts = [
@@ -119,10 +119,10 @@ def rule() -> tuple[str, str]:
     of = thresholds("detected_ngrams")
     least = thresholds("corpus_ngrams")["min_occurrences"]
     return (
-        f"detector: {of['min_activations']:.0f} activations or more, 95% of them on at most {of['most_tokens']:.0f}"
+        f"detector: at least {of['min_activations']:.0f} activations, 95% of them on at most {of['most_tokens']:.0f}"
         f" tokens ({of['most_ngrams']:.0f} n-grams),",
-        f"and the n-grams that come {least:.0f} times or more and activate"
-        f" it {100 * of['least_recall']:g}% of the time hold {100 * of['least_share']:g}%",
+        f"and {100 * of['least_share']:g}% of them on n-grams that occur at least {least:.0f} times and activate"
+        f" it {100 * of['least_recall']:g}% of the time",
     )
 
 
@@ -184,13 +184,13 @@ def _status(row: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]) -> tuple[
     what = _NAMES[row["n"]]
     most = of["most_tokens"] if row["n"] == 1 else of["most_ngrams"]
     if row["can_be_labelled"] is None:
-        return "not judged", "how often n-grams come in the corpus is not known"
+        return "not judged", "how often n-grams occur in the corpus is unknown"
     if not row["can_be_labelled"]:
         least = thresholds("corpus_ngrams")["least_frequent_share"]
-        held = f"hold {100 * row['frequent_share']:.0f}% of the positions, under {100 * least:.0f}%"
-        return "cannot be labelled", f"{what} that come {row['min_occurrences']} times or more {held}"
+        held = f"hold {100 * row['frequent_share']:.0f}% of the positions, less than {100 * least:.0f}%"
+        return "cannot be labelled", f"{what} that occur at least {row['min_occurrences']} times {held}"
     if row["n_active"] < of["min_activations"]:
-        return "too few activations", f"{row['n_active']} activations, {of['min_activations']:.0f} are needed"
+        return "too few activations", f"{row['n_active']} activations, but {of['min_activations']:.0f} are needed"
     if row["n_detected"]:
         return ("strict detector" if row["is_strict"] else "detector"), ""
     if row["coverage"] > most:

@@ -1,4 +1,4 @@
-"""Neurons that do alike: by how far their lists of promoted and suppressed tokens overlap, across models too."""
+"""Similar neurons: by how far their lists of promoted and suppressed tokens overlap, also across models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         neurons=framed(with_facts(connection, rows_shown, FACTS), COLUMNS),
         n_found=rows_shown[0]["n_found"] if rows_shown else 0,
         notes=(
-            f"in {', '.join(model.name for model in models)}",
+            f"searched in {', '.join(model.name for model in models)}",
             *_above_chance(rows_shown, nulls, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
@@ -143,7 +143,7 @@ def _against(row: Mapping[str, Any], nulls: Mapping[int, float]) -> dict[str, An
 def _above_chance(
     rows: Sequence[Mapping[str, Any]], nulls: Mapping[int, float], models: Sequence[KnownModel]
 ) -> list[str]:
-    """Of each other model that random vectors were compared with: how many overlap more than these do."""
+    """For each other model that random vectors were compared with: how many neurons overlap more than these."""
     said = []
     for model in models:
         null = nulls.get(model.model_id)
@@ -155,7 +155,7 @@ def _above_chance(
         how_many = f"{n:,}" if n else "none"
         of_these = " of these" if is_cut else ""
         said.append(
-            f"{how_many}{of_these} above chance in {model.name}: 99% of random vectors overlap up to {null:.3f}"
+            f"{how_many}{of_these} above chance in {model.name}: 99% of random vectors overlap by up to {null:.3f}"
         )
     return said
 
@@ -168,7 +168,7 @@ def _own(lists: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 def _holding(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
 ) -> tuple[str, ...]:
-    """What is asked of models and layers; where it is nothing a million rows need not be compared with it."""
+    """Which models and layers are asked for; nothing where all are, so that a million rows need no comparison."""
     if question.layers is not None or question.depth is not None:
         return ("layers are chosen",)
     return () if len(models) == len(choose_models(connection)) else ("models are chosen",)

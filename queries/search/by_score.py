@@ -84,7 +84,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
     """For each model the tokens to score.
 
     Raises:
-        NothingAsked, OneWordOnly: there is not exactly one word, or it is no token.
+        NothingAsked, OneWordOnly: there is not exactly one word, or it is not a token.
         NotAskedHere: there are conditions on the stored lists.
         NoModels, UnknownModel, NoSuchLayer, NoLayersLeft, BlankWord, NoSuchWord, NoSuchToken: see `search`.
     """

@@ -50,8 +50,8 @@ FACTS = ("address", "depth", "top_tokens", "frequency", "token_status", "corpus"
 """What is said of a neuron beside how it fires on the words."""
 
 KEPT = (
-    "of what fires a neuron the first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover"
-    " it: a neuron that fires on a word, but more often on so many others, is not listed"
+    "only a neuron's first 10 tokens, 5 bigrams and 5 trigrams are kept, or 64 of each where so few cover it: a"
+    " neuron that fires on a word, but more often on that many others, is not listed"
 )
 """What an answer leaves out."""
 
@@ -94,8 +94,8 @@ class TriggeredResult(FoundNeurons):
 def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> TriggeredResult:
     """Find the neurons that list one of the words (`match_all`: all of them) among their triggers.
 
-    A word is any of its spellings; what is no token is looked for as the n-gram of its pieces, as they stand inside a
-    sentence. Only triggers that are stored can be found: see the table store.triggers.
+    A word is any of its spellings; a word that is not a token is looked up as the n-gram of its pieces, as they stand
+    inside a sentence. Only triggers that are stored can be found: see the table store.triggers.
 
     Raises:
         NoModels, UnknownModel, NoLayersLeft, BlankWord, NoSuchWord, PhraseTooLong, NotMeasured: it cannot be answered.
@@ -137,7 +137,7 @@ def triggered_neurons(
 
 
 def read_for_triggers(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]) -> list[str]:
-    """What to say of the texts behind an answer about triggers: on which corpora, and whose were not counted."""
+    """What to say about the texts behind an answer about triggers: on which corpora, and whose were not counted."""
     corpora = _counted_corpora(connection, models)
     missing = [model.name for model in models if model.name not in corpora]
     left_out = [f"no n-grams counted on the shown corpus, so left out: {', '.join(missing)}"] if missing else []

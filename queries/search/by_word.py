@@ -300,7 +300,7 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
 
 
 def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]) -> list[str]:
-    """On which texts the answer hangs, where it hangs on any."""
+    """Which texts the answer depends on, if any."""
     if question.triggered_by:
         return read_for_triggers(connection, models)
     return which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else []
@@ -312,5 +312,5 @@ def _added(question: Question, models: Sequence[KnownModel], widened: Mapping[in
 
 def _meaning(term: Term) -> str:
     if term.is_split:
-        return f"is no token: split into {visible_list(term.tokens)}, which must all be listed"
+        return f"is not a token: split into {visible_list(term.tokens)}, which must all be listed"
     return f"stands for {visible_list(term.tokens)}"

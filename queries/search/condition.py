@@ -43,7 +43,7 @@ MOST_CHARACTERS = 1_000
 Both together keep what is computed for the rows of one step, of which there are 2,048, under a gigabyte.
 """
 
-_ONLY_SQL = "which only the command `sql` may, within its limits"
+_ONLY_SQL = "which only the command `sql` allows, within its limits"
 
 _CHOOSING = "/* where neurons are chosen */"
 
@@ -82,9 +82,7 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
     from sqlglot import exp  # noqa: PLC0415  (see above)
 
     if len(predicate) > MOST_CHARACTERS:
-        raise BadPredicate(
-            f"{predicate[:40]} ...", f"has {len(predicate):,} characters, of which at most {MOST_CHARACTERS:,} are read"
-        )
+        raise BadPredicate(f"{predicate[:40]} ...", f"has {len(predicate):,} characters, more than {MOST_CHARACTERS:,}")
     try:
         trees = [tree for tree in sqlglot.parse(predicate, read="duckdb") if tree is not None]
     except sqlglot.errors.SqlglotError as error:
@@ -94,7 +92,7 @@ def check_predicate(predicate: str, columns: Sequence[str]) -> None:
     if trees[0].find(exp.Query, exp.Command, exp.Placeholder, exp.Parameter):
         raise BadPredicate(predicate, "holds more than an expression")
     if trees[0].find(exp.Comprehension):
-        raise BadPredicate(predicate, "holds a list comprehension, in whose place list_filter takes a lambda")
+        raise BadPredicate(predicate, "holds a list comprehension; use list_filter with a lambda instead")
     _check_functions(predicate)
     known = {column.casefold() for column in columns}
     for column in trees[0].find_all(exp.Column):

@@ -1,4 +1,4 @@
-"""Words widened with their nearest tokens: what else a concept is called, as each model's unembedding has it."""
+"""Words widened with their nearest tokens in each model's unembedding: other names of the same concept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def neighbours_of(
 def remarks(models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbour]], limit: int) -> list[str]:
     """What was added, a sentence a model; models that added the same share one."""
     if not any(widened.values()):
-        return ["no nearest tokens are stored for these models" if limit else "widened with nothing, as asked for"]
+        return ["no nearest tokens are stored for these models" if limit else "no near words were added, as asked for"]
     said: dict[str, list[str]] = {}
     for model in models:
         words = ", ".join(f"{readable(one.word)} ({one.cosine:.2f})" for one in widened[model.model_id])

@@ -60,11 +60,11 @@ def check_query(
     query = query.removeprefix(MARK)
     ground = Ground(relations, catalog.casefold(), definitions or Definitions())
     if len(query) > MOST_CHARACTERS:
-        raise QueryFailed(f"its text has {len(query):,} characters, and at most {MOST_CHARACTERS:,} are read")
+        raise QueryFailed(f"its text has {len(query):,} characters, but at most {MOST_CHARACTERS:,} are allowed")
     if not is_text(query):
         raise QueryFailed("its text is not UTF-8")
     if "\0" in query:
-        raise QueryFailed("its text holds a character that no text holds (NUL)")
+        raise QueryFailed("its text holds a NUL character")
     explained = EXPLAIN.match(query)
     tokens = _statement_tokens(query[explained.end() :] if explained else query)
     # sqlglot hands out some statements whole.
@@ -101,7 +101,7 @@ def _statement_tokens(query: str) -> list[Token]:
 def _check_show(tokens: list[Token], relations: Collection[str]) -> None:
     shown = "".join(token.text for token in tokens).casefold()
     if not shown:
-        raise QueryFailed("SHOW has to be told what: TABLES, or the name of a view or table")
+        raise QueryFailed("SHOW needs TABLES, or the name of a view or table")
     if shown not in ("tables", "alltables") and shown not in relations:
         raise UnknownRelation(shown, list(relations))
 
@@ -128,7 +128,7 @@ def _check_tree(query: str, ground: Ground) -> None:
         # A query is one kind of what creates a table.
         if not isinstance(node, exp.Query):
             raise NotAQuery(type(node).__name__.upper())
-    # sqlglot reads as a table what is none to DuckDB, such as a function that is described.
+    # sqlglot takes for a table what DuckDB does not, such as a function that is described.
     if isinstance(tree, exp.Describe | exp.Summarize) and (complaint := syntax_error(query)):
         raise QueryFailed(complaint)
     judge_relations(mentions, ground)

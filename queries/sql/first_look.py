@@ -1,6 +1,6 @@
-"""A query's names looked up before anything is started for it: slips of the pen are told at once.
+"""A query's names looked up before anything is started for it: misspelt names are reported at once.
 
-This is no gate: what passes here is judged by `admission` all the same, and what is doubtful is left to it and to
+This is not a gate: what passes here is judged by `admission` all the same, and what is doubtful is left to it and to
 DuckDB.
 """
 
@@ -27,10 +27,10 @@ from queries.errors.suggestions import nearest
 from queries.sql.judgement import Ground, judge_mentions
 
 _BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
-"""What stands where a table does and has columns that no list of the warehouse's has."""
+"""What stands in place of a table and has columns that the warehouse does not list."""
 
 _SPREAD = frozenset({"unlist", "unnest"})
-"""Functions that make columns of what they are given."""
+"""Functions that make columns from their arguments."""
 
 _HIDDEN = frozenset({"rowid"})
 """Columns that no list names."""
@@ -63,10 +63,10 @@ def look(connection: duckdb.DuckDBPyConnection, query: str, ground: Ground) -> b
 def _refuse_unknown_columns(
     connection: duckdb.DuckDBPyConnection, statements: list[dict[str, Any]], mentions: Mentions
 ) -> None:
-    """Refuse a column that no relation has which the query mentions, where nothing in its text may make one so called.
+    """Refuse a column that no relation of the query has, where nothing in its text can make a column of that name.
 
     Raises:
-        UnknownColumn: there is one, and others are called nearly so.
+        UnknownColumn: there is one, and others have nearly the same name.
     """
     if any(_makes_columns(node) for node in nodes_in(statements)) or {call.name for call in mentions.calls} & _SPREAD:
         return
@@ -95,7 +95,7 @@ def _makes_columns(node: dict[str, Any]) -> bool:
 
 
 def _columns_of(connection: duckdb.DuckDBPyConnection, mentions: Mentions) -> list[str] | None:
-    """Columns of the relations that are mentioned, in order; None if one of them is none of the warehouse's own."""
+    """Columns of the relations that are mentioned, in order; None if one of them is not the warehouse's own."""
     by_relation: dict[str, list[str]] = {}
     for row in ask_records(connection, "columns_of_relations"):
         by_relation.setdefault(row["relation"].casefold(), []).append(row["name"])

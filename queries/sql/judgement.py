@@ -60,18 +60,16 @@ def _judge_calls(mentions: Mentions, definitions: Definitions, within: str = "")
     functions = classified()
     for call in mentions.calls:
         if call.name in definitions.macros:
-            raise FunctionRefused(
-                call.name, "it is a macro of this file, and nobody has looked at what it does", within
-            )
+            raise FunctionRefused(call.name, "it is a macro of this file, which has not been reviewed", within)
         if not functions.admits(call.name, call.place):
             if functions.knows(call.name) or call.name in functions_of_duckdb():
                 raise FunctionRefused(call.name, functions.why_not(call.name), within)
             raise UnknownFunction(call.name, functions.names())
     for name in mentions.aggregates:
         if name is None:
-            raise FunctionRefused("list_aggregate", "what it calls has to be named by a plain text", within)
+            raise FunctionRefused("list_aggregate", "the function that it calls is not named by a plain text", within)
         if not functions.admits_aggregate(name):
-            raise FunctionRefused(name, "a list is aggregated by known aggregates alone", within)
+            raise FunctionRefused(name, "only known aggregates may be applied to a list", within)
 
 
 def _judge_definitions(mentions: Mentions, definitions: Definitions) -> None:

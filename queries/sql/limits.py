@@ -44,14 +44,14 @@ class Limits:
         """Refuse what bounds nothing, or leaves no room.
 
         Raises:
-            BadOption: a limit is no number, or out of its range.
+            BadOption: a limit is not a number, or out of its range.
         """
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if name == "rows" and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-                raise BadOption(name, value, f"it is a number from {least:,} to {most:,}")
+                raise BadOption(name, value, f"give a number from {least:,} to {most:,}")
 
 
 @dataclass(frozen=True)

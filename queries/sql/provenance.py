@@ -53,12 +53,12 @@ def provenance(connection: duckdb.DuckDBPyConnection, query: str) -> Provenance:
     """Follow a query, which has been admitted, through the views down to tables and runs.
 
     Raises:
-        QueryFailed: the query has no columns to follow (it is no SELECT).
+        QueryFailed: the query has no columns to follow (it is not a SELECT).
     """
     query = query.removeprefix(MARK)
     tree = None if EXPLAIN.match(query) else sqlglot.parse_one(query, read="duckdb")
     if not isinstance(tree, exp.Query):
-        raise QueryFailed("only a SELECT is made of something")
+        raise QueryFailed("only a SELECT can be explained")
     _fold(tree)
     relations = _relations(tree)
     tables = {row["relation"].removeprefix("store.") for row in relations if row["kind"] == "table"}

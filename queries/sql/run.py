@@ -102,7 +102,7 @@ def _asked(
         try:
             text = json.dumps({**request, "is_collected": is_collected, "parameters": dict(parameters or {})})
         except TypeError as error:
-            raise QueryFailed("its parameters are no numbers, texts or lists of these") from error
+            raise QueryFailed("its parameters must be numbers, texts or lists of these") from error
         _send(process, text.encode())
         # What loads polars may lose a Ctrl-C that comes while it does.
         with undisturbed():

@@ -72,13 +72,13 @@ class TracePage(TabularAnswer):
 
     Attributes:
         model: its name.
-        traced: what the model said.
+        traced: what the model predicted.
         final: text of the token it predicts.
         token: text of the token that was asked about; None if none was.
         layers: one row a layer, with the columns of `LAYER_COLUMNS`.
         neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`.
-        states: what is said from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless the
-            lens was `mat`.
+        states: what is predicted from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless
+            the lens was `mat`.
     """
 
     model: str
@@ -94,9 +94,9 @@ class TracePage(TabularAnswer):
         """What is predicted, and where that was settled."""
         traced = self.traced
         place = (
-            f"{self.model} at position {traced.position} of 0 to {len(traced.tokens) - 1}, after {self._shown_text()}:"
+            f"{self.model} at position {traced.position} (0 to {len(traced.tokens) - 1}), after {self._shown_text()}:"
         )
-        says = f"it says {visible(self.final)} ({100 * traced.final_probability:.1f}%)"
+        says = f"it predicts {visible(self.final)} ({100 * traced.final_probability:.1f}%)"
         by = ", brought to the top by its FFN" if traced.saturation_by_ffn else ""
         settled = f"at the top from layer {traced.saturation_layer} on{by}"
         if traced.elimination_layer is None:
@@ -113,8 +113,8 @@ class TracePage(TabularAnswer):
     def sections(self) -> list[Section]:
         """The layers, the states where there are any, and the neurons."""
         remark = (
-            "before and after the FFN; rank: of the token predicted in the end; share: of the ten dominant neurons;"
-            " an elimination is of the first token before the FFN"
+            "tokens before and after the FFN; rank: of the token predicted in the end; share: of the ten dominant"
+            " neurons; elimination: of the first token before the FFN"
         )
         return [
             Section("layers", self._layers_table(), remark),
@@ -141,7 +141,7 @@ class TracePage(TabularAnswer):
         if self.states.is_empty():
             return []
         remark = (
-            "what the model says from a state: id reads it as it is, mat through the kept matrix to the last state;"
+            "what the model predicts from a state: id reads it as it is, mat through the kept matrix to the last state;"
             " rank: of the token predicted in the end"
         )
         return [Section("states", self._states_table(), remark)]
@@ -207,7 +207,7 @@ class TracePage(TabularAnswer):
 
 
 def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str) -> tuple[int, str]:
-    """(id, text) of the token that reads exactly so; a · stands for a blank.
+    """(id, text) of the token that reads exactly so; a · stands for a space.
 
     Raises:
         BlankWord, NoSuchToken: there is none.
@@ -215,7 +215,7 @@ def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str
     try:
         (term,) = find_terms(connection, [text], [model.tokenizer_id], exact=True)
     except NoSuchToken as error:
-        raise NoSuchToken(error.text, error.alike, "write one as tables show it, with · for a blank") from error
+        raise NoSuchToken(error.text, error.alike, "write one as tables show it, with · for a space") from error
     token = term.parts[0][0]
     return token.token_id, token.text
 
@@ -231,7 +231,7 @@ def kept_for(
 def trace_page(
     connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced, *, token: str | None = None
 ) -> TracePage:
-    """Join what the model said with what the warehouse knows of its tokens and neurons."""
+    """Join what the model predicted with what the warehouse knows about its tokens and neurons."""
     ids = {traced.final_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
     ids.update(*traced.states["token_ids"])
     texts = texts_of(connection, model.tokenizer_id, ids)

@@ -95,7 +95,7 @@ def all_views() -> Mapping[str, View]:
     """Every view of this release, by name, each after the views it reads."""
     views = {name: parse_view(name, text) for name, text in _texts().items()}
     reads = {name: sorted(set(_MENTION.findall(view.text)) & (set(views) - {name})) for name, view in views.items()}
-    # Sorted first, so that the order does not hang on the order of files in a folder.
+    # Sorted first, so that the order does not depend on the order of files in a folder.
     order = graphlib.TopologicalSorter(dict(sorted(reads.items()))).static_order()
     return {name: views[name] for name in order}
 

@@ -27,8 +27,8 @@ def on_corpus(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Lease a connection to the same file on which views tell of models on the corpus called `corpus`.
 
-    Views stand before those of the file as temporary ones with the same text; of what hangs on the corpus, a model that
-    was not measured there tells nothing, nor do other models. Tables of the store stay what they are.
+    Temporary views with the same text hide those of the file. A model that was not measured on the corpus has no rows
+    that depend on it, nor do other models. Tables of the store stay what they are.
 
     Args:
         connection: a reader, which stays as it is.

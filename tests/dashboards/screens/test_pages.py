@@ -238,7 +238,7 @@ def test_where_no_neuron_is_above_chance_the_page_says_none(page: Opener, full_p
     assert best <= null
     shown = text(page(full_path, "neuron", neuron=f"tiny-1m/L{layer}N{neuron}"))
     assert "None above chance in " in shown
-    assert f"the nearest overlaps {best:.3f}, 99% of random vectors up to {null:.3f}." in shown
+    assert f"the nearest overlaps by {best:.3f}, 99% of random vectors by up to {null:.3f}." in shown
 
 
 def test_where_no_models_were_compared_a_page_says_how_and_searches(page: Opener, weights_path: Path) -> None:

@@ -268,9 +268,9 @@ def instead(*names: str, **fields: Any) -> Change:
 
 
 BAD: dict[str, tuple[Change, str]] = {
-    "no JSON": (lambda _: "{", "line 2 is no JSON"),
-    "nested": (lambda _: '{"a":' * 100_000, "line 2 is no JSON"),
-    "no object": (lambda _: "[1, 2]", "line 2 is no JSON object"),
+    "no JSON": (lambda _: "{", "line 2 is not JSON"),
+    "nested": (lambda _: '{"a":' * 100_000, "line 2 is not JSON"),
+    "no object": (lambda _: "[1, 2]", "line 2 is not a JSON object"),
     "no UTF-8": (lambda _: b'{"concept": "\xff"}', "line 2 is not in UTF-8"),
     "unknown field": (changed(concpet="x"), "line 2, concpet: there is no such field; nearest: concept"),
     "a field of two lines": (changed(**{"a\nb": 1}), "line 2, a↵b: there is no such field"),
@@ -435,7 +435,7 @@ def test_ranks_are_read_as_they_are_typed(ranks: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "-", "1-", "a", "1..3", "1-2-3", "-1"])
 def test_other_texts_are_no_ranks(text: str) -> None:
-    with pytest.raises(ValueError, match="is no rank"):
+    with pytest.raises(ValueError, match="is not a rank"):
         ranks_of(text)
 
 

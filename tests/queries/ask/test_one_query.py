@@ -70,7 +70,7 @@ def test_values_are_bound(full: duckdb.DuckDBPyConnection) -> None:
         ("select n.frequenzy from neurons as n", errors.UnknownColumn, "no column frequenzy; nearest: frequency"),
         ("select text from models", errors.UnknownColumn, "no column text; nearest: "),
         ("select m.qqqq from models as m", errors.UnknownColumn, "qqqq; `neurothek schema VIEW` lists those of a view"),
-        ("pivot neurons on layer using count(*)", errors.QueryFailed, r"PIVOT has to be told .* write ON column IN"),
+        ("pivot neurons on layer using count(*)", errors.QueryFailed, r"PIVOT needs .* write ON column IN"),
         ("select * from 'file.csv'", NeurothekError, "file"),
         ("select * from read_text('/etc/hostname')", errors.QueryFailed, "disabled by configuration"),
         ("with x as (insert into store.pins values (1, 1) returning 1) from x", errors.QueryFailed, "read-only"),

@@ -101,11 +101,11 @@ def test_the_command_folds_what_is_none_and_unfolds_it(full: duckdb.DuckDBPyConn
     rest, null = page.relatives.below_chance, page.relatives.compared["null_99"][0]
     short = ask(full_path, "neuron", page.address)
     assert "counterparts in other models\n(none)\nnone above chance in " in short.stdout
-    assert f"99% of random vectors up to {null:.3f}" in short.stdout
+    assert f"99% of random vectors by up to {null:.3f}" in short.stdout
     assert f"{rest.height} of the nearest in other models are not above chance: --all lists them" in short.stderr
-    assert "no more alike than random vectors" not in short.stdout
+    assert "no more similar than random vectors" not in short.stdout
     whole = ask(full_path, "neuron", page.address, "--all")
-    section = whole.stdout.partition("no more alike than random vectors")[2]
+    section = whole.stdout.partition("no more similar than random vectors")[2]
     assert [line.split()[0] for line in section.splitlines()[2 : 2 + rest.height]] == rest["address"].to_list()
     assert all(f"{null:.4f}" in line for line in section.splitlines()[2 : 2 + rest.height] if rest.height)
     assert "--all" not in whole.stderr

@@ -127,7 +127,7 @@ def test_facts_of_the_shown_corpus_are_not_told_of_another_of_its_name(full_path
         ("weights-only/L0N0", "It was not measured on text yet."),
         ("gelu-1m/L0N0", "tokens of builtin ("),
         ("tiny-1m/L0N0", "Positional: oscillatory, strong, 0.69 nats."),
-        ("gelu-1m/L0N0", "Whether it is positional cannot be told from 19 full-length sequences."),
+        ("gelu-1m/L0N0", "19 full-length sequences are too few to tell whether it is positional."),
     ],
 )
 def test_summary_says_what_is_known(full: duckdb.DuckDBPyConnection, text: str, sentence: str) -> None:
@@ -142,7 +142,7 @@ def test_page_without_text(full: duckdb.DuckDBPyConnection) -> None:
     assert page.tokens.get_column("z_score").null_count() == page.tokens.height
     titles = [section.title for section in page.sections()]
     assert titles[:2] == ["promotes", "suppresses"]
-    assert set(titles[2:]) <= {"others of its cluster", "nearest value vectors", "counterparts in other models"}
+    assert set(titles[2:]) <= {"other neurons of its cluster", "nearest value vectors", "counterparts in other models"}
 
 
 def test_repr_marks_the_token_and_escapes(full: duckdb.DuckDBPyConnection) -> None:

@@ -119,7 +119,7 @@ def test_a_page_shows_cluster_mates_and_neighbours(full: duckdb.DuckDBPyConnecti
         assert page.relatives.neighbours.height == relatives.N_NEIGHBOURS
         said = f"cluster {facts['cluster_id']} of"
         assert f"In {said}" in page.summary if mates else f"Alone in {said}" in page.summary
-        assert ("others of its cluster" in repr(page)) == bool(mates)
+        assert ("other neurons of its cluster" in repr(page)) == bool(mates)
         assert "nearest value vectors" in repr(page)
         assert page.data()["mates"] is page.relatives.mates
 

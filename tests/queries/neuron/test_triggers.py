@@ -73,9 +73,9 @@ def test_status_is_the_definition_s(connection: duckdb.DuckDBPyConnection, model
     ("place", "sentence"),
     [
         (("planted", 0, 5), "n = 1: 6 tokens cover its activations, more than 5"),
-        (("planted", 1, 4), "n = 1: 99 activations, 100 are needed"),
+        (("planted", 1, 4), "n = 1: 99 activations, but 100 are needed"),
         (("planted", 1, 2), "n = 1: tokens that activate it 95% of the time hold 0% of its activations"),
-        (("shuffled", 0, 4), "n = 3: trigrams that come 10 times or more hold"),
+        (("shuffled", 0, 4), "n = 3: trigrams that occur at least 10 times hold"),
     ],
 )
 def test_the_reason_is_said(connection: duckdb.DuckDBPyConnection, place: tuple[str, int, int], sentence: str) -> None:
@@ -93,7 +93,7 @@ def test_suppression_is_said_with_what_chance_gives(connection: duckdb.DuckDBPyC
 
 def test_the_rule_names_the_thresholds() -> None:
     assert "at most 5 tokens (50 n-grams)" in " ".join(rule())
-    assert "10 times or more and activate it 95% of the time hold 95%" in " ".join(rule())
+    assert "and 95% of them on n-grams that occur at least 10 times and activate it 95% of the time" in " ".join(rule())
 
 
 def test_nothing_is_said_where_ngrams_were_not_counted(full: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""Neurons that do alike, against a loop over all pairs of lists."""
+"""Similar neurons, against a loop over all pairs of lists."""
 
 import re
 

@@ -152,8 +152,8 @@ def test_search_equals_the_loop(full: duckdb.DuckDBPyConnection, question: Quest
 def test_variants_are_left_out_unless_they_are_named_or_asked_for(full: duckdb.DuckDBPyConnection) -> None:
     plain = search(full, Question(words=("school",), limit=500))
     assert plain.left_out == ("tiny-2m-nopos",)
-    assert repr(plain).splitlines()[-1] == "left out the variant tiny-2m-nopos: variants=True asks all"
-    assert "variants=True asks all" in plain._repr_html_()
+    assert repr(plain).splitlines()[-1] == "left out the variant tiny-2m-nopos: variants=True includes all"
+    assert "variants=True includes all" in plain._repr_html_()
     for asked in (Question(words=("school",), variants=True), Question(words=("school",), models=("tiny-2m-nopos",))):
         found = search(full, asked)
         assert found.left_out == ()
@@ -178,8 +178,8 @@ def test_where_all_are_variants_all_are_asked(full_path: Path, tmp_path: Path) -
 
 def test_several_variants_are_counted() -> None:
     assert variants_hint((), "x") == []
-    assert variants_hint(("a",), "x asks all") == ["left out the variant a: x asks all"]
-    assert variants_hint(("a", "b"), "x asks all") == ["left out 2 variants (a, b): x asks all"]
+    assert variants_hint(("a",), "x includes all") == ["left out the variant a: x includes all"]
+    assert variants_hint(("a", "b"), "x includes all") == ["left out 2 variants (a, b): x includes all"]
 
 
 questions = st.builds(
@@ -231,7 +231,7 @@ def test_a_word_is_all_its_spellings_and_exact_is_one(full: duckdb.DuckDBPyConne
 
 def test_a_word_of_several_tokens_is_split_and_all_are_needed(full: duckdb.DuckDBPyConnection) -> None:
     result = search(full, Question(words=("sun",), models=("tiny-1m", "tiny-2m"), limit=500))
-    assert result.notes == ("'sun' is no token: split into ·s un, which must all be listed",)
+    assert result.notes == ("'sun' is not a token: split into ·s un, which must all be listed",)
     s, un = TEXTS[0].index(" s"), TEXTS[0].index("un")
     expected = {
         address(neuron)
@@ -465,7 +465,7 @@ def test_a_token_spelled_in_two_ways_is_asked_for_once(full: duckdb.DuckDBPyConn
 def test_a_piece_that_a_word_has_twice_counts_once(full: duckdb.DuckDBPyConnection) -> None:
     models = ("tiny-1m", "tiny-2m")
     once, twice = (search(full, Question(words=(word,), models=models, limit=500)) for word in ("sun", "sunun"))
-    assert twice.notes == ("'sunun' is no token: split into ·s un un, which must all be listed",)
+    assert twice.notes == ("'sunun' is not a token: split into ·s un un, which must all be listed",)
     assert once.neurons.equals(twice.neurons)
     assert once.n_found
 
@@ -525,7 +525,7 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
         assert fewer.notes[1].startswith("widened in tiny-1m with bus (0.60)")
         assert (fewer.near, result.near) == (("tea", "bus"), ("tea", "bus"))
         assert "that promote the concept coffee" in result.title
-        assert widened(0).notes[1:] == ("widened with nothing, as asked for",)
+        assert widened(0).notes[1:] == ("no near words were added, as asked for",)
 
 
 def test_what_a_concept_is_widened_with_cannot_move_the_cursor() -> None:

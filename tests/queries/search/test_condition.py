@@ -87,19 +87,19 @@ def test_the_condition_takes_its_place() -> None:
 
 @pytest.mark.parametrize("condition", GREEDY)
 def test_what_may_take_any_amount_of_memory_is_left_to_sql(condition: str) -> None:
-    with pytest.raises(BadPredicate, match=f"{GREEDY[condition]}.*, which only the command `sql` may"):
+    with pytest.raises(BadPredicate, match=f"{GREEDY[condition]}.*, which only the command `sql` allows"):
         check_predicate(condition, [*COLUMNS, "a", "b"])
 
 
 def test_a_comprehension_is_no_lambda() -> None:
-    with pytest.raises(BadPredicate, match="holds a list comprehension, in whose place list_filter takes a lambda"):
+    with pytest.raises(BadPredicate, match="holds a list comprehension; use list_filter with a lambda"):
         check_predicate("len([t for t in top_tokens if t > 'a']) > 3", COLUMNS)
 
 
 def test_a_condition_has_an_end() -> None:
     longest = "layer" + " " * (MOST_CHARACTERS - 9) + " > 1"
     check_predicate(longest, COLUMNS)
-    with pytest.raises(BadPredicate, match=r"condition 'layer +\.\.\.' has 1,001 characters, of which at most 1,000"):
+    with pytest.raises(BadPredicate, match=r"condition 'layer +\.\.\.' has 1,001 characters, more than 1,000"):
         check_predicate(f"{longest}0", COLUMNS)
 
 

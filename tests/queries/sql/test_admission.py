@@ -59,7 +59,7 @@ def unlocked(outside: Outside, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def test_a_show_of_nothing_says_what_is_missing() -> None:
     for query in ("show", "SHOW;"):
-        with pytest.raises(errors.QueryFailed, match="SHOW has to be told what: TABLES, or the name"):
+        with pytest.raises(errors.QueryFailed, match="SHOW needs TABLES, or the name"):
             check_query(query, ["models"])
 
 

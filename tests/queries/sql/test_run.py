@@ -142,7 +142,7 @@ def test_values_are_bound(warehouse: Warehouse) -> None:
     query = "select address from neurons where model = $model and layer = $layer order by neuron limit 1"
     answer = ask_people(warehouse, query, {"model": "tiny-1m", "layer": 1}, limits=TIGHT)
     assert answer.frame.item() == "tiny-1m/L1N0"
-    with pytest.raises(errors.QueryFailed, match="parameters are no numbers"):
+    with pytest.raises(errors.QueryFailed, match="parameters must be numbers"):
         ask_people(warehouse, query, {"model": {1, 2}})
 
 
@@ -325,5 +325,5 @@ def test_a_comment_may_stand_anywhere(warehouse: Warehouse, query: str) -> None:
 )
 def test_limits_that_bound_nothing_are_refused(bound: dict[str, Any]) -> None:
     (name,) = bound
-    with pytest.raises(errors.BadOption, match=f"{name}=.* is not valid; it is a number from"):
+    with pytest.raises(errors.BadOption, match=f"{name}=.* is not valid; give a number from"):
         Limits(**bound)

@@ -116,7 +116,7 @@ def test_matrices_that_are_not_there_are_asked_for_in_one_sentence(with_matrices
 def test_people_read_tables_and_programs_json(door: Neurothek) -> None:
     shown = run(door, "trace", "tiny", PROMPT, "--token", "·school")
     assert shown.exit_code == 0
-    for text in ("tiny at position 3 of 0 to 3", "layers", "dominant neurons", "rank of ·school", "saturation"):
+    for text in ("tiny at position 3 (0 to 3)", "layers", "dominant neurons", "rank of ·school", "saturation"):
         assert text in shown.stdout
     said = json.loads(run(door, "trace", "tiny", PROMPT, "--position", "1", "--format", "json").stdout)
     assert said["trace"]["position"] == 1

@@ -247,7 +247,7 @@ def test_a_neurons_page_says_what_it_brought_to_the_top(connection: duckdb.DuckD
         page = neuron_page(connection, address)
         mine = [row for row in rows if row["address"] == address]
         assert page.pushed.to_dicts() == [{name: row[name] for name in PUSHED_COLUMNS} for row in mine]
-        assert f"in {page.facts['times_saturating']:,} of them where its FFN brought a token" in page.summary
+        assert f"in {page.facts['times_saturating']:,} of which its FFN brought a token" in page.summary
         assert f"tokens it brought to the top in {page.corpus}" in [section.title for section in page.sections()]
     query = "select address, times_dominant from neurons where coalesce(times_saturating, 0) = 0"
     for row in ask(connection, query):
