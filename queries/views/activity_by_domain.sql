@@ -1,6 +1,6 @@
 -- One row per model, corpus, layer, neuron and domain: how the neuron fired on each kind of text.
 -- Why: a neuron that is silent on prose may be busy on code. From: store.activity. Source: Voita et al. 2023, section 3.
--- Kinds of rows: domain; is_shown, for a model may have several corpora.
+-- Kinds of rows: domain; is_shown, because a model may have several corpora.
 -- key: model, corpus_id, layer, neuron, domain
 -- columns:
 --   model: Name of the model.

@@ -1,8 +1,8 @@
--- One row per annotation: a concept that an annotator names in a vector's highest tokens, or that there is none.
--- Why: what people see in neurons, and what the same people see in vectors that are none. From: store.annotations.
+-- One row per annotation: a concept that an annotator names in a vector's highest tokens, or the statement that there is none.
+-- Why: what people see in neurons, and what the same people see in vectors that are not neurons. From: store.annotations.
 -- Source: Geva et al. 2022, section 4. An annotator's latest judgement of a vector counts: merged warehouses may hold
 -- earlier ones.
--- Kinds of rows: condition; is_latest, for earlier judgements are kept; concept, null where somebody finds none.
+-- Kinds of rows: condition; is_latest, because earlier judgements are kept; concept, null where the annotator finds none.
 -- key: annotation_id
 -- columns:
 --   annotation_id: UUID of the annotation.

@@ -1,8 +1,8 @@
 -- One row per model, two annotators and condition, and one for all conditions: how far two people agree.
--- Why: shares of concepts are worth as much as other people would see the same. From: judgements and annotations, where
+-- Why: shares of concepts mean something only where other people see the same. From: judgements and annotations, where
 -- both judged one vector. Source: this project: kappa of Cohen 1960 on whether there is a concept, and the mean overlap of the
 -- tokens that the two tie to concepts.
--- Kinds of rows: condition, of which all holds the others.
+-- Kinds of rows: condition, of which all includes the others.
 -- key: model, annotator, other_annotator, condition
 -- columns:
 --   model: Name of the model.
@@ -11,13 +11,13 @@
 --   condition: value: value vectors; random: random vectors; ffn_update: outputs of whole FFNs; all: together.
 --   n_vectors: Vectors that both judged.
 --   n_both: Vectors in which both name a concept.
---   n_only_annotator: Vectors in which the one does.
---   n_only_other: Vectors in which the other does.
+--   n_only_annotator: Vectors in which only the first does.
+--   n_only_other: Vectors in which only the other does.
 --   n_neither: Vectors in which neither does.
 --   agreement: Share of the vectors on which they agree: (n_both + n_neither) / n_vectors.
---   kappa: Agreement beyond chance, at most 1, 0 by chance; null where both always say the same of every vector.
+--   kappa: Agreement beyond chance, at most 1, 0 by chance; null where both give every vector the same answer.
 --   n_marked: Vectors in which at least one of them ties tokens to a concept.
---   mean_jaccard: Mean over these of the tokens that both tie to concepts, over those that either does; null without any.
+--   mean_jaccard: Mean over these of the tokens that both tie to concepts, as a share of those that either does; null without any.
 with judged as (
     select
         model,

@@ -2,7 +2,7 @@
 -- Why: the neurons of a cluster, in any clustering of the model; the view neurons has only the shown one. From:
 -- store.clusters. Source: Geva et al. 2022, section 5.2; complete linkage, the number of clusters and
 -- centre_cosine are ours.
--- Kinds of rows: is_shown, for a model may have several clusterings, each with all of its neurons.
+-- Kinds of rows: is_shown, because a model may have several clusterings, each with all of its neurons.
 -- key: model, clustering_id, layer, neuron
 -- columns:
 --   model: Name of the model.

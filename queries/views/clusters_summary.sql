@@ -1,8 +1,8 @@
 -- One row per model, clustering and cluster: how large and how tight it is, and what its neurons promote together.
--- Why: value vectors that point one way, often in several layers, act as one; names for clusters start here. From:
+-- Why: value vectors that point the same way, often in several layers, act as one; names for clusters start here. From:
 -- store.clusterings, store.clusters and neuron_facts. Source: Geva et al. 2022, section 5.2; complete linkage, the
 -- number of clusters, cohesion and shared tokens are ours. Every clustering of a model is listed: choose one by clustering_id, n_clusters or is_shown.
--- Kinds of rows: is_shown, for a model may have several clusterings.
+-- Kinds of rows: is_shown, because a model may have several clusterings.
 -- key: model, clustering_id, cluster_id
 -- kept: clusters
 -- columns:
@@ -17,7 +17,7 @@
 --   first_layer: The lowest of these.
 --   last_layer: The highest.
 --   cohesion: Mean cosine of its pairs of value vectors; null for a cluster of one.
---   shared_tokens: Tokens among the first ten of at least a third of its neurons, and of two, by text; null for a cluster of one.
+--   shared_tokens: Tokens among the first ten of at least a third of its neurons and of at least two, by text; null for a cluster of one.
 --   n_shared_tokens: How many these are.
 --   top_share: Share of its neurons that have the most common token among their first ten.
 with thresholds as (

@@ -1,9 +1,9 @@
--- One row per model, condition and annotator, and one for all annotators together: how much of a list is of a concept.
+-- One row per model, condition and annotator, and one for all annotators together: how much of a list falls under a concept.
 -- Why: Table 2 of Geva et al. 2022: many of the highest tokens of value vectors fall under a concept that a person can
--- name; the same share of random vectors and of FFN updates says how many do so by chance. From: judgements. Source:
+-- name; the same share for random vectors and for FFN updates says how many do so by chance. From: judgements. Source:
 -- Geva et al. 2022, section 4; each judgement of a vector counts once, so that one judged by two people counts twice
 -- where all annotators are together [ours].
--- Kinds of rows: condition; annotator, of which all holds the others.
+-- Kinds of rows: condition; annotator, of which all includes the others.
 -- key: model, condition, annotator
 -- columns:
 --   model: Name of the model.

@@ -1,4 +1,4 @@
--- One row per model, condition, layer and class of concept: how much of the highest tokens is of such concepts.
+-- One row per model, condition, layer and class of concept: how much of the highest tokens falls under such concepts.
 -- Why: Figure 2 of Geva et al. 2022, the share of top tokens by layer and class: token_share. From: judgements and the
 -- latest of annotations, all annotators together. Source: Geva et al. 2022, section 4; concepts per vector are ours. A
 -- token tied to concepts of two classes counts in both. Every class has a row wherever vectors were judged, with 0 where
@@ -18,7 +18,7 @@
 --   concepts_per_vector: n_concepts / n_judgements; ours.
 --   n_with_class: Judgements that name a concept of the class.
 --   with_class_share: n_with_class / n_judgements.
---   n_tokens: Tokens tied to a concept of the class, once a judgement.
+--   n_tokens: Tokens tied to a concept of the class, once per judgement.
 --   token_share: n_tokens / n_top_tokens: the height of Figure 2.
 with classes as (
     select 'semantic' as class

@@ -1,7 +1,7 @@
 -- One row per model, corpus, layer, neuron and rank: a place of strongest activation with the text around it.
--- Why: what the neuron reacts to; a condition on address, or on model, layer and neuron, is quick, the whole view is not.
--- From: store.contexts, store.sequences and store.tokens. Source: this project; ranked by |m|, at most one place a sequence.
--- Kinds of rows: is_shown, for a model may have several corpora.
+-- Why: what the neuron reacts to; a condition on address, or on model, layer and neuron, is quick; the whole view is not.
+-- From: store.contexts, store.sequences and store.tokens. Source: this project; ranked by |m|, at most one place per sequence.
+-- Kinds of rows: is_shown, because a model may have several corpora.
 -- key: model, corpus_id, layer, neuron, rank
 -- columns:
 --   model: Name of the model.

@@ -1,6 +1,6 @@
 -- One row per model, layer, neuron and rank: a place of strongest activation in the shown corpus, with the text around it.
--- Why: what the neuron reacts to; a condition on address, or on model, layer and neuron, is quick, the whole view is not.
--- From: contexts_by_corpus. Source: this project; ranked by |m|, at most one place a sequence.
+-- Why: what the neuron reacts to; a condition on address, or on model, layer and neuron, is quick; the whole view is not.
+-- From: contexts_by_corpus. Source: this project; ranked by |m|, at most one place per sequence.
 -- key: model, layer, neuron, rank
 -- columns:
 --   model: Name of the model.

@@ -1,5 +1,5 @@
--- One row per model, control vector, side and rank: the tokens that a vector that is no neuron promotes and suppresses.
--- Why: what neurons are held against: a list that looks meaningful may look so for a random vector too. From: the lists
+-- One row per model, control vector, side and rank: the tokens that a vector other than a neuron promotes and suppresses.
+-- Why: what neurons are compared with: a list that looks meaningful may look so for a random vector too. From: the lists
 -- in store.controls and store.control_coherences. Source: Geva et al. 2022, section 4.1.
 -- Kinds of rows: kind; side.
 -- key: model, layer, kind, control_id, side, rank
@@ -13,7 +13,7 @@
 --   token_id: Id of the token.
 --   token: Exact text of the token.
 --   score: Raw score of the token: unembedding row times vector.
---   z_score: Score less the vector's mean score, over its standard deviation; null where all scores are equal.
+--   z_score: Score minus the vector's mean score, over its standard deviation; null where all scores are equal.
 --   coherence_percentile: Share of the layer's random vectors that are less coherent on the shown corpus, in percent; null for an FFN update of another corpus.
 with listed as (
     select

@@ -3,14 +3,14 @@
 -- key: corpus_id
 -- columns:
 --   corpus: Name of the corpus.
---   corpus_id: Number of the corpus in this file; one name may stand for several, one a tokenizer or length.
+--   corpus_id: Number of the corpus in this file; one name may stand for several, one per tokenizer or length.
 --   tokenizer: Name of the model its tokenizer was first seen with.
 --   n_tokens: Ids without prepended BOS: the counted positions.
 --   n_sequences: Number of sequences.
 --   sequence_length: Longest sequence, in ids, BOS included.
 --   domains: Its domains, in alphabetical order.
 --   models: Models measured on it, in alphabetical order.
---   text_sha256: sha256 of the untokenized documents: equal where two tokenizers saw one text.
+--   text_sha256: sha256 of the untokenized documents: equal where two tokenizers saw the same text.
 --   sha256: Fingerprint over every sequence's domain, length and ids.
 --   recipe: How the text was made, as JSON.
 with domains as (

@@ -19,8 +19,8 @@
 --   coverage_90: Fewest n-grams that hold 90% of the positions.
 --   coverage_95: Fewest n-grams that hold 95% of the positions.
 --   coverage_99: Fewest n-grams that hold 99% of the positions.
---   min_occurrences: Occurrences from which an n-gram comes often enough to be detected.
---   n_frequent: Distinct n-grams that come so often.
+--   min_occurrences: Occurrences that an n-gram needs to be detected.
+--   n_frequent: Distinct n-grams that occur at least so often.
 --   frequent_share: Share of the positions that they hold.
 --   can_be_labelled: Whether detectors of such n-grams are looked for.
 with thresholds as (

@@ -1,9 +1,9 @@
--- One row per neuron, other model and rank: the neurons of the other model that promote and suppress most of the same.
+-- One row per neuron, other model and rank: the neurons of the other model that promote and suppress most of the same tokens.
 -- Why: which neuron of a larger model, or of another seed, does this one's job. From: store.counterparts,
--- store.neuron_facts. Source: this project; lists of tokens compared rank by rank, at most five for each neuron and a pair of
--- models that was asked for. Every neuron has a nearest one, and in small models under-trained tokens crowd the lists
+-- store.neuron_facts. Source: this project; lists of tokens compared rank by rank, at most five for each neuron and pair of
+-- models. Every neuron has a nearest one, and in small models under-trained tokens crowd the lists
 -- and everything overlaps: where n_beyond_null is 0 there is none above chance.
--- Kinds of rows: is_beyond_null, for a row without it is no counterpart.
+-- Kinds of rows: is_beyond_null, because a row without it is not a counterpart.
 -- key: model, layer, neuron, other_model, rank
 -- columns:
 --   model: Name of the model.
@@ -19,9 +19,9 @@
 --   other_depth: Relative depth of its layer.
 --   overlap: Weight that both give to the tokens of their lists over the weight that either gives; a token at rank r weighs 1 / log2(1 + r).
 --   null_99: Overlap that 99 percent of random vectors like the layer's value vectors do not exceed with their best neuron of the other model.
---   is_beyond_null: Whether the overlap exceeds that: what does not is no counterpart.
---   n_beyond_null: How many of its best in the other model do; 0: none above chance.
---   is_mutual: Whether each of the two is the other's first.
+--   is_beyond_null: Whether the overlap exceeds null_99; otherwise the neuron is not a counterpart.
+--   n_beyond_null: How many of its best in the other model exceed it; 0: none above chance.
+--   is_mutual: Whether each of the two is the other's best match.
 --   top_tokens: Text of the first ten tokens that it promotes, best first.
 --   other_top_tokens: The same of the other model's neuron.
 --   bottom_tokens: Text of the first ten tokens that it suppresses, lowest first.

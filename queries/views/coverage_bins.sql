@@ -1,9 +1,9 @@
 -- One row per model, length of n-gram, region and bin: how many neurons need so many n-grams to be covered.
 -- Why: Figures 2, 12 and 13 of Voita et al. 2023. A neuron's coverage is the fewest n-grams that hold 95% of its
--- activations; the corpus's own coverage of all positions is the reference that knows nothing of content. From:
+-- activations; the corpus's own coverage of all positions is the reference that ignores content. From:
 -- store.ngrams and corpus_ngrams. Sources: Voita et al. 2023, section 4 and appendix; that neurons with few activations
 -- are set apart is ours: five random activations are covered by five tokens.
--- Kinds of rows: n; region, of which model holds the others.
+-- Kinds of rows: n; region, of which model includes the others.
 -- key: model, n, region, layer, bin
 -- kept: ngrams
 -- columns:
@@ -13,7 +13,7 @@
 --   size: Parameters of the model without embeddings.
 --   n: Length of the n-grams.
 --   region: model, first half (2 * layer + 1 <= n_layers) or layer.
---   layer: Layer, 0-based; null but for the region layer.
+--   layer: Layer, 0-based; null except for the region layer.
 --   bin: Number of covering n-grams, or too few activations.
 --   bin_order: Place of the bin.
 --   n_neurons: Neurons of the region in the bin.

@@ -4,7 +4,7 @@
 -- falls. From: first_active in store.neuron_facts (domain 'all', the domains one after another as in the corpus) and in
 -- store.activity (each domain by itself), on the shown corpus. Source: the dead of Voita et al. 2023, section 3; the
 -- curve, its grid of token numbers, and that the prepended BOS does not count are ours.
--- Kinds of rows: region, of which model holds the layers; domain, of which all holds the others.
+-- Kinds of rows: region, of which model includes the layers; domain, of which all includes the others.
 -- key: model, domain, region, layer, n_tokens
 -- columns:
 --   model: Name of the model.
@@ -12,7 +12,7 @@
 --   region: layer, or model: all of its layers together.
 --   layer: Layer, 0-based; null for the region model.
 --   n_tokens: Counted positions seen: 1, 2 or 5 times a power of ten from 10, and all there are.
---   n_neurons: Neurons that were watched.
+--   n_neurons: Neurons that were measured.
 --   n_never_active: Neurons that did not fire at the first n_tokens positions.
 --   never_active_share: n_never_active / n_neurons.
 --   dead_share: never_active_share; null for models without exact zeros.

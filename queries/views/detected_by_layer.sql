@@ -1,7 +1,7 @@
--- One row per model, length of n-gram and layer: how many n-grams the layer's detectors know, and how many are new.
+-- One row per model, length of n-gram and layer: how many n-grams the layer's detectors detect, and how many are new.
 -- Why: Figures 3b, 4 and 15 of Voita et al. 2023: each layer detects n-grams that the layers below did not.
 -- From: detected_ngrams, store.ngrams and corpus_ngrams. Source: Voita et al. 2023, section 4 and appendix. Shares are
--- of the n-grams that come often enough to be detected. All numbers are null where the length cannot be labelled.
+-- of the n-grams that occur often enough to be detected. All numbers are null where the length cannot be labelled.
 -- Kinds of rows: n.
 -- key: model, n, layer
 -- kept: ngrams
@@ -13,7 +13,7 @@
 --   n: Length of the n-grams.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
---   n_frequent: Distinct n-grams of the corpus that come often enough to be detected.
+--   n_frequent: Distinct n-grams of the corpus that occur often enough to be detected.
 --   n_detected: Distinct n-grams that detectors of the layer detect.
 --   detected_share: n_detected / n_frequent.
 --   n_cumulative: Distinct n-grams detected in this layer or below.

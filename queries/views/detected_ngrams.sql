@@ -1,7 +1,7 @@
 -- One row per detector and n-gram that it detects, on the model's shown corpus.
 -- Why: the one place where a neuron becomes a detector: token_detectors, ngram_detectors, detected_by_layer and
--- suppression read it. A neuron that fires often enough detects when few n-grams cover it, and the n-grams on which it
--- fires nearly always hold nearly all of its activations. From: store.ngrams, store.triggers and corpus_ngrams. Source:
+-- suppression read it. A neuron that fires often enough is a detector if few n-grams cover it and the n-grams on which it
+-- nearly always fires hold nearly all of its activations. From: store.ngrams, store.triggers and corpus_ngrams. Source:
 -- Voita et al. 2023, section 4 and appendix; the least number of activations and of occurrences is ours. The recall can
 -- be moved down to half, and the coverage up to 64: the store keeps what that needs.
 -- Kinds of rows: n.
@@ -63,7 +63,7 @@ candidates as (
         and ngrams.n_covering_95 <= case when ngrams.n = 1 then thresholds.most_tokens else thresholds.most_ngrams end
 ),
 held as (
-    -- Which candidates are detectors is told by narrow columns: few are, and only theirs are read in full below.
+    -- Narrow columns tell which candidates are detectors: few are, and only theirs are read in full below.
     select
         candidates.model_id,
         candidates.corpus_id,

@@ -14,7 +14,7 @@
 --   depth: (layer + 0.5) / n_layers.
 --   n_neurons: Neurons of the layer.
 --   n_alive: Neurons that were active where a full n-gram ends.
---   status: labelled, or cannot be labelled: too few positions carry n-grams that come often enough.
+--   status: labelled, or cannot be labelled: too few positions carry n-grams that occur often enough.
 --   n_detectors: Neurons that detect; null where the length cannot be labelled.
 --   detector_share: n_detectors / n_neurons.
 --   n_strict: Detectors whose covering n-grams are all detected.

@@ -1,5 +1,5 @@
 -- One row per model and layer: how much of the FFN's update its largest neurons hold, averaged over the examples.
--- Why: Figure 6 of Geva et al. 2022: ten of thousands of neurons hold a part of the update that makes them worth looking
+-- Why: Figure 6 of Geva et al. 2022: ten of thousands of neurons hold so much of the update that they are worth looking
 -- at. From: store.streams, measured_corpora. Source: Geva et al. 2022, appendix A.3: the contribution of a neuron is
 -- |coefficient| x value norm. The share of the same fraction of neurons, which compares widths, and the effective number
 -- are ours.

@@ -1,7 +1,7 @@
--- One row per model and method that says by an example's own layers when to stop: what it costs and saves.
+-- One row per model and method that decides from an example's own layers when to stop: what it costs and saves.
 -- Why: Table 6 of Geva et al. 2022. From: store.exits of the shown corpus. Source: Geva et al. 2022, section 6.2, and their
 -- code; sets of clusters as their text has it. Every number is a mean over the seeds, each of which splits the examples
--- anew into those to learn from and a tenth to try; standard deviations over seeds are those of a sample.
+-- anew into a training part and a tenth to test; standard deviations over seeds are those of a sample.
 -- Kinds of rows: method.
 -- key: model, method
 -- columns:
@@ -10,10 +10,10 @@
 --   variant: Null for a plain size; else what sets the model apart.
 --   size: Parameters of the model without embeddings.
 --   n_layers: Number of blocks.
---   method: cluster_ranks, cluster_sets: by the clusters of the ten dominant sub-updates, compared place by place or as sets; logistic_stream, logistic_ffn, logistic_sum: by a logistic regression a layer.
---   n_clusters_asked: Clusters that the value vectors were asked to fall into; null for classifiers.
+--   method: cluster_ranks, cluster_sets: by the clusters of the ten dominant sub-updates, compared place by place or as sets; logistic_stream, logistic_ffn, logistic_sum: by a logistic regression per layer.
+--   n_clusters_asked: Clusters that were asked for; null for classifiers.
 --   n_seeds: Splits of the examples.
---   n: Examples tried, over all seeds.
+--   n: Examples tested, over all seeds.
 --   accuracy: Share of the examples whose prediction at the exit is the model's own.
 --   accuracy_sd: Standard deviation over the seeds; null for a single one.
 --   exited_share: Share of the examples that were left before the last layer: the others are correct whatever the rule.

@@ -1,6 +1,6 @@
 -- One row per model, kind of event and kind of sub-update: what ten neurons do to the token the event is about.
 -- Why: Table 4 of Geva et al. 2022: dominant sub-updates promote the token that saturates and do little to the one that
--- is eliminated. From: store.events, store.sub_updates, measured_corpora; only events that the FFN brought about. Source:
+-- is eliminated. From: store.events, store.sub_updates, measured_corpora; only events that the FFN caused. Source:
 -- Geva et al. 2022, section 5.1, per event the maximum, mean and minimum of the sub-updates' scores for the token, then
 -- averaged over events. random_active and the scores in units of the logit are ours.
 -- Kinds of rows: event; kind.
@@ -14,7 +14,7 @@
 --   mean_mean: Mean over events of the mean score.
 --   mean_min: Mean over events of the smallest score.
 --   mean_abs: Mean over events of the mean absolute score.
---   mean_max_logit: As mean_max, of the scores through the final norm: they compare layers and models.
+--   mean_max_logit: As mean_max, of the scores through the final norm, which can be compared between layers and models.
 --   mean_mean_logit: As mean_mean, likewise.
 --   mean_min_logit: As mean_min, likewise.
 --   corpus: The shown corpus.

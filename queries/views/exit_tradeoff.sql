@@ -1,8 +1,8 @@
--- One row per model, method and parameter: how often a shortcut says what the model says, against the layers that run.
--- Why: how much of a model can be left out at which price, for models of several sizes. From: store.exits of the shown
+-- One row per model, method and parameter: how often a shortcut predicts the model's own token, against the layers that run.
+-- Why: how much of a model can be skipped at what cost, for models of several sizes. From: store.exits of the shown
 -- corpus. Source: Din et al. 2023, section 5: precision@1 against the mean number of layers; confidence exits and fixed
--- ones. What 95% precision takes is ours: linear interpolation where the curve of a method, its parameters ordered by the
--- layers they run, first rises through it.
+-- ones. Layers at 95% precision are ours: linear interpolation where the curve of a method, its parameters ordered by
+-- the layers they run, first crosses it from below.
 -- Kinds of rows: method.
 -- key: model, method, parameter
 -- columns:
@@ -11,8 +11,8 @@
 --   variant: Null for a plain size; else what sets the model apart.
 --   size: Parameters of the model without embeddings.
 --   n_layers: Number of blocks.
---   method: mat, id: left where the shortcut is sure enough; fixed_mat, fixed_id: left at one state whatever it says.
---   parameter: The bound lambda of the confidence, or the state.
+--   method: mat, id: left where the shortcut is confident enough; fixed_mat, fixed_id: always left at one state.
+--   parameter: The threshold lambda on the confidence, or the state.
 --   n: Sentences.
 --   precision_1: Share of the sentences whose most likely token at the exit is the model's own.
 --   precision_1_low: Lower end of its Wilson 95% interval.
@@ -23,7 +23,7 @@
 --   run_share: layers_run / n_layers.
 --   layers_saved: n_layers - layers_run.
 --   saved_share: layers_saved / n_layers.
---   layers_at_95: Layers that run at 95% precision, of the method: the same at every parameter; null where its curve never rises through 95%.
+--   layers_at_95: Layers that run at 95% precision, of the method: the same at every parameter; null where its curve never crosses 95% from below.
 --   layers_saved_at_95: n_layers - layers_at_95.
 --   saved_share_at_95: layers_saved_at_95 / n_layers.
 --   corpus: The shown corpus.

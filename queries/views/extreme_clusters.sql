@@ -1,9 +1,9 @@
--- One row per model and cluster with an extreme sub-update: who moves the top candidate furthest, and when.
+-- One row per model and cluster with an extreme sub-update: which neurons move the top candidate furthest, and when.
 -- Why: a few clusters of neurons make most of the extreme updates, largely for function words at the start of a text.
 -- From: store.sub_updates, store.examples, store.event_samples, store.neuron_facts, measured_corpora. Source: Geva et al.
--- 2022, section 5.2: extreme is |score of the candidate| >= 10 in the GPT-2 they looked at. That the same bound serves
--- every size of GPT-2, and in other models the 99.9th percentile of the model's own dominant sub-updates, is ours, and so
--- is what is said of a cluster.
+-- 2022, section 5.2: extreme is |score of the candidate| >= 10 in the GPT-2 they looked at. Ours are the use of the
+-- same bound for every size of GPT-2, and in other models of the 99.9th percentile of the model's own dominant
+-- sub-updates, and the columns about a cluster.
 -- key: model, cluster_id
 -- columns:
 --   model: Name of the model.

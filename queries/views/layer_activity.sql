@@ -11,7 +11,7 @@
 --   size: Parameters of the model without embeddings.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
---   n_neurons: Neurons of the layer that were watched.
+--   n_neurons: Neurons of the layer that were measured.
 --   n_never_active: Neurons that never fired.
 --   never_active_share: n_never_active / n_neurons.
 --   n_dead: n_never_active; null for models without exact zeros.

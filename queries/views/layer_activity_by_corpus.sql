@@ -1,8 +1,8 @@
 -- One row per model, corpus and layer: how its neurons fire on every corpus the model was measured on.
--- Why: the view layer_activity shows one corpus a model, this shows all. From: neurons_by_corpus.
+-- Why: the view layer_activity shows one corpus per model; this one shows all. From: neurons_by_corpus.
 -- Source: Voita et al. 2023, section 3; that the prepended BOS does not count is ours.
 -- Frequencies are those of the neurons that fired.
--- Kinds of rows: is_shown, for a model may have several corpora.
+-- Kinds of rows: is_shown, because a model may have several corpora.
 -- key: model, corpus_id, layer
 -- columns:
 --   model: Name of the model.
@@ -11,7 +11,7 @@
 --   is_shown: Whether the other views show this corpus for the model.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
---   n_neurons: Neurons of the layer that were watched.
+--   n_neurons: Neurons of the layer that were measured.
 --   n_never_active: Neurons that never fired.
 --   never_active_share: n_never_active / n_neurons.
 --   n_dead: n_never_active; null for models without exact zeros.

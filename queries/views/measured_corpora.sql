@@ -1,6 +1,6 @@
 -- One row per model and corpus it was measured on.
--- Why: the other views show one corpus for each model, and this says which and why: the pinned one, else of those that
--- activity was measured on the one with most tokens, else the newest. From: store.runs, store.pins and store.corpora. Source: this project.
+-- Why: the other views show one corpus for each model, and this says which and why: the pinned one; else, of those on
+-- which activity was measured, the one with most tokens; else the newest. From: store.runs, store.pins and store.corpora. Source: this project.
 -- Kinds of rows: is_shown.
 -- key: model, corpus_id
 -- kept: runs
@@ -14,7 +14,7 @@
 --   n_tokens: Counted positions of the corpus.
 --   n_sequences: Number of its sequences.
 --   sequence_length: Longest sequence, in ids, BOS included.
---   text_sha256: sha256 of the untokenized documents: equal where two tokenizers saw one text.
+--   text_sha256: sha256 of the untokenized documents: equal where two tokenizers saw the same text.
 --   activation_rule: When a coefficient m counted as active in the activity run; null before there is one.
 --   dtype: Number format the model computed in during the activity run; null before there is one.
 with measured as (

@@ -1,4 +1,4 @@
--- One row per model: its shape, its size and what was measured of it.
+-- One row per model: its shape, its size and what was measured.
 -- Why: what the warehouse holds. From: store.models, store.runs and measured_corpora. Source: this project; size is the number
 -- of parameters without embeddings.
 -- key: model
@@ -22,7 +22,7 @@
 --   norm_position: pre: blocks normalise before each sub-layer; post: after it.
 --   position_encoding: learned, none or rotary.
 --   has_parallel_residual: Whether attention and FFN of a block both read what enters it (GPT-NeoX).
---   settings: What else config.json decides beside weights and sizes, as JSON; empty for families without any.
+--   settings: What config.json decides besides weights and sizes, as JSON; empty for families without any.
 --   training_tokens: Tokens seen in training, where the checkpoint says so.
 --   tokens_per_parameter: Training tokens over all parameters.
 --   tokenizer: Name of the model's tokenizer.

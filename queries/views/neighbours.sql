@@ -1,6 +1,6 @@
 -- One row per model, neuron and rank: the neurons whose value vectors point most nearly the same way.
 -- Why: twins and relatives of a neuron, in its own layer and in others. From: store.neighbours. Source: this project; cosine
--- over the whole model, ten of each.
+-- over the whole model, ten per neuron.
 -- key: model, layer, neuron, rank
 -- columns:
 --   model: Name of the model.

@@ -14,7 +14,7 @@
 --   token: Exact text of the token.
 --   word: Text without surrounding white space, case-folded.
 --   score: Raw score of the token: unembedding row times value vector.
---   z_score: Score less the neuron's mean score, over its standard deviation; null where all scores are equal.
+--   z_score: Score minus the neuron's mean score, over its standard deviation; null where all scores are equal.
 --   corpus_count: Counted positions of the model's shown corpus that hold the token; null before any text was measured.
 with listed as (
     select

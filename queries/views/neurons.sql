@@ -21,16 +21,16 @@
 --   is_dead: Never active on the shown corpus; null for models without exact zeros.
 --   never_active: Never active on the shown corpus, whatever the non-linearity.
 --   is_provably_dead: No input can activate it; null for post-norm blocks and models without exact zeros.
---   n_tokens_seen: Counted positions it was watched on: what stands behind every "dead".
+--   n_tokens_seen: Counted positions it was measured on: the number behind every "dead".
 --   n_active: Counted positions at which it was active.
 --   n_active_bos: Sequences in which it was active at the prepended BOS, which is not a counted position.
---   fires_only_at_bos: Never active at a counted position, but at the prepended BOS: dead only because the BOS does not count, which is ours.
+--   fires_only_at_bos: Active at the prepended BOS and at no counted position: dead only because the BOS does not count, which is ours.
 --   first_active: Counted positions before its first activation; null if never active.
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
 --   activation_max: Largest coefficient.
 --   mutual_information: Between position and being active, in nats, as counted over full-length sequences.
---   mutual_information_corrected: The same less the bias that chance gives it: what position_kind judges.
+--   mutual_information_corrected: The same minus the bias of chance; position_kind is judged by it.
 --   n_position_sequences: Full-length sequences behind it.
 --   position_kind: oscillatory, both extremes, one extreme, other, not positional, or too few sequences.
 --   position_strength: strong or weak; as position_kind where the neuron is not positional.
@@ -44,7 +44,7 @@
 --   unigrams_95: Coverage: fewest tokens that hold 95% of its activations; null before n-grams were counted.
 --   token_status: detector, not, or too few activations to tell.
 --   is_token_detector: Few tokens hold nearly all of its activations, and nearly always activate it.
---   detected_tokens: Texts of the tokens it detects, by id; null where it is no detector.
+--   detected_tokens: Texts of the tokens it detects, by id; null where it is not a detector.
 --   suppresses_triggers: It is a detector, and the mean raw score of these tokens is negative: see suppression.
 --   trigger_share: Share of its activations on the five tokens that trigger it most; null if it never fired.
 --   trigger_recall: Share of the occurrences of these five at which it was active.
@@ -52,11 +52,11 @@
 --   clustering_id: The clustering that cluster_id belongs to: the pinned one, else the one with most clusters.
 --   cluster_id: Cluster of its value vector; null before the job clusters ran.
 --   cluster_size: Neurons of that cluster, itself included.
---   coherence: Mean pairwise cosine of the centred embeddings of its top tokens that the corpus has often enough.
+--   coherence: Mean pairwise cosine of the centred embeddings of those of its top tokens that occur often enough in the corpus.
 --   coherence_z: The same in standard deviations above random vectors of the layer; see coherence_separation first.
 --   coherence_percentile: Share of these random vectors that are less coherent, in percent.
 --   times_dominant: Examples in which its coefficient was not 0 and it was among the ten dominant neurons of its layer; null before events were measured.
---   times_saturating: Examples whose saturation its FFN brought about while it was dominant and raised the final token.
+--   times_saturating: Examples whose saturation its FFN caused while it was dominant and raised the final token.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
 with thresholds as (
     select

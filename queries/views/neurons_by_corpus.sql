@@ -1,7 +1,7 @@
 -- One row per model, corpus, layer and neuron: how often it fires on every corpus the model was measured on.
--- Why: the view neurons shows one corpus a model, this shows all. From: store.activity, summed over domains.
+-- Why: the view neurons shows one corpus per model; this one shows all. From: store.activity, summed over domains.
 -- Source: Voita et al. 2023, section 3; that the prepended BOS does not count is ours.
--- Kinds of rows: is_shown, for a model may have several corpora.
+-- Kinds of rows: is_shown, because a model may have several corpora.
 -- key: model, corpus_id, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -18,7 +18,7 @@
 --   is_dead: Never active on the corpus; null for models without exact zeros.
 --   never_active: Never active on the corpus, whatever the non-linearity.
 --   n_active_bos: Sequences in which it was active at the prepended BOS.
---   fires_only_at_bos: Never active at a counted position, but at the prepended BOS: dead only because the BOS does not count, which is ours.
+--   fires_only_at_bos: Active at the prepended BOS and at no counted position: dead only because the BOS does not count, which is ours.
 --   mean_activation: Mean of its coefficient over the counted positions.
 --   activation_min: Smallest coefficient.
 --   activation_max: Largest coefficient.

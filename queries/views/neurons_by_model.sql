@@ -7,10 +7,10 @@
 -- kept: neuron_facts
 -- columns:
 --   model: Name of the model.
---   n_tokens_seen: Counted positions of the shown corpus; null before any text was measured, like all that fired or not.
+--   n_tokens_seen: Counted positions of the shown corpus; null before any text was measured, like every column about firing.
 --   n_alive: Neurons that fired.
 --   n_never_active: Neurons that never fired, whatever the non-linearity.
---   never_active_share: Share of the watched neurons that never fired.
+--   never_active_share: Share of the measured neurons that never fired.
 --   first_half_never_active_share: The same over the layers of the first half: 2 * layer + 1 <= n_layers.
 --   n_bound_below: Neurons whose pre-activation no input can raise above 0; null for post-norm blocks.
 --   bound_below_share: n_bound_below as a share of the neurons that have a bound.

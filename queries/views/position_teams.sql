@@ -2,7 +2,7 @@
 -- Why: Figure 9 of Voita et al. 2023, neurons of a layer that share the positions among themselves. From: neurons, which has
 -- the labels and their thresholds, and the counts at every position in store.positions. Source: Voita et al. 2023, section
 -- 5; that a neuron covers the positions at which it fires more often than not is ours.
--- Kinds of rows: team, of which both holds the other.
+-- Kinds of rows: team, of which both includes the other.
 -- key: model, layer, team
 -- kept: positions
 -- columns:
@@ -19,7 +19,7 @@
 --   n_covered: Positions that at least one of them covers.
 --   covered_share: n_covered / n_positions.
 --   n_covered_once: Positions that only one of them covers.
---   n_redundant: Neurons without a position of their own: the others cover all they cover.
+--   n_redundant: Neurons whose positions are all covered by others.
 --   corpus: The shown corpus.
 with thresholds as (
     select cast(0.5 as double) as covering_frequency,

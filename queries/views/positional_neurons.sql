@@ -1,8 +1,8 @@
 -- One row per model, layer and neuron that is positional on the shown corpus, or that the corpus cannot label.
--- Why: neurons whose activity hangs on the position in the sequence whatever the token. From: neurons, for the labels and
+-- Why: neurons whose activity depends on the position in the sequence whatever the token. From: neurons, for the labels and
 -- their thresholds, store.neuron_facts and store.positions. Source: Voita et al. 2023, section 5; kinds, strength and the
 -- correction of the bias are ours.
--- Kinds of rows: position_kind, too few sequences where nothing can be told of the neuron.
+-- Kinds of rows: position_kind, too few sequences where nothing can be told about the neuron.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.
@@ -14,7 +14,7 @@
 --   position_strength: strong, weak, or too few sequences.
 --   why_not: Why the corpus cannot label the neuron; null where it can.
 --   mutual_information: Between position and being active, in nats, as counted.
---   mutual_information_corrected: The same less the bias that chance gives it; above 0.05 the neuron is positional.
+--   mutual_information_corrected: The same minus the bias of chance; above 0.05 the neuron is positional.
 --   domain_agreement: Smallest corrected mutual information of a domain that has enough sequences; null if none has.
 --   n_sequences: Full-length sequences behind the row.
 --   n_switches: Alternations of on-runs and off-runs in the order of positions.

@@ -11,7 +11,7 @@
 --   size: Parameters of the model without embeddings.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
---   n_neurons: Neurons of the layer that were watched.
+--   n_neurons: Neurons of the layer that were measured.
 --   n_positional: Neurons of any kind.
 --   positional_share: n_positional / n_neurons.
 --   n_strong: Strong ones of any kind.

@@ -15,7 +15,7 @@
 --   side: promoted or suppressed.
 --   rank: Place of the token in the neuron's list, 1-based.
 --   score: Raw score of the token: unembedding row times value vector.
---   z_score: Score less the neuron's mean score, over its standard deviation: comparable between neurons and models.
+--   z_score: Score minus the neuron's mean score, over its standard deviation: comparable between neurons and models.
 --   corpus_count: Counted positions of the model's shown corpus that hold the token; null before any text was measured.
 with shown as (
     select

@@ -1,7 +1,7 @@
 -- One row per model, token and neuron that pushed the token to the top: it was dominant where an FFN saturated the token.
 -- Why: which neurons make the model say a token; start from a token. From: store.examples, store.sub_updates,
 -- measured_corpora, store.neuron_facts. Source: this project, on the saturation events and dominant sub-updates of Geva et al.
--- 2022, section 5: counted are examples whose final token a layer's FFN brought to the top to stay, with the dominant
+-- 2022, section 5: it counts examples whose final token a layer's FFN brought to the top for good, with the dominant
 -- neurons of that layer whose score m (e . v) for the token is above 0.
 -- key: model, token_id, layer, neuron
 -- columns:
@@ -13,7 +13,7 @@
 --   neuron: Neuron within the layer, 0-based.
 --   address: Address of the neuron.
 --   n_pushes: Examples in which it pushed the token.
---   n_saturations: Examples in which any FFN brought the token to the top to stay.
+--   n_saturations: Examples in which any FFN brought the token to the top for good.
 --   push_share: n_pushes / n_saturations.
 --   mean_score: Mean of its score for the token over these examples.
 --   mean_coefficient: Mean of its coefficient.

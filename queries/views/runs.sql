@@ -1,5 +1,5 @@
 -- One row per published run: which job measured what, when, with which parameters.
--- Why: every number names its convention, and this is where the conventions stand. From: store.runs. Source: this project.
+-- Why: every number follows a convention, and this is where the conventions are kept. From: store.runs. Source: this project.
 -- Runs that are still being measured, failed or were interrupted are shown by `neurothek runs` beside these.
 -- key: run_id
 -- columns:

@@ -1,7 +1,7 @@
--- One row per model and layer: how many examples of the shown corpus saturate there: from there on the final token stays.
--- Why: Tables 9 and 10 of Geva et al. 2022, where predictions are settled, for models of several sizes; their layers are
--- printed from 1. From: store.examples, measured_corpora. Source: Geva et al. 2022, section 5, and their code: the start
--- of the trailing run of layers whose stream has the final token at the top. What the FFN brought about is ours: a
+-- One row per model and layer: how many examples of the shown corpus saturate there: from there on the final token stays on top.
+-- Why: Tables 9 and 10 of Geva et al. 2022, where predictions are settled, for models of several sizes; they number
+-- layers from 1. From: store.examples, measured_corpora. Source: Geva et al. 2022, section 5, and their code: the start
+-- of the trailing run of layers whose stream has the final token at the top. Saturation by the FFN is ours: a
 -- saturation before the last layer whose token was not at the top before that layer's FFN. Sentences are cut
 -- at random, which is ours.
 -- key: model, layer

@@ -1,17 +1,17 @@
--- One row per model: the headline numbers of all, and whether they may be compared.
+-- One row per model: its headline numbers, and whether it may be compared.
 -- Why: what changes with size. From: store.models, neurons_by_model, measured_corpora, detectors_by_layer,
 -- detected_by_layer, suppression_by_model, positions_by_layer, saturation_by_layer, dominant_share, early_exits and
 -- exit_tradeoff. Sources: dead neurons and frequency Voita et al. 2023, section 3, detectors section 4, positional neurons
 -- section 5; saturation and dominant neurons Geva et al. 2022, section 5, exits by clusters section 6; exits by shortcuts
 -- Din et al. 2023, section 5; comparability ours: the reference is the text, sequence length, activation rule and number
--- format that most models share, ties by most tokens; a model measured otherwise, or on less than half of the reference's
+-- format that most models share, ties by most tokens; a model measured in another way, or on less than half of the reference's
 -- tokens, is not comparable, and neither are two of one family and size that no variant tells apart. Variants are shown
--- but are no sizes.
+-- but are not sizes.
 -- key: model
 -- columns:
 --   model: Name of the model.
 --   family: Models of one family differ in size or variant only.
---   variant: Null for a plain size; else what sets the model apart: a variant is no size.
+--   variant: Null for a plain size; else what sets the model apart: a variant is not a size.
 --   size: Parameters without embeddings.
 --   n_layers: Number of blocks.
 --   d_model: Width of the residual stream.
@@ -20,7 +20,7 @@
 --   tokens_per_parameter: Training tokens over all parameters.
 --   corpus: The shown corpus; null before the activity on a text was measured.
 --   n_tokens_seen: Counted positions of the shown corpus.
---   comparable: Whether the model was measured as the reference was, and is told apart from the others.
+--   comparable: Whether the model was measured as the reference was, and can be told from the others.
 --   why_not: Why it is not comparable; null where it is.
 --   n_dead: Neurons that never fired on the shown corpus; null for models without exact zeros.
 --   dead_share: n_dead / n_neurons.
@@ -32,34 +32,34 @@
 --   mean_frequency: Mean frequency of the neurons that fired.
 --   frequency_sd: Standard deviation of their frequencies (sample).
 --   median_frequency: Half of them have at most this frequency.
---   median_kurtosis: Median excess kurtosis of the neurons' raw scores: how far their lists stick out.
+--   median_kurtosis: Median excess kurtosis of the neurons' raw scores: how far their highest scores stand out.
 --   median_top_token_log_frequency: Median over neurons of the mean ln(1 + corpus count) of their top tokens.
 --   n_token_detectors: Token detectors: see token_detectors; null before n-grams were counted, like what follows.
 --   token_detector_share: n_token_detectors / n_neurons.
---   n_bigram_detectors: Bigram detectors; null too where the corpus is too small to label them.
+--   n_bigram_detectors: Bigram detectors; also null where the corpus is too small to label them.
 --   bigram_detector_share: n_bigram_detectors / n_neurons.
---   n_trigram_detectors: Trigram detectors; null too where the corpus is too small to label them.
+--   n_trigram_detectors: Trigram detectors; also null where the corpus is too small to label them.
 --   trigram_detector_share: n_trigram_detectors / n_neurons.
 --   n_detected_tokens: Distinct tokens that they detect.
---   detected_token_share: n_detected_tokens over the tokens that come often enough to be detected.
+--   detected_token_share: n_detected_tokens over the tokens that occur often enough to be detected.
 --   suppressing_share: Share of the token detectors that suppress what triggers them; null where there are none.
 --   suppressing_expected: The share expected of equally frequent tokens.
 --   suppressing_difference: suppressing_share - suppressing_expected.
---   n_positional: Neurons whose activity hangs on the position; null where the corpus has too few sequences to tell.
+--   n_positional: Neurons whose activity depends on the position; null where the corpus has too few sequences to tell.
 --   positional_share: n_positional / n_neurons.
 --   n_strong_positional: Those of them whose pattern is strong.
 --   strong_positional_share: n_strong_positional / n_neurons.
---   n_examples: Examples whose predictions were watched; null before events were measured, like what follows.
+--   n_examples: Examples whose predictions were followed; null before events were measured, like what follows.
 --   early_saturation_share: Share of the examples whose final token is at the top before the last layer and stays there.
---   ffn_saturation_share: Share of the examples whose final token an FFN before the last layer brought to the top to stay.
+--   ffn_saturation_share: Share of the examples whose final token an FFN before the last layer brought to the top for good.
 --   mean_saturation_depth: Mean depth of the saturation layer, (layer + 0.5) / n_layers.
 --   dominant_share: Mean share of a layer's update that its ten dominant neurons hold, over layers and examples.
 --   leading_share: The same of the largest 0.24% of the neurons, at least one.
---   n_exit_examples: Examples, over all splits, on which the exit rule by clusters was tried; null before exits were measured, like what follows.
+--   n_exit_examples: Examples, over all splits, on which the exit rule by clusters was tested; null before exits were measured, like what follows.
 --   cluster_exit_accuracy: Share of them whose prediction at the exit is the model's own: see early_exits, cluster_ranks.
 --   cluster_exit_saved_share: Share of the layers that the rule saves, over all examples.
---   n_exit_sentences: Sentences on which exits by shortcuts were tried.
---   mat_exit_saved_share: Share of the layers that the least-squares shortcut saves at 95% precision: see exit_tradeoff; null where its curve never rises through it.
+--   n_exit_sentences: Sentences on which exits by shortcuts were tested.
+--   mat_exit_saved_share: Share of the layers that the least-squares shortcut saves at 95% precision: see exit_tradeoff; null where its curve never crosses it from below.
 --   id_exit_saved_share: The same of the stream as it is.
 --   text_sha256: sha256 of the documents of the shown corpus.
 --   sequence_length: Longest sequence of the shown corpus, in ids.

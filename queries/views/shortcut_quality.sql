@@ -1,4 +1,4 @@
--- One row per model, method and state: how often a shortcut from the state says what the model says, on the shown corpus.
+-- One row per model, method and state: how often a shortcut from the state predicts the model's own token, on the shown corpus.
 -- Why: the curves of precision and surprisal by layer of Din et al. 2023. From: store.shortcut_predictions,
 -- measured_corpora. Source: Din et al. 2023, sections 4 and 6; Wilson's intervals and the normal one are ours.
 -- Kinds of rows: method.
@@ -15,10 +15,10 @@
 --   precision_1: Share of sentences whose top token is the model's top token.
 --   precision_1_low: Lower end of its Wilson 95% interval.
 --   precision_1_high: Upper end.
---   precision_5: Share of sentences whose top token is among the model's 5 first.
+--   precision_5: Share of sentences whose top token is among the model's first 5.
 --   precision_5_low: Lower end of its Wilson 95% interval.
 --   precision_5_high: Upper end.
---   precision_10: Share of sentences whose top token is among the model's 10 first.
+--   precision_10: Share of sentences whose top token is among the model's first 10.
 --   precision_10_low: Lower end of its Wilson 95% interval.
 --   precision_10_high: Upper end.
 --   surprisal: Mean surprisal of the top token under the model, nats.

@@ -1,6 +1,6 @@
 -- One row per token detector of the model's shown corpus: whether it suppresses the tokens that trigger it.
--- Why: detectors often write against the very token they read, but raw scores are negative for much of the vocabulary
--- anyway: beside each neuron stands the share of draws of equally frequent tokens that it would suppress too. From:
+-- Why: detectors often suppress the very token they fire on, but raw scores are negative for much of the vocabulary
+-- anyway: each row also has the share of draws of equally frequent tokens that the neuron would suppress too. From:
 -- detected_ngrams and the control scores in store.triggers. Sources: Voita et al. 2023, section 4.4; the centred score
 -- and the base rate are ours: each detected token is replaced by one drawn from its tenth by corpus frequency.
 -- key: model, layer, neuron

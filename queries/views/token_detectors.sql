@@ -1,5 +1,5 @@
--- One row per token detector of the model's shown corpus: a neuron that answers a handful of tokens, and nearly always.
--- Why: which neurons are dictionaries of few words, and of which. The lists go together, sorted by token id. From:
+-- One row per token detector of the model's shown corpus: a neuron that answers a handful of tokens nearly always.
+-- Why: which neurons are dictionaries of few words, and of which. The lists run in parallel, sorted by token id. From:
 -- detected_ngrams, whose thresholds say what a detector is. Source: Voita et al. 2023, section 4.
 -- key: model, layer, neuron
 -- columns:

@@ -5,7 +5,7 @@
 --   tokenizer: Name of the model the tokenizer was first seen with.
 --   tokenizer_id: Number of the tokenizer in this file.
 --   token_id: Id of the token, 0-based.
---   token: Exact text; bytes that are no whole character are written as \xNN.
+--   token: Exact text; bytes that are not a whole character are written as \xNN.
 --   word: Text without surrounding white space, case-folded: what a search compares.
 --   piece: Raw piece as the tokenizer writes it.
 --   is_special: Whether the tokenizer treats it as special, e.g. </s>.

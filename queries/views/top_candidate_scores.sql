@@ -1,6 +1,6 @@
 -- One row per model, layer and kind of sub-update: what ten neurons do to the token at the top before their FFN.
--- Why: Figure 3 of Geva et al. 2022: until the last layers scores lie around a mean that is not negative, in the last
--- ones they spread and strongly negative minima appear. From: store.sub_updates, store.examples (the event sample only),
+-- Why: Figure 3 of Geva et al. 2022: until the last layers scores lie around a mean that is not negative; in the last
+-- ones they spread, and strongly negative minima appear. From: store.sub_updates, store.examples (the event sample only),
 -- measured_corpora. Source: Geva et al. 2022, section 5.2; random_active and the scores in units of the logit are ours.
 -- Kinds of rows: kind.
 -- key: model, layer, kind
@@ -13,7 +13,7 @@
 --   mean_max: Mean over examples of the largest score m (e . v).
 --   mean_mean: Mean over examples of the mean score.
 --   mean_min: Mean over examples of the smallest score.
---   mean_max_logit: As mean_max, of the scores through the final norm: they compare layers and models.
+--   mean_max_logit: As mean_max, of the scores through the final norm, which can be compared between layers and models.
 --   mean_mean_logit: As mean_mean, likewise.
 --   mean_min_logit: As mean_min, likewise.
 --   corpus: The shown corpus.

@@ -55,7 +55,7 @@ def test_definitions_tell_the_paper_from_ours(name: str, said: str) -> None:
         ("clusters_summary", "complete linkage, the number of clusters, cohesion and shared tokens are ours"),
         ("cluster_members", "complete linkage, the number of clusters and centre_cosine are ours"),
         ("norm_overlap", "that the final norm is meant"),
-        ("extreme_clusters", "the same bound serves every size of GPT-2"),
+        ("extreme_clusters", "the same bound for every size of GPT-2"),
         ("saturation_by_layer", "Sentences are cut at random, which is ours"),
         ("neurons", "that the prepended BOS does not count"),
     ],
