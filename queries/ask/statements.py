@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -128,6 +129,8 @@ def _literal(value: object) -> str:
         return "null"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"'{value}'::double"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_literal, value)) + "]"
     return str(value)

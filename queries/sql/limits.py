@@ -72,5 +72,5 @@ class Answer:
     def shown(self) -> str:
         """How many rows these are of how many."""
         if not self.is_truncated:
-            return f"{self.frame.height:,} rows"
+            return f"{self.frame.height:,} row{'s' * (self.frame.height != 1)}"
         return f"the first {self.frame.height:,} of {'more' if self.n_rows is None else f'{self.n_rows:,}'} rows"

@@ -335,7 +335,7 @@ def test_sql_answers_and_refuses(person: Visitor) -> None:
     editor = person.page.get_by_test_id("stTextArea").locator("textarea")
     editor.fill("select count(*) as n from neurons")
     person.page.get_by_role("button", name="Run").click()
-    expect(person.page.get_by_text("1 rows in")).to_be_visible()
+    expect(person.page.get_by_text("1 row in")).to_be_visible()
     person.settle()
     person.shoot("flow-4-answered")
     editor.fill("delete from store.models")

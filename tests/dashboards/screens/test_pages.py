@@ -379,7 +379,7 @@ def test_a_model_of_one_corpus_has_none_to_choose(page: Opener, full_path: Path)
 def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql", query="select count(*) as n from neurons")
     assert table(opened, "n")["n"][0] == sum(plan.n_layers * plan.d_ffn for plan in tiny.MODELS)
-    assert "1 rows in" in text(opened)
+    assert "1 row in" in text(opened)
     opened.text_area(key="query").set_value("select 2 as two")
     next(button for button in opened.button if button.label == "Run").click().run()
     assert table(opened, "two")["two"][0] == 2
