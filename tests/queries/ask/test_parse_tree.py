@@ -91,7 +91,7 @@ def test_an_aggregate_that_a_text_names_is_seen_or_unknown(call: str, named: lis
     [
         ("selec 1", QueryFailed, 'syntax error at or near "selec"'),
         ("select 'a", QueryFailed, "unterminated string"),
-        ("pivot models on family using count(*)", QueryFailed, "PIVOT has to be told the values"),
+        ("pivot models on family using count(*)", QueryFailed, "write ON column IN"),
         ("create table t (x int)", NotAQuery, "CREATE is refused because it changes tables or views"),
         ("copy models to 'x'", NotAQuery, "COPY is refused because it writes files"),
         ("pragma version", NotAQuery, "PRAGMA is refused"),

@@ -1,21 +1,14 @@
 """Models side by side: the view's numbers, the verdict among the chosen, the pooled stretches of depth."""
 
-from pathlib import Path
-
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from catalog.publishing import summaries
 from queries import errors
-from queries.compare.comparability import Way, why_not_comparable
 from queries.compare.comparison import LAYER_COLUMNS, compare
 from queries.views import install
 from tests.support import tiny
-from tests.support import warehouse as made
 
 
 def verdicts(frame: pl.DataFrame) -> dict[str, str | None]:
@@ -101,57 +94,6 @@ def test_errors(full: duckdb.DuckDBPyConnection, empty: duckdb.DuckDBPyConnectio
 def test_repr_in_a_notebook(full: duckdb.DuckDBPyConnection) -> None:
     assert "<table>" in compare(full)._repr_html_()
     assert "share of dead neurons by depth" in repr(compare(full))
-
-
-ways = st.lists(
-    st.builds(
-        Way,
-        model=st.just(""),
-        family=st.sampled_from(["opt", "gpt"]),
-        size=st.sampled_from([7, 8]),
-        variant=st.sampled_from([None, "step 10", "seed 1"]),
-        corpus=st.just("c"),
-        text_sha256=st.sampled_from(["a", "b"]),
-        sequence_length=st.sampled_from([64, 128]),
-        activation_rule=st.sampled_from(["m != 0", "m > 0"]),
-        dtype=st.sampled_from(["float32", "bfloat16"]),
-        n_tokens=st.sampled_from([100, 199, 200, 250, 500]),
-    ),
-    min_size=1,
-    max_size=5,
-)
-
-
-@settings(max_examples=15)
-@given(measured=ways)
-def test_the_verdict_in_python_is_the_view_s(measured: list[Way], tmp_path_factory: pytest.TempPathFactory) -> None:
-    path: Path = tmp_path_factory.getbasetemp() / "verdicts.duckdb"
-    if not path.exists():
-        made.create_empty(path)
-    measured = [Way(**{**vars(way), "model": f"m{number}"}) for number, way in enumerate(measured)]
-    source = made.hand_made().rows
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("begin")
-        made.insert(connection, "tokenizers", source["tokenizers"][:1])
-        for number, way in enumerate(measured):
-            parameters = {"n_parameters": way.size + 5, "n_parameters_embedding": 5, "size": way.size}
-            what = {"name": way.model, "family": way.family, "variant": way.variant, **parameters}
-            made.insert(connection, "models", [{**source["models"][0], "model_id": number, **what}])
-            corpus = {**source["corpora"][0], "corpus_id": number, "text_sha256": way.text_sha256}
-            lengths = {"sequence_length": way.sequence_length, "n_tokens": way.n_tokens}
-            made.insert(connection, "corpora", [{**corpus, **lengths}])
-            run = {**source["runs"][1], "run_id": number, "model_id": number, "corpus_id": number, "dtype": way.dtype}
-            made.insert(connection, "runs", [{**run, "parameters": f'{{"activation_rule": "{way.activation_rule}"}}'}])
-            summaries.refresh(connection, number)
-        found = dict(connection.execute("select model, why_not from scaling").fetchall())
-        connection.execute("rollback")
-    assert found == why_not_comparable(measured)
-    alike = [[one.model for one in measured if one.kind == way.kind] for way in measured]
-    for way, twins in zip(measured, alike, strict=True):
-        told = "no variant tells them apart" in (found[way.model] or "")
-        assert told == (len(twins) > 1)
-    if all(len(twins) == 1 for twins in alike):
-        assert list(found.values()).count(None) >= 1
 
 
 def test_views_are_current() -> None:

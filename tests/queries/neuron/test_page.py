@@ -8,7 +8,6 @@ import pytest
 
 from catalog.publishing import summaries
 from queries import errors
-from queries.names.neurons import find_neuron
 from queries.neuron.page import (
     ANNOTATION_COLUMNS,
     CONTEXT_COLUMNS,
@@ -17,21 +16,12 @@ from queries.neuron.page import (
     TOKEN_COLUMNS,
     neuron_page,
 )
-from queries.neuron.profiles import frequencies, sparkline
 from queries.views.on_corpus import on_corpus
 from tests.support.tiny import POSITION_SEQUENCES, address, neurons_of
 from tests.support.warehouse import hand_made
 
 MADE = hand_made()
 TEXTS = ("builtin", "long")
-
-
-def test_every_address_leads_to_its_neuron(full: duckdb.DuckDBPyConnection) -> None:
-    for neuron in neurons_of(1):
-        found = find_neuron(full, address(neuron))
-        assert (found.model_id, found.layer, found.neuron) == neuron
-        assert str(found) == address(neuron)
-    assert str(find_neuron(full, " tiny-1m/l0n3 ")) == "tiny-1m/L0N3"
 
 
 @pytest.mark.parametrize(
@@ -174,14 +164,6 @@ def test_position_profile(full: duckdb.DuckDBPyConnection) -> None:
     silent = neuron_page(full, "tiny-1m/L0N3")
     assert silent.positions.get_column("profile").to_list() == ["▁" * 32]
     assert "Positional" not in silent.summary
-
-
-def test_profile_numbers() -> None:
-    assert frequencies([3, 4], 2, 5) == [3 / 6, 4 / 4]
-    assert frequencies([0, 0], 0, 5) is None
-    assert sparkline(None) is None
-    assert sparkline([0, 0.124, 0.126, 0.5, 1]) == "▁▁▂▅█"
-    assert sparkline([1, 0] * 32) == "▅" * 32
 
 
 @pytest.mark.parametrize("corpus", [None, "long"])

@@ -1,7 +1,6 @@
 """Search against a loop over all scores, for planted neurons, random questions and bad ones."""
 
 import re
-import shutil
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,8 @@ from hypothesis import strategies as st
 
 from catalog.store.warehouse import Warehouse
 from queries import errors
-from queries.names.models import choose_models
 from queries.search.by_word import COLUMNS, SearchResult, search
 from queries.search.question import SIDES, Question
-from queries.search.scope import variants_hint
-from queries.search.widening import Neighbour, remarks
-from tests.support.known import known_model
 from tests.support.tiny import MODELS, TEXTS, Neuron, address, neurons_of
 from tests.support.warehouse import hand_made
 
@@ -161,25 +156,6 @@ def test_variants_are_left_out_unless_they_are_named_or_asked_for(full: duckdb.D
         assert "tiny-2m-nopos" in set(found.neurons["model"])
     with pytest.raises(errors.BadOption, match="it is True or False"):
         Question(words=("school",), variants="yes")  # type: ignore[arg-type]
-
-
-def test_where_all_are_variants_all_are_asked(full_path: Path, tmp_path: Path) -> None:
-    path = Path(shutil.copy(full_path, tmp_path / "w.duckdb"))
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("update store.models set variant = 'step ' || model_id")
-        found = search(connection, Question(words=("school",), limit=500))
-        assert found.left_out == ()
-        # Checkpoints of one size stand in the order of training, whatever their names.
-        connection.execute("update store.models set n_parameters = 9, n_parameters_embedding = 1, size = 8")
-        connection.execute("update store.models set variant = 'step ' || (10 - model_id)")
-        assert [model.variant for model in choose_models(connection)] == [f"step {n}" for n in (6, 7, 8, 9, 10)]
-    assert {row["model"] for row in found.neurons.to_dicts()} == {plan.name for plan in MODELS}
-
-
-def test_several_variants_are_counted() -> None:
-    assert variants_hint((), "x") == []
-    assert variants_hint(("a",), "x includes all") == ["left out the variant a: x includes all"]
-    assert variants_hint(("a", "b"), "x includes all") == ["left out 2 variants (a, b): x includes all"]
 
 
 questions = st.builds(
@@ -526,9 +502,3 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
         assert (fewer.near, result.near) == (("tea", "bus"), ("tea", "bus"))
         assert "that promote the concept coffee" in result.title
         assert widened(0).notes[1:] == ("no near words were added, as asked for",)
-
-
-def test_what_a_concept_is_widened_with_cannot_move_the_cursor() -> None:
-    model = known_model()
-    near = {0: [Neighbour("\x1b[2J", "tea", 0.5, ())]}
-    assert remarks([model], near, 5) == [r"widened in m with \x1b[2J (0.50)"]

@@ -27,7 +27,7 @@ def test_a_limit_lies_in_its_range(name: str, least: float, most: float) -> None
     for value in beyond:
         with pytest.raises(BadOption) as refused:
             Limits(**{name: value})
-        assert f"it is a number from {least:,} to {most:,}" in str(refused.value)
+        assert f"a number from {least:,} to {most:,}" in str(refused.value)
 
 
 def test_all_rows_are_asked_with_none_and_nothing_else_is_without_bound() -> None:

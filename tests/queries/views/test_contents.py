@@ -6,7 +6,6 @@ import duckdb
 import pytest
 
 from queries import errors
-from queries.errors.suggestions import enumerated, hint, nearest
 from queries.views import contents
 from queries.views.install import all_views
 
@@ -82,10 +81,3 @@ def test_columns(full: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(errors.UnknownView, match="nearest: models"):
         contents.view_columns("model")
     assert contents.view_columns("models").height == len(all_views()["models"].columns)
-
-
-def test_suggestions() -> None:
-    assert nearest("Modles", ["models", "Models", "runs"]) == ["models"]
-    assert hint("zzz", ["b", "a"]) == "there are: b, a"
-    assert hint("zzz", []) == "there are none"
-    assert enumerated(map(str, range(14))) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more"
