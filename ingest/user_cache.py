@@ -1,4 +1,4 @@
-"""Notes in the user's cache folder: a cache that cannot be read or written is no cache, and nothing is wrong."""
+"""Notes in the user's cache folder; a cache that cannot be read or written is ignored."""
 
 import contextlib
 import json

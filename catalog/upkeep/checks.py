@@ -27,7 +27,7 @@ _FILES_LAW = "A matrix beside the warehouse is the one that was kept."
 
 
 Kind = Literal["key", "runs", "rows", "kept", "law"]
-"""What a check is about: rows of a table told apart, their runs, rows of a job counted, a view's kept rows, a law."""
+"""What a check is about: keys of a table, runs of its rows, row counts of a job, kept rows of a view, or a law."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _key_check(table: Table) -> Check:
     place = ", ', ', ".join(f"'{column} ', {column}" for column in (*about, *table.key))
     return Check(
         name=f"key of {table.name}",
-        law=f"A row of {table.name} is known by its {columns}.",
+        law=f"A row of {table.name} is identified by its {columns}.",
         query=f"select concat({place}) as place from store.{table.name} group by {columns} having count(*) > 1",
         kind="key",
         subject=table.name,
@@ -180,7 +180,7 @@ def _owner_check(table: Table) -> Check:
     same = " and ".join(f"runs.{name} = rows.{name}" for name in table.ids)
     return Check(
         name=f"runs of {table.name}",
-        law=f"Every row of {table.name} names the run that measured it, of its model and corpus.",
+        law=f"Every row of {table.name} names the run that measured it, which has its model and corpus.",
         query=f"""
             select 'run ' || rows.run_id as place
             from (select distinct {", ".join(table.ids)}, run_id from store.{table.name}) as rows

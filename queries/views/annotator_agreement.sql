@@ -2,7 +2,7 @@
 -- Why: shares of concepts mean something only where other people see the same. From: judgements and annotations, where
 -- both judged one vector. Source: this project: kappa of Cohen 1960 on whether there is a concept, and the mean overlap of the
 -- tokens that the two tie to concepts.
--- Kinds of rows: condition, of which all includes the others.
+-- Kinds of rows: condition, where all includes the others.
 -- key: model, annotator, other_annotator, condition
 -- columns:
 --   model: Name of the model.

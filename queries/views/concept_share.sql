@@ -3,7 +3,7 @@
 -- name; the same share for random vectors and for FFN updates says how many do so by chance. From: judgements. Source:
 -- Geva et al. 2022, section 4; each judgement of a vector counts once, so that one judged by two people counts twice
 -- where all annotators are together [ours].
--- Kinds of rows: condition; annotator, of which all includes the others.
+-- Kinds of rows: condition; annotator, where all includes the others.
 -- key: model, condition, annotator
 -- columns:
 --   model: Name of the model.

@@ -3,7 +3,7 @@
 -- activations; the corpus's own coverage of all positions is the reference that ignores content. From:
 -- store.ngrams and corpus_ngrams. Sources: Voita et al. 2023, section 4 and appendix; that neurons with few activations
 -- are set apart is ours: five random activations are covered by five tokens.
--- Kinds of rows: n; region, of which model includes the others.
+-- Kinds of rows: n; region, where model includes the others.
 -- key: model, n, region, layer, bin
 -- kept: ngrams
 -- columns:

@@ -4,7 +4,7 @@
 -- falls. From: first_active in store.neuron_facts (domain 'all', the domains one after another as in the corpus) and in
 -- store.activity (each domain by itself), on the shown corpus. Source: the dead of Voita et al. 2023, section 3; the
 -- curve, its grid of token numbers, and that the prepended BOS does not count are ours.
--- Kinds of rows: region, of which model includes the layers; domain, of which all includes the others.
+-- Kinds of rows: region, where model includes the layers; domain, where all includes the others.
 -- key: model, domain, region, layer, n_tokens
 -- columns:
 --   model: Name of the model.

@@ -2,7 +2,7 @@
 -- Why: Figure 9 of Voita et al. 2023, neurons of a layer that share the positions among themselves. From: neurons, which has
 -- the labels and their thresholds, and the counts at every position in store.positions. Source: Voita et al. 2023, section
 -- 5; that a neuron covers the positions at which it fires more often than not is ours.
--- Kinds of rows: team, of which both includes the other.
+-- Kinds of rows: team, where both includes the other.
 -- key: model, layer, team
 -- kept: positions
 -- columns:

@@ -1,4 +1,4 @@
--- A neuron is active no more often than it was looked at, and its sums, extremes and counts agree with each other.
+-- A neuron is active at most as often as it was measured, and its sums, extremes and counts agree with each other.
 select
     'model ' || model_id || ', layer ' || layer || ', neuron ' || neuron || ', domain ' || domain as place
 from store.activity

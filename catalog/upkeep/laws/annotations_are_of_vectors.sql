@@ -1,4 +1,4 @@
--- An annotation is of a neuron of its model, or of a control of one of its layers, and says which of the two.
+-- An annotation is about a neuron of its model, or a control of one of its layers, and says which of the two.
 select 'annotation ' || annotations.annotation_id as place
 from store.annotations as annotations
 left join store.models as models on models.model_id = annotations.model_id

@@ -1,4 +1,4 @@
--- A concept has a name, one of four classes and at least 4 of the tokens shown; without a concept there is none of it.
+-- A concept has a name, one of four classes and at least 4 of the tokens shown; without a concept there is none of these.
 select 'annotation ' || annotation_id as place
 from store.annotations
 where

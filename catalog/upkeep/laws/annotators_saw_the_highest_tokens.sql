@@ -1,4 +1,4 @@
--- Who judged a neuron was shown the 30 highest tokens of its list.
+-- Whoever judged a neuron was shown the 30 highest tokens of its list.
 -- Controls may be measured anew, FFN updates on another text: what was shown of them is kept with the annotation.
 select 'annotation ' || annotations.annotation_id as place
 from store.annotations as annotations

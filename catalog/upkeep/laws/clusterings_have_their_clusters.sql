@@ -1,4 +1,4 @@
--- A clustering has the number of clusters that it says, at most as many as were asked for.
+-- A clustering has as many clusters as it says, and at most as many as were asked for.
 with counted as (
     select clustering_id, count(distinct cluster_id) as n_clusters from store.clusters group by clustering_id
 )

@@ -1,4 +1,4 @@
--- A context is a position of a sequence of its corpus, no two of a neuron in one sequence, the strongest first.
+-- A context is a position in a sequence of its corpus; a neuron has at most one per sequence, the strongest first.
 with ordered as (
     select
         model_id, corpus_id, layer, neuron, rank, activation, sequence_id, position,

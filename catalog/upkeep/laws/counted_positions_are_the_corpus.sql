@@ -1,4 +1,4 @@
--- Each neuron was looked at as many positions of a domain as the domain has tokens, and fires at BOS once a sequence at most, where one is prepended.
+-- Each neuron was measured at as many positions of a domain as the domain has tokens, and fires at BOS at most once per sequence, where one is prepended.
 with tokens as (
     select corpus_id, domain, sum(n_occurrences) as n_tokens from store.token_counts group by corpus_id, domain
 ),

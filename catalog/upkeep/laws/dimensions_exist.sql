@@ -1,4 +1,4 @@
--- Models and corpora have their tokenizer, pins their model and corpus, and no name or hash is there twice.
+-- Models and corpora have their tokenizer, pins have their model and corpus, and no name or hash occurs twice.
 select 'model ' || name as place from store.models
 where tokenizer_id not in (select tokenizer_id from store.tokenizers)
 union all

@@ -1,4 +1,4 @@
--- A saturation stands at its example's saturation layer, an elimination at its elimination layer.
+-- A saturation lies in its example's saturation layer, an elimination in its elimination layer.
 select 'model ' || events.model_id || ', example ' || events.example_id || ', ' || events.kind as place
 from store.events as events
 left join store.examples as examples

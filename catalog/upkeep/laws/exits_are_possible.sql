@@ -1,4 +1,4 @@
--- An exit runs some of the layers and saves the others, its accuracy is its count, and what leaves last is correct.
+-- An exit runs some of the layers and saves the others, its accuracy matches its count, and examples that leave last are correct.
 select
     'model ' || exits.model_id || ', ' || exits.method || ' ' || exits.parameter || ', seed ' || exits.seed as place
 from store.exits as exits

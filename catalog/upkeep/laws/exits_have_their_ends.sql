@@ -1,4 +1,4 @@
--- The lowest bound on confidence leaves every sentence after the first layer, the highest none; the last state is exact.
+-- The lowest threshold on confidence leaves every sentence after the first layer, the highest leaves none; the last state is exact.
 select
     'model ' || exits.model_id || ', ' || exits.method || ' ' || exits.parameter as place
 from store.exits as exits

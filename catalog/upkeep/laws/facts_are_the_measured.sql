@@ -1,4 +1,4 @@
--- The flat table of neurons says what the tables that it is made of say, as far as one row of theirs is one of its own.
+-- The flat table of neurons agrees with the tables that it is made of, as far as these have one row per neuron.
 with fired as (
     select
         model_id, corpus_id, layer, neuron, sum(n_positions) as n_positions, sum(n_active) as n_active,

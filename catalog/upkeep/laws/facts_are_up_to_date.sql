@@ -1,4 +1,4 @@
--- The flat table of neurons has one row a neuron of every model that was measured.
+-- The flat table of neurons has one row per neuron of every model that was measured.
 with counted as (
     select model_id, count(*) as n_rows, count(distinct layer::bigint * 1048576 + neuron) as n_neurons
     from store.neuron_facts

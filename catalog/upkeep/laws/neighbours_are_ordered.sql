@@ -1,4 +1,4 @@
--- The nearest tokens of a token, and the nearest neurons of a neuron, are others, and the nearest is first.
+-- The nearest tokens of a token, and the nearest neurons of a neuron, exclude itself, and the nearest is first.
 with tokens as (
     select
         'model ' || model_id || ', token ' || token_id || ', rank ' || rank as place, rank, cosine,

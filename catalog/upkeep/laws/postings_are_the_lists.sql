@@ -1,5 +1,5 @@
 -- Every posting is an entry of its neuron's list, with its rank, score and z-score, and every entry has its posting.
--- Scores are kept to 24 bits, which a mean far from 0 makes felt.
+-- Scores are kept to 24 bits, which matters where the mean is far from 0.
 with listed as (
     select
         model_id, layer, neuron, 'promoted' as side,

@@ -1,4 +1,4 @@
--- An example has two streams a layer, saturates where its last streams say, and its shares are shares.
+-- An example has two streams per layer, saturates where its last streams say, and its shares are valid.
 with layers as (
     select
         streams.model_id, streams.corpus_id, streams.example_id,

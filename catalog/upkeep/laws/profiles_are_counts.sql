@@ -1,4 +1,4 @@
--- Both profiles of a neuron hold the same activations, from as many sequences, and its information is corrected by them.
+-- Both profiles of a neuron hold the same activations from the same number of sequences, and its information is corrected by them.
 with profiles as (
     select
         positions.*,

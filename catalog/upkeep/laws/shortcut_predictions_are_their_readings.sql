@@ -1,4 +1,4 @@
--- What is said of a shortcut's predictions is what its readings say, and from the last state it is the model itself.
+-- The summary of a shortcut's predictions agrees with its readings, and from the last state it is the model itself.
 with counted as (
     select
         run_id, method, state,

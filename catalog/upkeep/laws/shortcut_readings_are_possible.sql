@@ -1,4 +1,4 @@
--- A reading is of a validation sentence, its probabilities are some, and what is listed is sorted and begins with its top.
+-- A reading is of a validation sentence, its probabilities are valid, and its list is sorted and begins with its top token.
 select 'model ' || readings.model_id || ', sentence ' || readings.sentence_id || ', ' || readings.method as place
 from store.shortcut_readings as readings
 left join store.shortcut_sentences as sentences

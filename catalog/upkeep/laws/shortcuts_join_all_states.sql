@@ -1,4 +1,4 @@
--- A shortcut leads from a state to a higher one, every method to all of them, fitted and judged by the run's sentences.
+-- A shortcut leads from a state to a higher one; every method has all pairs, fitted and judged on the run's sentences.
 with sentences as (
     select
         run_id,

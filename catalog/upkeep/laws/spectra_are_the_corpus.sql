@@ -1,4 +1,4 @@
--- The n-grams of a corpus, each as often as it comes, are at most one a token, and exactly one for n = 1.
+-- The n-grams of a corpus, counted with repetitions, are at most one per token, and exactly one for n = 1.
 with counted as (
     select model_id, corpus_id, n, sum(n_occurrences * n_distinct) as n_ngrams
     from store.ngram_spectrum

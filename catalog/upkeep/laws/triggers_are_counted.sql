@@ -1,4 +1,4 @@
--- A trigger comes as often as the corpus says, activates no more often than it comes, and the most frequent is first.
+-- A trigger occurs as often as the corpus says, activates at most as often as it occurs, and the most frequent is first.
 with single as (
     select corpus_id, token_id, sum(n_occurrences) as n_occurrences
     from store.token_counts

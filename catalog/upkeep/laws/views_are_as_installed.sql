@@ -1,4 +1,4 @@
--- Every view is there as it was installed, with its comments; export a file where one is not, and import it anew.
+-- Every view is as it was installed, with its comments; if one is not, export the file and import it anew.
 with found as (
     select view_name as name, comment
     from duckdb_views()

@@ -1,4 +1,4 @@
--- The word of a token is its text in lower case, without white space around it and the mark of a word's later parts.
+-- The word of a token is its text in lower case, without surrounding white space or the mark of a word's later parts.
 with folded as (
     select tokenizer_id, token_id, word, lower(regexp_replace(text, '^\s+|\s+$', '', 'g')) as whole
     from store.tokens

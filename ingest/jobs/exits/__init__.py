@@ -1,1 +1,1 @@
-"""How early a model can be left, and at what price."""
+"""How early a model can be left, and at what cost."""
