@@ -1,7 +1,8 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and what may lie in the place of one."""
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,3 +40,25 @@ def sha256_of(path: Path) -> str:
         while block := file.read(_BLOCK_BYTES):
             digest.update(block)
     return digest.hexdigest()
+
+
+_NO_FILES = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+"""What would be waited for, or read, without end."""
+
+
+def why_no_file(path: Path) -> str | None:
+    """In words, what lies at a path, links followed, if it is neither a file nor a folder nor nothing.
+
+    Raises:
+        OSError: the system does not say, as of a circle of links.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return next((words for is_kind, words in _NO_FILES if is_kind(mode)), None)

@@ -85,7 +85,7 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
     The job counterparts compares each pair of the named models in the warehouse and finds the neurons that do the same
     work in both. `--job all` does not include it.
     """
-    run = _plan if options["plan"] else _ingest
+    run = _plan if options.pop("plan") else _ingest
     ctx.exit(run(ctx, (_request(options), models)))
 
 
@@ -139,20 +139,9 @@ def _plan(ctx: click.Context, asked: tuple[IngestRequest, Sequence[str]]) -> int
 
 
 def _request(options: dict[str, Any]) -> IngestRequest:
-    from ingest.jobs import registry
+    """What the options ask for; those that are not given are left to the request."""
+    from ingest.asking import requested
 
-    jobs = tuple(name for asked in options["jobs"] for name in (registry.NAMES if asked == "all" else [asked]))
-    text = TextRequest(
-        corpora=options["corpora"] or ("builtin",),
-        name=options["corpus_name"],
-        tokens_per_domain=options["tokens"],
-        sequence_length=options["sequence_length"],
-        packing=not options["no_packing"],
-    )
-    return IngestRequest(
-        jobs=jobs or DEFAULT_JOBS,
-        named=tuple(asked for asked in options["jobs"] if asked != "all"),
-        text=text,
-        force=options["force"],
-        **{name: options[name] for name in _OPTIONS if options[name] is not None},
-    )
+    options["packing"] = not options.pop("no_packing")
+    said = {name: value for name, value in options.items() if value is not None and value != ()}
+    return requested(**said)

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from catalog.errors import NeurothekError
+from catalog.suggestions import nearest
 from ingest.units import in_words
 
 # What is to be measured
@@ -76,7 +76,7 @@ class MethodUnknown(NeurothekError):
     """A shortcut that there is not, or not for such a model."""
 
     def __init__(self, method: str, architecture: str | None, known: Sequence[str]) -> None:
-        near = get_close_matches(method, known, n=1, cutoff=0.5)
+        near = nearest(method, known, limit=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         models = f" for {architecture} models" if architecture is not None else ""
         super().__init__(f"there is no shortcut {method}{models}; {hint}")

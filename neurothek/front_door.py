@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.advice import DEFAULT_WAREHOUSE
+from neurothek.arguments import checked
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
 from neurothek.questions import Questions
+from neurothek.reading import Reading
 
 __version__ = "0.1.0"
 
 
-@dataclass(frozen=True)
-class Neurothek(Questions, Measuring, Keeping):
+@dataclass(frozen=True, repr=False)
+class Neurothek(Questions, Reading, Measuring, Keeping):
     """A warehouse that can be asked; it holds a path, and no connection between calls.
 
     Attributes:
@@ -21,6 +23,27 @@ class Neurothek(Questions, Measuring, Keeping):
     """
 
 
+@checked
 def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek.open reads as what it does
-    """The warehouse at `path`, else at NEUROTHEK_WAREHOUSE, else ./neurothek.duckdb; nothing is opened yet."""
+    """A warehouse, by its path; the file is not opened before something is asked.
+
+    A warehouse that does not exist yet shows itself as such, and refuses every question; `ingest`, `import_` and
+    `merge` create it.
+
+    Args:
+        path: the DuckDB file; None: what the variable NEUROTHEK_WAREHOUSE names, else ./neurothek.duckdb.
+
+    Raises:
+        NeurothekError: that is not a path.
+
+    Example:
+        >>> neurothek.open("neurothek.duckdb")
+        Neurothek('neurothek.duckdb')
+        >>> neurothek.open("none.duckdb")
+        Neurothek('none.duckdb'), which does not exist yet: ingest creates it
+        >>> neurothek.open("none.duckdb").sql("select * from models")
+        Traceback (most recent call last):
+        ...
+        catalog.store.errors.WarehouseMissing: there is no warehouse at ...
+    """
     return Neurothek(Path(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE).expanduser())

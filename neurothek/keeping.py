@@ -1,17 +1,16 @@
 """What is written, taken out and brought in from Python."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from catalog.progress import Progress
+from neurothek.arguments import checked
 from neurothek.opened import Opened
 
 if TYPE_CHECKING:
     from catalog.exchange.manifest import Manifest
     from catalog.exchange.merging import Merged
-    from catalog.progress import Progress
     from catalog.upkeep.changes import Label
     from queries.annotate.annotations import Saved
 
@@ -19,21 +18,48 @@ if TYPE_CHECKING:
 class Keeping(Opened):
     """What changes or copies rows without a model."""
 
-    def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> Saved:
-        """Publish what people see in vectors, all or nothing; each has fields as a line of `neurothek annotate` does.
+    @checked
+    def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> "Saved":
+        """Publish what people see in vectors, all of them or none.
+
+        Args:
+            annotations: dicts with the fields of a line that `neurothek annotate` reads.
+            annotator: who judged, where a dict does not say.
+
+        Returns:
+            How many rows and vectors were saved, and how many earlier ones they replaced.
 
         Raises:
             NeurothekError: one of them cannot be saved, or the warehouse cannot be written; nothing is.
+
+        Example:
+            >>> saved = warehouse.annotate([{"address": "mini-opt-2m/L2N17", "concept": None}], annotator="anna")
+            >>> saved.n_vectors
+            1
         """
         from queries.annotate.annotations import annotate as publish
 
         return publish(self.warehouse, annotations, annotator=annotator)
 
-    def export(self, folder: str | Path, *, dialects: Sequence[str] = (), progress: Progress | None = None) -> Manifest:
+    @checked
+    def export(
+        self, folder: str | Path, *, dialects: Sequence[str] = (), progress: Progress | None = None
+    ) -> "Manifest":
         """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot's.
+
+        Args:
+            folder: where to write; it must not hold anything.
+            dialects: names of sqlglot's dialects besides Spark's, such as "trino".
+            progress: told how far it is.
+
+        Returns:
+            What was written: every file with its rows and fingerprint.
 
         Raises:
             NeurothekError: the folder holds something, or there is no such dialect or warehouse.
+
+        Example:
+            >>> manifest = warehouse.export("catalog")
         """
         from catalog.exchange.exports import export as write
         from queries.views.dialects import exported_views, require_dialect
@@ -41,36 +67,69 @@ class Keeping(Opened):
         texts = exported_views([require_dialect(name) for name in dialects])
         return write(self.warehouse, Path(folder), texts=texts, progress=progress)
 
-    def import_(self, folder: str | Path, *, progress: Progress | None = None) -> Manifest:
+    @checked
+    def import_(self, folder: str | Path, *, progress: Progress | None = None) -> "Manifest":
         """Read an exported folder into this warehouse, which is new or empty; one that holds its rows stays as it is.
+
+        Args:
+            folder: what `export` wrote.
+            progress: told how far it is.
+
+        Returns:
+            What was read.
 
         Raises:
             NeurothekError: the folder is no export or is damaged, or the warehouse has other rows or takes no writing.
+
+        Example:
+            >>> copy = neurothek.open("copy.duckdb")
+            >>> copy.import_("catalog") == manifest
+            True
         """
         from catalog.exchange.imports import import_folder
 
         return import_folder(self.warehouse, Path(folder), progress=progress)
 
-    def label(self, model: str, *, family: str | None = None, variant: str | None = None) -> Label:
-        """Say which family a model is of, which variant of its size, or both; what is None stays as it is.
+    @checked
+    def label(self, model: str, *, family: str | None = None, variant: str | None = None) -> "Label":
+        """Say which family a model is of, which variant of its size, or both.
 
-        A variant is `"step 1000"`, `"seed 2"`, `"no-position"`, or `"plain"` for a plain size.
+        Args:
+            model: name of the model.
+            family: name of the family; None: as it is.
+            variant: "step 1000", "seed 2", "no-position", or "plain" for a plain size; None: as it is.
 
         Returns:
             What the model is now.
 
         Raises:
             NeurothekError: there is no such model, or it cannot be labelled so.
+
+        Example:
+            >>> warehouse.label("mini-opt-2m", family="mini-opt")
+            Label(family='mini-opt', variant=None)
         """
         from catalog.upkeep.changes import label as write
 
         return write(self.warehouse, model, family=family, variant=variant)
 
-    def merge(self, other: str | Path, *, progress: Progress | None = None) -> Merged:
-        """Add the models, texts, runs and annotations of the warehouse at a path; what both hold is taken once.
+    @checked
+    def merge(self, other: str | Path, *, progress: Progress | None = None) -> "Merged":
+        """Add the models, texts, runs and annotations of another warehouse; what both hold is taken once.
+
+        Args:
+            other: path of the other warehouse.
+            progress: told how far it is.
+
+        Returns:
+            What was added.
 
         Raises:
             NeurothekError: the two contradict each other, or one of the files cannot be used; nothing is written.
+
+        Example:
+            >>> warehouse.merge("copy.duckdb").models
+            ()
         """
         from catalog.exchange.merging import merge as join
 

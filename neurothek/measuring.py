@@ -1,35 +1,59 @@
 """What is measured from Python, and measured again."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Unpack
 
-from typing import TYPE_CHECKING, Any
-
+from catalog.arguments import BadArgument
+from neurothek.arguments import checked
 from neurothek.opened import Opened
 
 if TYPE_CHECKING:
     from catalog.upkeep.verification import Agreement
+    from ingest.asking import Wishes
+    from ingest.pipeline.ingest_all import Outcome
     from ingest.pipeline.verify import Skipped
 
 
 class Measuring(Opened):
     """Jobs on models, and whether a warehouse says what they find."""
 
-    def ingest(self, *models: str, progress: bool = False, **request: Any) -> list[Any]:
-        """Measure models and publish what was measured; conditions are the fields of `ingest.request.IngestRequest`.
+    @checked
+    def ingest(self, *models: str, progress: bool = False, **wishes: Unpack["Wishes"]) -> "list[Outcome]":
+        """Measure models and publish what was measured, as the command `ingest` does.
+
+        The keywords are its options: `job`, `corpus`, `tokens`, `device`, `memory` and so on, and `force`. Where an
+        option is repeated on the command line, give a list.
+
+        Args:
+            models: folders, hub ids, shipped models or models of the warehouse, each with `NAME=` before it or without.
+            progress: show bars on stderr.
+            wishes: what to measure, and how.
 
         Returns:
-            One `ingest.pipeline.ingest_all.Outcome` a model.
+            One outcome a model, with its `report`, or with a `problem` in a sentence; one that fails does not stop the
+            others.
+
+        Raises:
+            NeurothekError: the request makes no sense, whatever the model, or the warehouse takes no writing.
+
+        Example:
+            >>> (outcome,) = warehouse.ingest("mini-opt-0.7m", job="projections")
+            >>> outcome.report.up_to_date
+            ('projections',)
         """
         from catalog.terminal.console import progress_bars
+        from ingest.asking import requested
         from ingest.pipeline.ingest_all import ingest_all
-        from ingest.request import IngestRequest
 
+        request = requested(**wishes)
+        if not models:
+            raise BadArgument("models", models, "name at least one model, such as mini-opt-2m")
         with progress_bars(shown=progress) as bars:
-            return list(ingest_all(self.warehouse, IngestRequest(**request), models, progress=bars))
+            return list(ingest_all(self.warehouse, request, models, progress=bars))
 
+    @checked
     def verify(
         self, model: str, *, sample: int = 1, weights: str | None = None, progress: bool = False
-    ) -> list[Agreement | Skipped]:
+    ) -> "list[Agreement | Skipped]":
         """Measure some layers of a model again from its weights, and say how the warehouse's rows agree.
 
         Args:
@@ -40,8 +64,16 @@ class Measuring(Opened):
 
         Raises:
             NeurothekError: there is no such model, or its weights are not there or are others.
+
+        Example:
+            >>> agreements = warehouse.verify("mini-opt-0.7m")
+            >>> {agreement.n_different for agreement in agreements}
+            {0}
         """
         from catalog.terminal.console import progress_bars
+
+        if sample < 1:
+            raise BadArgument("sample", sample, "give 1 or more")
         from catalog.upkeep.verification import agreement, combined
         from ingest.planning.first_look import measured_as, require_weights
 

@@ -1,7 +1,5 @@
 """A warehouse by its path: a connection is leased for each answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from catalog.store.warehouse import Warehouse
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Opened:
     """A warehouse; it holds a path, and no connection between calls.
 
@@ -25,7 +23,7 @@ class Opened:
     path: Path
 
     @property
-    def warehouse(self) -> Warehouse:
+    def warehouse(self) -> "Warehouse":
         """The door to the file, with this release's views."""
         from catalog.store.warehouse import Warehouse
         from queries.views import install as installer
@@ -33,7 +31,7 @@ class Opened:
         return Warehouse(self.path, views=installer)
 
     @contextmanager
-    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def reader(self) -> "Iterator[duckdb.DuckDBPyConnection]":
         """Lease a locked read-only connection for one answer.
 
         Raises:
@@ -41,3 +39,23 @@ class Opened:
         """
         with self.warehouse.current_reader() as connection:
             yield connection
+
+    def __repr__(self) -> str:
+        """Its path, and whether there is a file yet."""
+        missing = "" if self.path.exists() else ", which does not exist yet: ingest creates it"
+        return f"{type(self).__name__}({str(self.path)!r}){missing}"
+
+    def _repr_html_(self) -> str:
+        """Its path, and the models that it holds; what keeps it from being read, if anything does."""
+        from catalog.errors import NeurothekError
+        from queries.ask.answer import Section, html_page
+        from queries.views.contents import models_frame
+
+        if not self.path.exists():
+            return html_page((), (), head=repr(self))
+        try:
+            with self.reader() as connection:
+                models = Section("models", models_frame(connection), "there are no models in it yet")
+        except NeurothekError as error:
+            return html_page((), (str(error),), head=repr(self))
+        return html_page((models,), (), head=repr(self))

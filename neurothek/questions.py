@@ -1,51 +1,60 @@
 """What a warehouse is asked from Python: each answer joins it, where needed, with the weights of a model."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from catalog.arguments import require
+from neurothek.arguments import checked
 from neurothek.opened import Opened
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
-    from catalog.progress import Progress
     from dashboards.papers.figure import Figure
     from queries.compare.comparison import Comparison
     from queries.neuron.page import NeuronPage
     from queries.search.by_likeness import AlikeResult
-    from queries.search.by_score import ScoredResult
     from queries.search.by_trigger import TriggeredResult
     from queries.search.by_word import SearchResult
-    from queries.search.question import Question
+    from queries.search.question import Conditions, Question
     from queries.sql.limits import Answer, Limits
     from queries.sql.provenance import Provenance
-    from queries.trace.trace import Lens, TracePage
 
 
 class Questions(Opened):
     """Every question that the commands ask."""
 
+    @checked
     def sql(
         self,
         query: str,
         parameters: Mapping[str, Any] | None = None,
         *,
-        limits: Limits | None = None,
+        limits: "Limits | None" = None,
         corpus: str | None = None,
-    ) -> pl.DataFrame:
-        """Rows of one query over the views and tables; values are bound to `$name` in the query.
+    ) -> "pl.DataFrame":
+        """Rows of one query over the views and tables, as a polars frame.
 
-        It runs in this process, without limits; with `limits` as `ask` does, which is meant for queries of others. A
-        warning says where the limit on rows cuts it. With `corpus` every view tells of the corpus of that name, as
-        though it were pinned.
+        It runs in this process, without limits; with `limits` it runs as `ask` does, which is meant for queries of
+        others, and a warning says where the limit on rows cuts it.
+
+        Args:
+            query: one statement of DuckDB's SQL that only reads.
+            parameters: values for each `$name` in the query.
+            limits: bounds, as `queries.sql.limits.Limits`.
+            corpus: name of the corpus that every view tells of, as though it were pinned; None: the shown ones.
 
         Raises:
-            NeurothekError: the query is more than a question, or names what does not exist.
+            NeurothekError: the query does more than read, or names what does not exist.
+
+        Example:
+            >>> warehouse.sql("select model, n_layers from models order by model")["model"].to_list()
+            ['mini-opt-0.7m', 'mini-opt-2m']
+            >>> query = "select count(*) as n from neurons where model = $model and is_dead"
+            >>> warehouse.sql(query, {"model": "mini-opt-2m"}).columns
+            ['n']
         """
         from queries.ask.one_query import run_query
         from queries.views.on_corpus import on_corpus, refuse_facts
@@ -53,35 +62,64 @@ class Questions(Opened):
         if limits is not None:
             answer = self.ask(query, parameters, limits=limits, corpus=corpus)
             if answer.is_truncated:
-                warnings.warn(f"these are {answer.shown}, as its limits say", stacklevel=2)
+                warnings.warn(f"these are {answer.shown}, as its limits say", stacklevel=3)
             return answer.frame
         with self.reader() as connection, on_corpus(connection, (), corpus) as shown:
             if corpus is not None and shown is not connection:
                 refuse_facts(shown, query, corpus)
             return run_query(shown, query, parameters)
 
+    @checked
     def ask(
         self,
         query: str,
         parameters: Mapping[str, Any] | None = None,
         *,
-        limits: Limits | None = None,
+        limits: "Limits | None" = None,
         corpus: str | None = None,
-    ) -> Answer:
-        """Rows of one query that somebody typed: judged first, then run in a process of its own within limits.
+    ) -> "Answer":
+        """Rows of one query that somebody else typed: judged first, then run in a process of its own within limits.
+
+        Args:
+            query: one statement of DuckDB's SQL that only reads, without files, settings and macros.
+            parameters: values for each `$name` in the query.
+            limits: bounds, as `queries.sql.limits.Limits`; None: the usual ones.
+            corpus: name of the corpus that every view tells of; None: the shown ones.
+
+        Returns:
+            An answer with `frame`, the rows, and `is_truncated`.
 
         Raises:
             NeurothekError: the query is refused, names what does not exist, or was stopped at a limit.
+
+        Example:
+            >>> warehouse.ask("select model from models order by model").frame.height
+            2
+            >>> warehouse.ask("select * from read_csv('/etc/passwd')")
+            Traceback (most recent call last):
+            ...
+            queries.errors.refused_sql.FunctionRefused: ...
         """
+        from queries.sql.limits import Limits
         from queries.sql.run import ask_people
 
+        require(Limits | None, limits=limits)
         return ask_people(self.warehouse, query, parameters, limits=limits, corpus=corpus)
 
-    def explain(self, query: str) -> Provenance:
+    @checked
+    def explain(self, query: str) -> "Provenance":
         """The views and tables that a query reads, what its columns are made of, and the runs behind them.
+
+        Args:
+            query: one statement of DuckDB's SQL that only reads.
 
         Raises:
             NeurothekError: the query is refused, or names what does not exist.
+
+        Example:
+            >>> provenance = warehouse.explain("select model, avg(frequency) from neurons group by model")
+            >>> provenance.relations["relation"][0]
+            'neurons'
         """
         from queries.sql.provenance import provenance
         from queries.sql.run import judge
@@ -90,30 +128,63 @@ class Questions(Opened):
         with self.reader() as connection:
             return provenance(connection, query)
 
+    @checked
     def search(
-        self, *words: str, like: str | None = None, **conditions: Any
-    ) -> SearchResult | TriggeredResult | AlikeResult:
-        """Neurons that promote or suppress words; conditions are the fields of `queries.search.question.Question`.
+        self, *words: str, like: str | None = None, **conditions: Unpack["Conditions"]
+    ) -> "SearchResult | TriggeredResult | AlikeResult":
+        """Neurons that promote or suppress words, as the command `search` finds them.
 
         Without words, `triggered_by` finds neurons by what they fire on, and `like` by the address of one of them.
 
+        Args:
+            words: words, groups of words of which any will do ("he,him,his"), or tokens if `exact`.
+            like: address of a neuron whose lists the others are compared with.
+            conditions: what is asked of the neurons.
+
+        Returns:
+            An answer with `neurons`, a polars frame, one row each; it shows itself as the command does.
+
         Raises:
-            NeurothekError: a word is no token, or a condition makes no sense.
+            NeurothekError: a word is not a token, or a condition makes no sense.
+
+        Example:
+            >>> answer = warehouse.search("return", model="mini-opt-0.7m", limit=3)
+            >>> answer.neurons.height
+            3
+            >>> answer.neurons["z_sum"].is_sorted(descending=True)
+            True
+            >>> warehouse.search(like=answer.neurons["address"][0], limit=1).neurons.height
+            1
         """
-        from queries.search.question import Question
+        from queries.search.question import put_together
 
-        return self.answer(Question(words=words, **conditions), like=like)
+        return self.answer(put_together(words, **conditions), like=like)
 
-    def answer(self, question: Question, *, like: str | None = None) -> SearchResult | TriggeredResult | AlikeResult:
-        """Answer a search that has been put together.
+    @checked
+    def answer(
+        self, question: "Question", *, like: str | None = None
+    ) -> "SearchResult | TriggeredResult | AlikeResult":
+        """Answer a search that has been put together, such as one that is asked of several warehouses.
+
+        Args:
+            question: a `queries.search.question.Question`.
+            like: address of a neuron whose lists the others are compared with.
 
         Raises:
             NeurothekError: it cannot be answered.
+
+        Example:
+            >>> from queries.search.question import Question
+            >>> question = Question(words=("because",), side="suppressed", limit=2)
+            >>> warehouse.answer(question).neurons.height
+            2
         """
         from queries.search.by_likeness import alike
         from queries.search.by_trigger import triggered
         from queries.search.by_word import search
+        from queries.search.question import Question
 
+        require(Question, question=question)
         with self.reader() as connection:
             if like is not None:
                 return alike(connection, like, question)
@@ -121,145 +192,109 @@ class Questions(Opened):
                 return triggered(connection, question)
             return search(connection, question)
 
-    def score(
-        self, question: Question, *, weights: str | Path | None = None, progress: Progress | None = None
-    ) -> ScoredResult:
-        """Every neuron's exact score of a word, computed from the weights of the models asked about.
+    @checked
+    def neuron(self, address: str, *, corpus: str | None = None, show_all: bool = False) -> "NeuronPage":
+        """Everything about one neuron.
 
-        Raises:
-            NeurothekError: it cannot be answered, or weights are not at hand.
-        """
-        from ingest.planning.first_look import require_weights
-        from queries.search.by_score import scored, wanted
+        Args:
+            address: model, layer and neuron, such as "opt-125m/L3N1702".
+            corpus: name of the corpus that it tells of; None: the shown one.
+            show_all: list neurons of other models that are no more like it than random vectors are, too.
 
-        with self.reader() as connection:
-            asked = wanted(connection, question)
-        for one in asked:
-            require_weights(one.model, weights=weights)
-        from ingest.models.measured import open_measured
-        from ingest.trace.token_scores import token_scores
-
-        scores = []
-        for one in asked:
-            opened = open_measured(one.model, weights=weights)
-            frame = token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
-            scores.append((one, frame))
-        with self.reader() as connection:
-            return scored(connection, question, scores)
-
-    def neuron(self, address: str, *, corpus: str | None = None, show_all: bool = False) -> NeuronPage:
-        """Everything about one neuron, such as "opt-125m/L3N1702".
-
-        With `show_all` its page lists neurons of other models that are no more like it than random vectors are, too.
+        Returns:
+            An answer with `facts`, a dict of the view `neurons`, and the frames `tokens`, `contexts` and others.
 
         Raises:
             NeurothekError: there is no such neuron.
+
+        Example:
+            >>> page = warehouse.neuron("mini-opt-2m/L2N17")
+            >>> page.facts["layer"], page.facts["neuron"]
+            (2, 17)
+            >>> page.tokens["side"].unique(maintain_order=True).to_list()
+            ['promoted', 'suppressed']
         """
         from queries.neuron.page import neuron_page
 
         with self.reader() as connection:
             return neuron_page(connection, address, corpus=corpus, show_all=show_all)
 
-    def draw_neuron(self, page: NeuronPage, path: str | Path) -> Path:
+    @checked
+    def draw_neuron(self, page: "NeuronPage", path: str | Path) -> Path:
         """Write a neuron's figure as PNG or SVG, as the file's name says.
+
+        Args:
+            page: what `neuron` answered.
+            path: the file.
+
+        Returns:
+            The path of the file.
 
         Raises:
             NeurothekError: its positions were not measured, or there can be no such picture.
+
+        Example:
+            >>> warehouse.draw_neuron(warehouse.neuron("mini-opt-2m/L2N17"), "neuron.svg").name
+            'neuron.svg'
         """
         from dashboards.charts.pictures import kind_of, save
         from dashboards.papers.neuron import neuron_figure
         from queries.names.unmeasured import corpus_words
+        from queries.neuron.page import NeuronPage
 
+        require(NeuronPage, page=page)
         kind_of(Path(path))
         with self.reader() as connection:
             on = corpus_words(connection, [page.facts["model"]], page.corpus)
         return save(neuron_figure(page, on=on), Path(path))
 
-    def compare(self, *models: str, corpus: str | None = None) -> Comparison:
-        """Models side by side, all of the warehouse unless named.
+    @checked
+    def compare(self, *models: str, corpus: str | None = None) -> "Comparison":
+        """Models side by side.
+
+        Args:
+            models: names of models; none: all of the warehouse.
+            corpus: name of the corpus that it tells of; None: the shown ones.
+
+        Returns:
+            An answer with a frame for each table that the command `compare` prints.
 
         Raises:
             NeurothekError: there is nothing to compare.
+
+        Example:
+            >>> comparison = warehouse.compare("mini-opt-0.7m", "mini-opt-2m")
+            >>> comparison.models["model"].to_list()
+            ['mini-opt-0.7m', 'mini-opt-2m']
         """
         from queries.compare.comparison import compare as put_side_by_side
 
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
 
-    def draw_comparison(self, comparison: Comparison, folder: str | Path) -> list[Figure]:
+    @checked
+    def draw_comparison(self, comparison: "Comparison", folder: str | Path) -> "list[Figure]":
         """Write the figures of Voita et al. and of Din et al. 2023 that the models allow, each as PNG and SVG.
+
+        Args:
+            comparison: what `compare` answered.
+            folder: where to write them; it is made if it is not there.
 
         Returns:
             All figures in order; those that cannot be drawn say why.
 
         Raises:
             NeurothekError: nothing can be drawn, or nothing can be written there.
+
+        Example:
+            >>> figures = warehouse.draw_comparison(warehouse.compare(), "figures")
+            >>> [figure.name for figure in figures if not figure.why_not][:1]
+            ['figure-01-dead-neurons']
         """
         from dashboards.papers.files import material_of, write_figures
+        from queries.compare.comparison import Comparison
 
+        require(Comparison, comparison=comparison)
         with self.reader() as connection:
             material = material_of(connection, comparison)
         return write_figures(material, Path(folder))
-
-    def trace(
-        self,
-        model: str,
-        prompt: str,
-        *,
-        position: int | None = None,
-        top: int = 5,
-        token: str | None = None,
-        lens: Lens = "id",
-        corpus: str | None = None,
-        weights: str | Path | None = None,
-        allow_pickle: bool = False,
-    ) -> TracePage:
-        """How a model builds its prediction at one position of a prompt; see `ingest.trace.trace.trace`.
-
-        With the lens `mat` its states are read through the matrices to the last one too, as `shortcut` gives them.
-        The matrices and what is said of neurons are of the corpus of that name, else of the model's shown one.
-
-        Raises:
-            NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
-                does not fit.
-        """
-        from catalog.store.matrix_files import matrix_of
-        from ingest.planning.first_look import require_weights
-        from queries.names.corpora import choose_corpora
-        from queries.names.models import choose_model
-        from queries.trace.trace import kept_for, token_of, trace_page
-        from queries.views.on_corpus import on_corpus
-
-        with self.reader() as connection:
-            known = choose_model(connection, model)
-            token_id, text = (None, None) if token is None else token_of(connection, known, token)
-            kept = kept_for(connection, model, lens, corpus=corpus)
-            # One that is not there is refused before the model runs.
-            choose_corpora(connection, [model], corpus)
-        matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
-        require_weights(known, weights=weights, allow_pickle=allow_pickle)
-        from ingest.models.measured import open_measured
-        from ingest.trace.trace import trace
-
-        opened = open_measured(known, weights=weights, allow_pickle=allow_pickle)
-        traced = trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
-        with self.reader() as connection, on_corpus(connection, [model], corpus) as shown:
-            return trace_page(shown, known, traced, token=text)
-
-    def shortcut(self, model: str, *, state: int, target: int | None = None, corpus: str | None = None) -> np.ndarray:
-        """The least-squares matrix A from a state of a model to its last one, or to `target`: h becomes A h.
-
-        States count from 0, the embeddings; state s leaves block s - 1, and the last one precedes the final norm.
-
-        Returns:
-            float32 [d_model d_model]; of states in rows, `states @ A.T`.
-
-        Raises:
-            NeurothekError: there is no such model or state, its shortcuts were not measured, or the file is not there.
-        """
-        from catalog.store.matrix_files import matrix_of
-        from queries.trace.shortcut import kept_shortcut
-
-        with self.reader() as connection:
-            kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
-        return matrix_of(kept, self.warehouse.maps)

@@ -20,8 +20,10 @@ import neurothek
 from catalog.errors import NeurothekError
 from catalog.store.errors import WarehouseMissing
 from ingest.errors import ModelNamedTwice
+from ingest.pipeline.outcomes import ModelReport
 from ingest.request import TextRequest
 from neurothek import Neurothek
+from queries.search.question import Question
 from tests.support import ingests
 from tests.support.models import build
 
@@ -70,6 +72,49 @@ def test_opening_touches_nothing(tmp_path: Path) -> None:
         with pytest.raises(WarehouseMissing, match="there is no warehouse at"):
             ask()
     assert list(tmp_path.iterdir()) == []
+
+
+READING: tuple[Callable[[Neurothek], object], ...] = (
+    lambda door: door.sql("select 1"),
+    lambda door: door.ask("select 1"),
+    lambda door: door.explain("select 1"),
+    lambda door: door.search("one"),
+    lambda door: door.search(like="a/L0N0"),
+    lambda door: door.search(triggered_by="one"),
+    lambda door: door.answer(Question(words=("one",))),
+    lambda door: door.score("one"),
+    lambda door: door.neuron("a/L0N0"),
+    lambda door: door.compare(),
+    lambda door: door.trace("a", "one"),
+    lambda door: door.shortcut("a", state=0),
+    lambda door: door.verify("a"),
+    lambda door: door.export("out"),
+    lambda door: door.label("a", family="b"),
+    lambda door: door.annotate([{"address": "a/L0N0", "concept": None}], annotator="anna"),
+)
+
+
+@pytest.mark.parametrize("ask", READING)
+def test_whatever_reads_says_that_there_is_no_warehouse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Neurothek], object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(WarehouseMissing, match=r"there is no warehouse at .*absent\.duckdb"):
+        ask(neurothek.open("absent.duckdb"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_warehouse_shows_its_path_and_models_or_that_it_is_not_there(door: Neurothek, tmp_path: Path) -> None:
+    assert repr(door) == f"Neurothek('{door.path}')"
+    assert "<td" in door._repr_html_()
+    assert "tiny" in door._repr_html_()
+    absent = neurothek.open(tmp_path / "<b>.duckdb")
+    assert repr(absent) == f"Neurothek('{tmp_path}/<b>.duckdb'), which does not exist yet: ingest creates it"
+    assert "&lt;b&gt;.duckdb" in absent._repr_html_()
+    assert "which does not exist yet" in absent._repr_html_()
+    (tmp_path / "text.duckdb").write_text("no warehouse")
+    assert "text.duckdb" in neurothek.open(tmp_path / "text.duckdb")._repr_html_()
+    assert "<small>" in neurothek.open(tmp_path / "text.duckdb")._repr_html_()
 
 
 def test_the_command_line_takes_the_same_paths(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,15 +230,15 @@ def test_python_carries_a_warehouse_elsewhere_and_joins_two(door: Neurothek, tmp
 def test_outcomes_tell_what_went_well_and_what_did_not(door: Neurothek, folder: Path) -> None:
     text = TextRequest(corpora=("words",))
     done, failed = door.ingest(str(folder / "tiny"), str(folder / "none"), jobs=ingests.JOBS, text=text)
-    assert done.report is not None
+    assert isinstance(done.report, ModelReport)
     assert (done.report.jobs, done.report.up_to_date, done.problem) == ((), ingests.JOBS, None)
     assert failed.report is None
     assert failed.problem is not None
     assert "there is no model at" in failed.problem
     with pytest.raises(ModelNamedTwice):
         door.ingest(str(folder / "tiny"), str(folder / "tiny"))
-    with pytest.raises(TypeError, match="tokens"):
-        door.ingest(str(folder / "tiny"), tokens=5)
+    with pytest.raises(TypeError, match=r"ingest\(\) has no argument token; nearest: tokens"):
+        door.ingest(str(folder / "tiny"), token=5)  # type: ignore[call-arg]
 
 
 # Leases

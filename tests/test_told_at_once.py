@@ -38,7 +38,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "command": (("ingst",), "nearest: ingest"),
     "option": (("ingest", "tiny-1m", "--jbo", "activity"), "nearest: --job"),
     "format": (("models", "--format", "tabel"), "'tabel' is not one of"),
-    "a size of memory": (("ingest", "mini-opt-2m", "--memory", "4XB"), "'4XB' is no size"),
+    "a size of memory": (("ingest", "mini-opt-2m", "--memory", "4XB"), "'4XB' is not a size"),
     "a number": (("ingest", "mini-opt-2m", "--tokens", "0"), "0 is not in the range"),
     "device": (("ingest", "mini-opt-2m", "--device", "cdua"), "'cdua' is not one of"),
     "dtype": (("ingest", "mini-opt-2m", "--dtype", "float23"), "'float23' is not one of"),

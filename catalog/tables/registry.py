@@ -1,12 +1,12 @@
 """All tables of the warehouse, by job and by name."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 
 from catalog import tables
 from catalog.errors import NeurothekError
+from catalog.suggestions import nearest
 from catalog.tables.annotations import ANNOTATIONS
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.exits import EXITS
@@ -52,7 +52,7 @@ class JobUnknown(NeurothekError):
     """There is no such job."""
 
     def __init__(self, job: str) -> None:
-        near = get_close_matches(job, JOB_TABLES, n=1, cutoff=0.5)
+        near = nearest(job, JOB_TABLES, limit=1)
         hint = f"did you mean {near[0]}?" if near else f"the jobs are {', '.join(JOB_TABLES)}"
         super().__init__(f"there is no job {job}; {hint}")
 

@@ -9,14 +9,10 @@ from typing import Any, Literal, get_args
 
 import click
 
+from catalog.arguments import parse_size
 from catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
 
 Format = Literal["table", "csv", "json", "parquet"]
-
-
-_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_MOST_BYTES = 2**60
-"""No machine has more, and DuckDB takes no limit much above it."""
 
 Command = Callable[..., Any]
 
@@ -27,17 +23,10 @@ class Size(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes; a word that is no size is refused."""
-        if isinstance(value, int):
-            return value
-        text = str(value).strip().lower().removesuffix("b")
-        unit = _UNITS.get(text[-1:], 1)
-        try:
-            size = int(float(text.rstrip("kmgt")) * unit)
-        except (ValueError, OverflowError):
-            size = 0
-        if not 0 < size <= _MOST_BYTES:
-            self.fail(f"{value!r} is no size; write for example 4GB", param, ctx)
+        """The number of bytes; what is not a size is refused."""
+        size = value if isinstance(value, int) else parse_size(str(value))
+        if size is None:
+            self.fail(f"{value!r} is not a size; write for example 4GB", param, ctx)
         return size
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import duckdb
 
@@ -15,6 +14,7 @@ from catalog.publishing.publish import delete_pairs
 from catalog.publishing.staging import discard_model
 from catalog.spelling import named
 from catalog.store.warehouse import Warehouse, first_row
+from catalog.suggestions import nearest
 from catalog.tables.registry import FACTS, JOB_TABLES, JobUnknown
 from catalog.tables.weights import COUNTERPARTS
 from catalog.variants import family_of, variant_of
@@ -29,7 +29,7 @@ class ModelUnknown(NeurothekError):
     """The warehouse has no such model."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        near = get_close_matches(name, known, n=3, cutoff=0.5)
+        near = nearest(name, known)
         hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known) or 'none yet'}"
         super().__init__(f"there is no model {named(name)} in the warehouse; {hint}")
 

@@ -50,7 +50,7 @@ def ask(models: Sequence[str]) -> Wanted:
         models: the models to choose among.
 
     Raises:
-        BadLayers, BadDepth, BadOption: a field does not hold what it should.
+        BadLayers, BadDepth, BadArgument: a field does not hold what it should.
     """
     first, second = st.columns([3, 2], vertical_alignment="bottom")
     with first:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ import neurothek
 from catalog.tables.migrations import migrate
 from docs.generators.findings import with_losses
 from docs.generators.house import drawing
+from docs.generators.python_page import python_page
 from docs.generators.voita import voita
 from queries.views import install
 
@@ -69,6 +71,9 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "contributing.md": contributing,
     "findings.md": with_losses,
+    "python.md": partial(
+        python_page, HEADER.replace("the comments in the SQL files or the help texts", "the docstrings")
+    ),
     "recipes/voita.md": voita,
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from catalog.regular_files import why_no_file
+from catalog.files import why_no_file
 from catalog.store.warehouse import Warehouse
 from ingest import minis
 from ingest.models import hub

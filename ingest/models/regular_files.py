@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from catalog.regular_files import why_no_file
+from catalog.files import why_no_file
 from ingest.models.errors import ModelFileUnfit
 
 

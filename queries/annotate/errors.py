@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.spelling import readable
+from catalog.suggestions import hint
 from catalog.tables.annotations import LEAST_MARKED
-from queries.errors.suggestions import hint
 
 _MOST_LETTERS = 60
 """Of what somebody sent, in an error."""

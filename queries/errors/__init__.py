@@ -19,7 +19,6 @@ from queries.errors.refused_sql import (
 from queries.errors.unfit_options import (
     BadDepth,
     BadLayers,
-    BadOption,
     BadPredicate,
     NoConcept,
     NoLayersLeft,
@@ -49,7 +48,6 @@ __all__ = [
     "BadAddress",
     "BadDepth",
     "BadLayers",
-    "BadOption",
     "BadPredicate",
     "BlankWord",
     "ConditionTooSlow",

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.spelling import visible
-from queries.errors.suggestions import enumerated, nearest
+from catalog.suggestions import enumerated, nearest
 
 
 class NotOneQuery(NeurothekError):

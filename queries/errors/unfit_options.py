@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.spelling import visible
-from queries.errors.suggestions import enumerated
+from catalog.suggestions import enumerated
 
 
 class BadLayers(NeurothekError):
@@ -55,13 +55,6 @@ class OtherTokenizer(NeurothekError):
             f"{enumerated(others)} and {asked} have different tokenizers, so their lists cannot be compared; choose"
             f" models with the same tokenizer (see `{command_line('models', '--format', 'json')}`)"
         )
-
-
-class BadOption(NeurothekError):
-    """A condition of a question, given in Python, that is of the wrong kind or out of range."""
-
-    def __init__(self, name: str, value: object, expected: str) -> None:
-        super().__init__(f"{name}={value!r} is not valid; {expected}")
 
 
 class NotAskedHere(NeurothekError):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.spelling import named
-from queries.errors.suggestions import enumerated, hint, nearest
+from catalog.suggestions import enumerated, hint, nearest
 
 
 class NoModels(NeurothekError):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.spelling import readable, visible
-from queries.errors.suggestions import enumerated
+from catalog.suggestions import enumerated
 
 
 class NothingAsked(NeurothekError):

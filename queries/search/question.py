@@ -1,11 +1,12 @@
 """What a search asks for: checked when it is put together, so that a slip is one sentence and not an empty answer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 
-from catalog.spelling import is_text, readable, typed, visible
-from queries.errors import BadDepth, BadLayers, BadOption, NoConcept, NotAskedHere
+from catalog.arguments import ArgumentUnknown, BadArgument, fits, require
+from catalog.spelling import readable, typed, visible
+from queries.errors import BadDepth, BadLayers, NoConcept, NotAskedHere
 
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -15,6 +16,32 @@ _MOST_LAYERS = 10**9
 
 NEURON_FLAGS: Mapping[str, str] = {"alive": "n_active > 0"}
 """Options that keep some neurons: a field of `Question` -> its condition over the columns of the view `neurons`."""
+
+
+class Conditions(TypedDict, total=False):
+    """What a call from Python may ask of a search: the fields of `Question`, and what the command line calls them."""
+
+    side: Side
+    suppresses: str | Sequence[str]
+    concept: bool
+    neighbours: int
+    left_out: str | Sequence[str]
+    leave_out: str | Sequence[str]
+    triggered_by: str | Sequence[str]
+    models: str | Sequence[str]
+    model: str | Sequence[str]
+    variants: bool
+    layers: int | str | tuple[int, int] | None
+    layer: int | str | tuple[int, int] | None
+    depth: str | tuple[float, float] | None
+    match_all: bool
+    all: bool
+    exact: bool
+    without: str | Sequence[str]
+    where: str | None
+    min_count: int
+    alive: bool
+    limit: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +69,7 @@ class Question:
         limit: how many neurons to return.
 
     Raises:
-        BadOption: a value is of another kind than its field, or out of its range.
+        BadArgument: a value is of another kind than its field, or out of its range.
         NoConcept: `neighbours` or `left_out` without `concept`.
     """
 
@@ -67,25 +94,19 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
-        for name in ("words", "suppresses", "left_out", "triggered_by", "models", "without"):
-            object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name in ("match_all", "exact", "concept", "variants", *NEURON_FLAGS):
-            if not isinstance(getattr(self, name), bool):
-                raise BadOption(name, getattr(self, name), "it is True or False")
+        for name, kind in get_type_hints(Question).items():
+            require(kind, **{name: getattr(self, name)})
+            if kind == tuple[str, ...]:
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         for name, (least, most) in _RANGES.items():
-            value = getattr(self, name)
-            if not _is_whole(value) or not least <= value <= most:
-                raise BadOption(name, value, f"it is a whole number from {least} to {most}")
-        if self.side not in SIDES:
-            raise BadOption("side", self.side, f"it is one of {', '.join(map(repr, SIDES))}")
-        if not isinstance(self.where, str | None):
-            raise BadOption("where", self.where, "write a condition as text, such as where='frequency < 0.01'")
-        if self.where is not None and not is_text(self.where):
-            raise BadOption("where", self.where, "it is no UTF-8")
-        _check_layers(self.layers)
-        _check_depth(self.depth)
+            if not least <= getattr(self, name) <= most:
+                raise BadArgument(name, getattr(self, name), f"give a whole number from {least} to {most}")
+        if self.layers is not None and not 0 <= self.layers[0] <= self.layers[1] <= _MOST_LAYERS:
+            raise BadArgument("layers", self.layers, "give the first and the last layer, such as layers=(3, 5)")
+        if self.depth is not None and not 0 <= self.depth[0] <= self.depth[1] <= 1:
+            raise BadArgument("depth", self.depth, "give the first and the last depth, such as depth=(0.5, 1.0)")
         if self.suppresses and self.side != "promoted":
-            raise BadOption("side", self.side, "beside words that must be suppressed, the others are promoted")
+            raise BadArgument("side", self.side, "with words to suppress, the other words must be promoted")
         self._check_concept()
 
     @property
@@ -150,10 +171,47 @@ class Question:
             raise NoConcept([_called(name) for name in given])
 
 
+def put_together(words: Sequence[str], /, **conditions: Unpack[Conditions]) -> Question:
+    """A question in the words of a call from Python.
+
+    Raises:
+        ArgumentUnknown, BadArgument, BadLayers, BadDepth: there is no such condition, or it makes no sense.
+        NoConcept: as `Question`.
+    """
+    given: dict[str, Any] = {}
+    for name, value in conditions.items():
+        field = _FIELDS.get(name, name)
+        if field == "words" or field not in get_type_hints(Question):
+            raise ArgumentUnknown("search", name, get_type_hints(Conditions))
+        if field in given:
+            raise BadArgument(name, value, f"{field} is given, too; give one of the two")
+        given[field] = _READ[field](value) if field in _READ else value
+    return Question(words=tuple(words), **given)
+
+
+def _names(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _layers(value: object) -> object:
+    return (value, value) if fits(value, int) else parse_layers(value) if isinstance(value, str) else value
+
+
+_FIELDS = {"model": "models", "layer": "layers", "all": "match_all", "leave_out": "left_out"}
+"""What the command line calls a field: an option -> the field."""
+
+_READ: Mapping[str, Callable[[Any], object]] = {
+    **dict.fromkeys(("suppresses", "left_out", "triggered_by", "models", "without"), _names),
+    "layers": _layers,
+    "depth": lambda value: parse_depth(value) if isinstance(value, str) else value,
+}
+"""How what people write for a field becomes its value."""
+
+
 def _called(field: str) -> str:
     """What the command line calls a field."""
-    names = {"models": "model", "layers": "layer", "match_all": "all", "left_out": "leave-out"}
-    return names.get(field, field.replace("_", "-"))
+    names = {known: option for option, known in _FIELDS.items()}
+    return names.get(field, field).replace("_", "-")
 
 
 def parse_layers(text: str) -> tuple[int, int]:
@@ -182,44 +240,3 @@ def parse_depth(text: str) -> tuple[float, float]:
     if not 0 <= first <= last <= 1:
         raise BadDepth(text)
     return first, last
-
-
-def _texts(name: str, value: object) -> tuple[str, ...]:
-    """A sequence of texts; one text alone would be taken letter by letter."""
-    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
-        raise BadOption(name, value, f"it is a tuple or list of texts, such as {name}={_example(value)}")
-    texts = tuple(value)
-    for text in texts:
-        if not isinstance(text, str):
-            raise BadOption(name, value, f"{text!r} in it is no text")
-        if not is_text(text):
-            raise BadOption(name, value, f"{text!r} in it is no UTF-8")
-    return texts
-
-
-def _example(value: object) -> str:
-    return f"({value!r},)" if isinstance(value, str) else "('one', 'another')"
-
-
-def _check_layers(layers: object) -> None:
-    if layers is None:
-        return
-    is_pair = isinstance(layers, Sequence) and len(layers) == 2 and all(_is_whole(layer) for layer in layers)
-    if not is_pair or not 0 <= layers[0] <= layers[1] <= _MOST_LAYERS:  # type: ignore[index]  # a pair, as is_pair says
-        raise BadOption("layers", layers, "it is the first and the last layer, such as layers=(3, 5)")
-
-
-def _check_depth(depth: object) -> None:
-    if depth is None:
-        return
-    is_pair = isinstance(depth, Sequence) and len(depth) == 2 and all(_is_number(part) for part in depth)
-    if not is_pair or not 0 <= depth[0] <= depth[1] <= 1:  # type: ignore[index]  # a pair, as is_pair says
-        raise BadOption("depth", depth, "it is the first and the last depth, such as depth=(0.5, 1.0)")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

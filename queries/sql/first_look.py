@@ -11,6 +11,7 @@ import duckdb
 
 from catalog.errors import NeurothekError
 from catalog.spelling import is_text
+from catalog.suggestions import nearest
 from queries.ask.parse_tree import (
     EXPLAIN,
     MARK,
@@ -23,7 +24,6 @@ from queries.ask.parse_tree import (
 )
 from queries.ask.statements import ask_records
 from queries.errors import UnknownColumn, UnknownRelation
-from queries.errors.suggestions import nearest
 from queries.sql.judgement import Ground, judge_mentions
 
 _BRINGS_COLUMNS = frozenset({"EXPRESSION_LIST", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})

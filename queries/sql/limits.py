@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_type_hints
 
-from queries.errors import BadOption
+from catalog.arguments import BadArgument, require
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,14 +44,16 @@ class Limits:
         """Refuse what bounds nothing, or leaves no room.
 
         Raises:
-            BadOption: a limit is not a number, or out of its range.
+            BadArgument: a limit is not a number, or out of its range.
         """
+        for name, kind in get_type_hints(Limits).items():
+            require(kind, **{name: getattr(self, name)})
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if name == "rows" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-                raise BadOption(name, value, f"give a number from {least:,} to {most:,}")
+            if not least <= value <= most:
+                raise BadArgument(name, value, f"give a number from {least:,} to {most:,}")
 
 
 @dataclass(frozen=True)

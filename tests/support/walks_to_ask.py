@@ -70,6 +70,7 @@ OPTION = Walk(
         "queries/search/question.py": (
             ('"alive": "n_active > 0"', '"alive": "n_active > 0", "peaked": "kurtosis > 3"'),
             ("    alive: bool = False\n", "    alive: bool = False\n    peaked: bool = False\n"),
+            ("    alive: bool\n", "    alive: bool\n    peaked: bool\n"),
         ),
         "queries/search/commands.py": (
             (

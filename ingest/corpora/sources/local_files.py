@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from catalog.regular_files import why_no_file
+from catalog.files import why_no_file
 from ingest.corpora.errors import SourceEmpty, SourceMissing, SourceNotText, SourceUnreadable
 from ingest.corpora.sources import formats
 from ingest.corpora.sources.builtin import TextPart

@@ -1,10 +1,10 @@
 """What can be wrong with a pair of models that is to be compared."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
+from catalog.suggestions import nearest
 
 
 class PairsApart(NeurothekError):
@@ -41,7 +41,7 @@ class PairUnknown(NeurothekError):
     """The warehouse does not have a model that was named."""
 
     def __init__(self, model: str, known: Sequence[str], asked: str) -> None:
-        near = get_close_matches(model, known, n=3, cutoff=0.5)
+        near = nearest(model, known)
         hint = (
             f"; did you mean {', '.join(near)}?"
             if near

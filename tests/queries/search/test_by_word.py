@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.arguments import BadArgument
 from catalog.store.warehouse import Warehouse
 from queries import errors
 from queries.search.by_word import COLUMNS, SearchResult, search
@@ -154,7 +155,7 @@ def test_variants_are_left_out_unless_they_are_named_or_asked_for(full: duckdb.D
         assert found.left_out == ()
         assert "left out" not in repr(found)
         assert "tiny-2m-nopos" in set(found.neurons["model"])
-    with pytest.raises(errors.BadOption, match="it is True or False"):
+    with pytest.raises(BadArgument, match="give True or False"):
         Question(words=("school",), variants="yes")  # type: ignore[arg-type]
 
 
@@ -398,7 +399,7 @@ def test_any_is_said_with_or_and_all_with_and(
 ) -> None:
     found = search(full, Question(words=words, match_all=match_all)).title.replace("promotes", "promote")
     assert found.endswith(title)
-    with pytest.raises(errors.BadOption, match="side='suppressed'"):
+    with pytest.raises(BadArgument, match="side='suppressed'"):
         Question(words=("a",), suppresses=("b",), side="suppressed")
 
 

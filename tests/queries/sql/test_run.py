@@ -20,6 +20,7 @@ import polars as pl
 import psutil
 import pytest
 
+from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
 from queries import errors
@@ -325,5 +326,5 @@ def test_a_comment_may_stand_anywhere(warehouse: Warehouse, query: str) -> None:
 )
 def test_limits_that_bound_nothing_are_refused(bound: dict[str, Any]) -> None:
     (name,) = bound
-    with pytest.raises(errors.BadOption, match=f"{name}=.* is not valid; give a number from"):
+    with pytest.raises(BadArgument, match=f"{name}=.* is not valid; give a (whole )?number"):
         Limits(**bound)

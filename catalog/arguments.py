@@ -1,0 +1,125 @@
+"""Arguments of calls from Python: one that cannot be meant is refused in a sentence, before anything is opened."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from catalog.errors import NeurothekError
+from catalog.spelling import is_text
+from catalog.suggestions import hint
+
+_LONGEST = 80
+
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_MOST_BYTES = 2**60
+"""No machine has more, and DuckDB takes no limit much above it."""
+
+
+class BadArgument(NeurothekError):
+    """An argument of the wrong kind or out of range."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        shown = repr(value).replace("\n", " ")
+        shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+        super().__init__(f"{name}={shown} is not valid; {expected}")
+
+
+class ArgumentUnknown(NeurothekError, TypeError):
+    """A call has no argument of that name."""
+
+    def __init__(self, call: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"{call}() has no argument {name}; {hint(name, known)}")
+
+
+def require(kind: Any, /, **arguments: object) -> None:  # noqa: ANN401 - a type as it is annotated
+    """Refuse arguments that are not of a kind.
+
+    Args:
+        kind: a class, or a union, Literal, `Sequence[str]` and the like of them, as annotations are.
+        arguments: values by their names.
+
+    Raises:
+        BadArgument: one of them is of another kind, or a text that UTF-8 cannot write.
+    """
+    for name, value in arguments.items():
+        if not fits(value, kind):
+            raise BadArgument(name, value, f"give {kind_in_words(kind)}")
+
+
+def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type as it is annotated
+    """Whether a value is of a kind; True is no number, and a text no sequence of texts."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _IS:
+        return _IS[kind](value)
+    if origin in (UnionType, Union):
+        # A path may be given as text, but not as any text.
+        return any(fits(value, one) for one in inner if one is not str or Path not in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is None:
+        return isinstance(value, kind)
+    return _holds(value, origin, inner)
+
+
+def _holds(value: object, origin: Any, inner: Sequence[Any]) -> bool:  # noqa: ANN401 - a type as it is annotated
+    """Whether a value is a collection of a kind, and what it holds of others."""
+    if issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(fits(key, inner[0]) for key in value)
+    if isinstance(value, str) or not isinstance(value, _SEQUENCES if origin in (tuple, Sequence) else origin):
+        return False
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return isinstance(value, Sequence) and len(value) == len(inner) and all(map(fits, value, inner))
+    # An iterator would be used up by looking.
+    return not isinstance(value, _SEQUENCES) or all(fits(one, inner[0]) for one in value)
+
+
+def kind_in_words(kind: Any) -> str:  # noqa: ANN401 - a type as it is annotated
+    """A kind in words, such as "text or None"."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return " or ".join(dict.fromkeys(kind_in_words(one) for one in inner if one is not str or Path not in inner))
+    if origin is Literal:
+        return " or ".join(map(repr, inner))
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return f"a pair, such as ({', '.join(_EXAMPLES[one] for one in inner)})"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return "a dict of values by their names"
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        return f"a list or tuple, such as [{_EXAMPLES.get(inner[0], '…')}]"
+    return _WORDS.get(kind) or f"a {kind.__name__}"
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes of a size such as 4GB, 500MB or 1073741824; None if it is none."""
+    text = text.strip().lower().removesuffix("b")
+    try:
+        size = int(float(text.rstrip("kmgt")) * _UNITS.get(text[-1:], 1))
+    except (ValueError, OverflowError):
+        return None
+    return size if 0 < size <= _MOST_BYTES else None
+
+
+_INFINITE = 2**1024
+"""The first whole number that is no double."""
+
+_SEQUENCES = (Sequence, set, frozenset)
+
+_IS: Mapping[Any, Callable[[Any], bool]] = {
+    Any: lambda _: True,
+    None: lambda value: value is None,
+    str: lambda value: isinstance(value, str) and is_text(value),
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    float: lambda value: isinstance(value, float) or (fits(value, int) and abs(value) < _INFINITE),
+    Path: lambda value: isinstance(value, str | PathLike) and is_text(str(value)) and "\0" not in str(value),
+}
+_WORDS = {
+    str: "UTF-8 text",
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    Path: "a path",
+    type(None): "None",
+}
+_EXAMPLES = {str: '"one"', int: "1", float: "0.5"}

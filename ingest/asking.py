@@ -1,0 +1,137 @@
+"""What to measure, in the words of a call from Python: those of the command `ingest`, and the fields of a request."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypedDict, Unpack, get_type_hints
+
+from catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
+from catalog.errors import NeurothekError
+from ingest.jobs import registry
+from ingest.request import DEFAULT_JOBS, Device, Dtype, IngestRequest, Keep, TextRequest
+
+
+class Wishes(TypedDict, total=False):
+    """Everything that a call may say of what is measured; `ingest.request` says what each of it is."""
+
+    job: str | Sequence[str]
+    jobs: str | Sequence[str]
+    corpus: str | Sequence[str]
+    corpora: str | Sequence[str]
+    corpus_name: str | None
+    tokens: int
+    sequence_length: int | None
+    packing: bool
+    text: TextRequest
+    named: Sequence[str]
+    family: str | None
+    variant: str | None
+    revision: str | None
+    allow_pickle: bool
+    examples: int
+    method: str | Sequence[str]
+    methods: str | Sequence[str]
+    keep: Keep
+    domain: str | Sequence[str]
+    domains: str | Sequence[str]
+    fit: int | None
+    validate: int | None
+    baselines: bool
+    clusters: int | Sequence[int]
+    device: Device
+    dtype: Dtype
+    active_above: float | None
+    memory: int | str
+    memory_bytes: int | str
+    batch_tokens: int
+    staging: str | PathLike[str] | None
+    force: bool
+
+
+class TextTwice(NeurothekError):
+    """A text that is asked for in two ways."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"text and {', '.join(names)} both say what is read; put all of it into the one or the other")
+
+
+_TEXT = {
+    "corpus": "corpora",
+    "corpora": "corpora",
+    "corpus_name": "name",
+    "tokens": "tokens_per_domain",
+    "sequence_length": "sequence_length",
+    "packing": "packing",
+}
+"""Words that are about the text -> the field of `TextRequest`."""
+
+_SINGULAR = {"job": "jobs", "method": "methods", "domain": "domains", "memory": "memory_bytes"}
+
+
+def requested(**wishes: Unpack[Wishes]) -> IngestRequest:
+    """What is to be measured; `all` among the jobs stands for all that are about one model.
+
+    Raises:
+        ArgumentUnknown, BadArgument, TextTwice: there is no such word, or it makes no sense.
+    """
+    text = {name: value for name, value in wishes.items() if name in _TEXT}
+    others = {name: value for name, value in wishes.items() if name not in _TEXT}
+    if text and "text" in others:
+        raise TextTwice(list(text))
+    asked = _fields(IngestRequest, others, _SINGULAR)
+    if text:
+        asked["text"] = TextRequest(**_fields(TextRequest, text, _TEXT))
+    if "jobs" in asked:
+        jobs = asked["jobs"]
+        asked.setdefault("named", tuple(job for job in jobs if job != "all"))
+        asked["jobs"] = tuple(name for job in jobs for name in (registry.NAMES if job == "all" else (job,)))
+        asked["jobs"] = asked["jobs"] or DEFAULT_JOBS
+    return IngestRequest(**asked)
+
+
+def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, Any]:
+    """Values for the fields of a request, each of its field's type."""
+    values: dict[str, Any] = {}
+    types, known = get_type_hints(kind), {one.name for one in fields(kind)}
+    for word, value in given.items():
+        name = called.get(word, word)
+        if name not in known:
+            raise ArgumentUnknown("ingest", word, get_type_hints(Wishes))
+        if name in values:
+            raise BadArgument(word, value, f"{name} is given, too; give one of the two")
+        is_many = types[name] in (tuple[str, ...], tuple[int, ...])
+        read = _READ.get(name, _several if is_many else _as_it_is)
+        values[name] = read(value)
+        if values[name] is None and value is not None:
+            raise BadArgument(word, value, "give a size, such as 4GB")
+        require(types[name], **{word: values[name]})
+        if is_many:
+            values[name] = tuple(values[name])
+        if value is not None and types[name] in (Path | None, float | None):
+            values[name] = (Path if types[name] == Path | None else float)(value)
+        numbers = values[name] if is_many else (values[name],)
+        if name in _LEAST and any(number is not None and number < _LEAST[name] for number in numbers):
+            raise BadArgument(word, value, f"give {_LEAST[name]} or more")
+    return values
+
+
+def _several(value: object) -> object:
+    """One of several things stands for itself."""
+    return (value,) if isinstance(value, str | int) else value
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "memory_bytes": lambda value: parse_size(value) if isinstance(value, str) else value
+}
+"""How what people write for a field becomes its value, where its type does not say."""
+
+_LEAST = {"tokens_per_domain": 1, "sequence_length": 2, "memory_bytes": 1} | {
+    one.name: one.metadata["shown"]["least"]
+    for one in fields(IngestRequest)
+    if "least" in one.metadata.get("shown", {})
+}

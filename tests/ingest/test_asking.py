@@ -1,0 +1,83 @@
+"""What is asked in words: the same request as the fields make, and one sentence for what makes none."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from catalog.arguments import ArgumentUnknown, BadArgument
+from ingest.asking import TextTwice, Wishes, requested
+from ingest.jobs import registry
+from ingest.request import DEFAULT_JOBS, IngestRequest, TextRequest
+
+
+def test_nothing_asked_is_what_is_usual() -> None:
+    assert requested() == IngestRequest()
+
+
+@pytest.mark.parametrize(
+    ("wishes", "request_"),
+    [
+        ({"job": "events"}, {"jobs": ("events",), "named": ("events",)}),
+        ({"jobs": ["events", "exits"]}, {"jobs": ("events", "exits"), "named": ("events", "exits")}),
+        ({"job": "all"}, {"jobs": registry.NAMES, "named": ()}),
+        ({"job": ("events", "all")}, {"jobs": ("events", *registry.NAMES), "named": ("events",)}),
+        ({"job": ()}, {"jobs": DEFAULT_JOBS}),
+        ({"jobs": ("events",), "named": ()}, {"jobs": ("events",)}),
+        ({"method": "mat"}, {"methods": ("mat",)}),
+        ({"domain": {"prose"}}, {"domains": ("prose",)}),
+        ({"clusters": 12}, {"clusters": (12,)}),
+        ({"clusters": [12, 5]}, {"clusters": (12, 5)}),
+        ({"memory": "4GB"}, {"memory_bytes": 4 * 10**9}),
+        ({"memory_bytes": 12345}, {"memory_bytes": 12345}),
+        ({"staging": "here"}, {"staging": Path("here")}),
+        ({"staging": None}, {}),
+        ({"active_above": 0}, {"active_above": 0.0}),
+        ({"force": True, "device": "cpu", "dtype": "bfloat16"}, {"force": True, "device": "cpu", "dtype": "bfloat16"}),
+        ({"corpus": "builtin"}, {"text": TextRequest()}),
+        (
+            {"corpora": ["a=b.txt", "builtin"], "corpus_name": "mine", "tokens": 10, "packing": False},
+            {"text": TextRequest(("a=b.txt", "builtin"), "mine", tokens_per_domain=10, packing=False)},
+        ),
+        ({"sequence_length": 2}, {"text": TextRequest(sequence_length=2)}),
+        ({"text": TextRequest(("x",))}, {"text": TextRequest(("x",))}),
+    ],
+)
+def test_words_become_fields(wishes: dict[str, Any], request_: dict[str, Any]) -> None:
+    assert requested(**wishes) == IngestRequest(**request_)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "error", "sentence"),
+    [
+        ({"jbo": "events"}, ArgumentUnknown, "ingest() has no argument jbo; nearest: job"),
+        ({"tokens_per_domain": 5}, ArgumentUnknown, "nearest: "),
+        ({"job": "events", "jobs": "exits"}, BadArgument, "jobs='exits' is not valid; jobs is given, too"),
+        ({"text": TextRequest(), "tokens": 5, "packing": True}, TextTwice, "text and tokens, packing both say"),
+        ({"memory": "much"}, BadArgument, "memory='much' is not valid; give a size, such as 4GB"),
+        ({"memory": 0}, BadArgument, "memory=0 is not valid; give 1 or more"),
+        ({"memory": 1.5}, BadArgument, "memory=1.5 is not valid; give a whole number"),
+        ({"sequence_length": 1}, BadArgument, "sequence_length=1 is not valid; give 2 or more"),
+        ({"examples": 0}, BadArgument, "examples=0 is not valid; give 1 or more"),
+        ({"clusters": [3, 0]}, BadArgument, "clusters=[3, 0] is not valid; give 1 or more"),
+        ({"clusters": "five"}, BadArgument, "clusters=('five',) is not valid"),
+        ({"keep": "some"}, BadArgument, "keep='some' is not valid; give 'last' or 'all'"),
+        ({"fit": "9000"}, BadArgument, "fit='9000' is not valid; give a whole number or None"),
+        ({"force": 1}, BadArgument, "force=1 is not valid; give True or False"),
+        ({"corpus": 5}, BadArgument, "corpus=(5,) is not valid"),
+        ({"staging": 5}, BadArgument, "staging=5 is not valid; give a path or None"),
+    ],
+)
+def test_slips_are_named(wishes: dict[str, Any], error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error) as caught:
+        requested(**wishes)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_type_checkers_know_every_word() -> None:
+    """Fields of a request, and what the command calls them."""
+    singular = {"job", "corpus", "corpora", "corpus_name", "tokens", "sequence_length", "packing"}
+    also = {"method", "domain", "memory"}
+    assert set(get_type_hints(Wishes)) == {one.name for one in fields(IngestRequest)} | singular | also
