@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
 
 import neurothek
 from catalog.errors import NeurothekError
@@ -23,14 +20,9 @@ from catalog.progress import Silent
 from catalog.store.warehouse import Warehouse
 from catalog.upkeep.checks import broken, checks
 from queries.annotate.annotations import annotate
-from queries.annotate.errors import ControlsMissing
-from queries.annotate.lines import FIELDS, Line, ranks_of, read_lines
-from queries.annotate.sample import Sample, _neurons, draw_sample
-from queries.names.models import choose_models
+from queries.annotate.lines import FIELDS
+from queries.annotate.sample import Sample, draw_sample
 from queries.views import install
-from tests.support import tiny
-from tests.support import warehouse as made
-from tests.support.known import known_model
 
 MODEL = "tiny-2m"
 
@@ -76,43 +68,6 @@ def concept(sample: Sample, number: int = 0, **fields: Any) -> dict[str, Any]:
 # The sample
 
 
-def test_a_sample_is_ten_neurons_a_layer_mixed_with_as_many_controls(full: duckdb.DuckDBPyConnection) -> None:
-    sample = draw_sample(full, MODEL)
-    plan = tiny.MODELS[1]
-    counted = Counter((condition, layer) for condition, layer, _ in (vector.key for vector in sample.vectors))
-    # The hand-made layers have fewer than ten neurons: all are drawn.
-    for layer in range(plan.n_layers):
-        assert counted["value", layer] == plan.d_ffn
-        assert (counted["random", layer], counted["ffn_update", layer]) == (2, 1)
-    keys = [vector.key for vector in sample.vectors]
-    assert len(set(keys)) == len(keys) == len(sample.by_handle)
-    assert keys != sorted(keys)
-
-
-def test_neurons_are_drawn_alike_everywhere_and_differently_by_seed() -> None:
-    model = known_model()
-    drawn = _neurons(model, 0)
-    assert drawn == _neurons(model, 0)
-    assert drawn != _neurons(model, 1)
-    assert Counter(layer for _, layer, _ in drawn) == dict.fromkeys(range(4), 10)
-    assert len(set(drawn)) == 40
-    assert all(0 <= neuron < 3072 for _, _, neuron in drawn)
-    # A handle that was handed out must stand for the same neuron in every release.
-    assert drawn[:3] == [("value", 0, 1980), ("value", 0, 840), ("value", 0, 1968)]
-
-
-def test_tokens_are_those_of_the_vectors(full: duckdb.DuckDBPyConnection) -> None:
-    data = made.hand_made()
-    lists = {("value", row["layer"], row["neuron"]): row for row in data.rows["projections"] if row["model_id"] == 1}
-    lists |= {
-        (row["kind"], row["layer"], row["control_id"]): row for row in data.rows["controls"] if row["model_id"] == 1
-    }
-    for vector in draw_sample(full, MODEL).vectors:
-        expected = lists[vector.key]["top_token_ids"][:30]
-        assert list(vector.token_ids) == expected
-        assert list(vector.tokens) == [tiny.ENGLISH[token] for token in expected]
-
-
 def test_what_is_printed_tells_no_vector_from_another(unjudged: Warehouse, sample: Sample) -> None:
     for output in ("json", "csv", "table"):
         shown = run(unjudged, "--sample", MODEL, "--format", output).stdout
@@ -139,11 +94,6 @@ def test_a_sample_leaves_out_what_was_judged(warehouse: Warehouse, sample: Sampl
     )
     others = json.loads(run(warehouse, "--sample", MODEL, "--annotator", "ben", "--format", "json").stdout)
     assert len(others) == len(sample.vectors)
-
-
-def test_a_model_without_controls_names_the_command(weights_path: Path) -> None:
-    with Warehouse(weights_path).reader() as connection, pytest.raises(ControlsMissing, match="--job controls"):
-        draw_sample(connection, MODEL)
 
 
 # Publishing
@@ -410,43 +360,8 @@ def test_one_of_the_two_things_is_asked(unjudged: Warehouse) -> None:
         assert (answer.exit_code, "give either --sample MODEL" in answer.stderr) == (2, True)
 
 
-# Reading
-
-
-def outcome(data: bytes) -> list[Line] | str:
-    try:
-        return read_lines(data)
-    except NeurothekError as error:
-        return str(error)
-
-
-@given(st.binary(max_size=200) | st.text(alphabet='{}":,;\n ab1', max_size=40).map(str.encode))
-def test_any_bytes_are_lines_or_a_sentence(data: bytes) -> None:
-    found = outcome(data)
-    assert found
-    assert not isinstance(found, str) or "\n" not in found
-
-
-@given(st.lists(st.integers(1, 30), min_size=1, unique=True))
-def test_ranks_are_read_as_they_are_typed(ranks: list[int]) -> None:
-    assert ranks_of(", ".join(map(str, ranks))) == ranks
-    assert ranks_of(f" {min(ranks)}-{max(ranks)} ") == list(range(min(ranks), max(ranks) + 1))
-
-
-@pytest.mark.parametrize("text", ["", "-", "1-", "a", "1..3", "1-2-3", "-1"])
-def test_other_texts_are_no_ranks(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a rank"):
-        ranks_of(text)
-
-
 def test_the_help_names_the_fields(unjudged: Warehouse) -> None:
     text = run(unjudged, "--help").stdout
     assert all(
         field in text for field in set(FIELDS) - {"address", "layer", "condition", "neuron", "control_id", "token_ids"}
     )
-
-
-def test_a_model_of_another_tokenizer_has_a_sample_too(full: duckdb.DuckDBPyConnection) -> None:
-    for model in choose_models(full, [plan.name for plan in tiny.MODELS if plan.corpora]):
-        sample = draw_sample(full, model.name)
-        assert {vector.key[0] for vector in sample.vectors} == {"value", "random", "ffn_update"}

@@ -1,0 +1,78 @@
+"""What was not measured on a corpus, and the command that measures it there, which a shell takes as it stands."""
+
+import json
+import shlex
+
+import duckdb
+import pytest
+
+from queries.errors import UnknownCorpus
+from queries.names.unmeasured import OF_COMPARISON, OF_NEURON, Unmeasured, corpus_words, ingest_words, unmeasured
+from queries.views.on_corpus import on_corpus
+from tests.support.tiny import CORPORA, LENGTH
+
+
+def lacking(
+    connection: duckdb.DuckDBPyConnection, models: list[str], corpus: str, jobs: tuple[str, ...] = OF_COMPARISON
+) -> list[Unmeasured]:
+    with on_corpus(connection, models, corpus) as shown:
+        return unmeasured(shown, models, corpus, jobs)
+
+
+def test_jobs_that_ran_nowhere_are_told_with_one_command(full: duckdb.DuckDBPyConnection) -> None:
+    (one,) = lacking(full, ["tiny-1m", "tiny-2m"], "builtin")
+    assert one.models == ("tiny-1m", "tiny-2m")
+    assert one.jobs == ("ngrams", "events", "shortcuts", "exits")
+    words = shlex.split(one.command)
+    assert words[:4] == ["neurothek", "ingest", "tiny-1m", "tiny-2m"]
+    assert [words[place + 1] for place, word in enumerate(words) if word == "--job"] == list(one.jobs)
+    assert words[-4:] == ["--corpus", "builtin", "--sequence-length", str(LENGTH)]
+
+
+def test_what_ran_on_another_corpus_only_is_lacking_here(full: duckdb.DuckDBPyConnection) -> None:
+    """tiny-2m-nopos read one of the two texts."""
+    found = lacking(full, ["tiny-1m", "tiny-2m-nopos"], "long", ("activity", "positions"))
+    assert [(one.models, one.jobs) for one in found] == [(("tiny-2m-nopos",), ("activity", "positions"))]
+    assert lacking(full, ["tiny-1m", "tiny-2m"], "long", ("activity", "positions", "contexts")) == []
+
+
+def test_a_model_that_read_no_text_lacks_nothing(full: duckdb.DuckDBPyConnection) -> None:
+    assert lacking(full, ["weights-only", "tiny-1m"], "builtin", ("activity",)) == []
+
+
+def test_models_that_lack_the_same_are_told_together(full: duckdb.DuckDBPyConnection) -> None:
+    found = lacking(full, ["tiny-1m", "tiny-2m-nopos", "tiny-2m"], "long", OF_NEURON)
+    assert [(one.models, one.jobs) for one in found] == [
+        (("tiny-1m", "tiny-2m"), ("ngrams", "events")),
+        (("tiny-2m-nopos",), OF_NEURON),
+    ]
+
+
+def test_the_sentence_says_what_where_and_how() -> None:
+    said = str(Unmeasured("my text ", ("activity", "events"), ("a", " b"), "neurothek ingest a"))
+    assert "activity, events of a, ' b'" in said
+    assert "'my text '" in said
+    assert said.endswith("`neurothek ingest a`")
+
+
+RECIPES: list[tuple[dict[str, object], str, list[str]]] = [
+    ({"tokens_per_domain": 500}, "builtin", ["--tokens", "500", "--sequence-length", "64"]),
+    ({"tokens_per_domain": 500}, "other text", ["--sequence-length", "64"]),
+    ({"tokens_per_domain": None}, "builtin", ["--sequence-length", "64"]),
+    ({}, "builtin", ["--sequence-length", "64"]),
+]
+
+
+@pytest.mark.parametrize(("recipe", "name", "words"), RECIPES)
+def test_a_command_asks_for_the_text_as_it_was_read(recipe: dict[str, object], name: str, words: list[str]) -> None:
+    corpus = {"name": name, "sequence_length": 64, "recipe": json.dumps(recipe)}
+    command = ingest_words(["a b", "c"], ["events"], corpus)
+    assert shlex.split(command) == ["neurothek", "ingest", "a b", "c", "--job", "events", "--corpus", name, *words]
+
+
+def test_options_name_a_corpus_of_the_warehouse(full: duckdb.DuckDBPyConnection) -> None:
+    assert corpus_words(full, ["tiny-1m"], None) == []
+    for name in {corpus[0] for corpus in CORPORA}:
+        assert corpus_words(full, ["tiny-1m"], name) == ["--corpus", name, "--sequence-length", str(LENGTH)]
+    with pytest.raises(UnknownCorpus):
+        corpus_words(full, ["gelu-1m"], "long")
