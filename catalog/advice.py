@@ -5,10 +5,10 @@ from pathlib import Path
 from shlex import join, quote
 
 _ADVICE = re.compile(r"`(neurothek (?!train\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
-"""A command in a sentence; those that work on no warehouse are none."""
+"""A command in a sentence, if it works on a warehouse."""
 
 DEFAULT_WAREHOUSE = "neurothek.duckdb"
-"""The file, in the current folder, that a command is about unless it is told another."""
+"""The file in the current folder that a command is about unless another is named."""
 
 
 def command_line(*words: str) -> str:

@@ -20,7 +20,7 @@ def temporary(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """A hidden name to write to, which becomes `path` once all is written; of what fails nothing stays.
+    """A hidden name to write to, which becomes `path` once all is written; a failed write leaves nothing.
 
     Raises:
         OSError: the disk refuses.

@@ -17,12 +17,12 @@ def visible(token: str) -> str:
 
 
 def visible_list(tokens: Iterable[str]) -> str:
-    """Several tokens in a row; the blanks between them are the only true ones."""
+    """Several tokens in a row, separated by the only real spaces in it."""
     return " ".join(map(visible, tokens))
 
 
 def readable(text: str) -> str:
-    """Running text on one line: blanks stay, line ends and tabs are marked, control characters escaped."""
+    """Running text on one line: spaces stay, line ends and tabs are marked, control characters escaped."""
     return "".join(" " if character == " " else visible(character) for character in text)
 
 

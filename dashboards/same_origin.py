@@ -1,4 +1,4 @@
-"""Who may speak to the dashboard's server: programs, and pages that it served itself; no page of anybody else's."""
+"""Who may speak to the dashboard's server: programs, and pages that it served itself; no page of another origin."""
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse

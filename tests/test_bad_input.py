@@ -363,7 +363,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
         config_with_a_mark,
         "config.json in tiny does not describe a model: it begins with a",
     ),
-    "an unknown number format": (unknown_number_format, "its dtype is 'flaot32', which is no number format"),
+    "an unknown number format": (unknown_number_format, "its dtype is 'flaot32', which is not a number format"),
     "a pipe for a model": (a_pipe_for_a_model("ingest", "pipe"), "'pipe' is a named pipe, but a model is a folder"),
     "a pipe for weights": (
         a_pipe_for_a_model("trace", "tiny", "a b", "--weights", "pipe", "--warehouse", "known.duckdb"),

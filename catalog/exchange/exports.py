@@ -1,4 +1,4 @@
-"""The store as a folder of Parquet files that other programs read: a file a model, sorted as stored, all or nothing."""
+"""The store as a folder of Parquet files that other programs read: a file per model, as stored, all or nothing."""
 
 import os
 import shutil
@@ -179,7 +179,7 @@ def _card(manifest: Manifest) -> str:
             "---\nconfigs:",
             *head,
             "---\n# Neurons of language models\n",
-            "An export of a neurothek warehouse. Each table is a folder of Parquet files, one a model where its rows"
+            "An export of a neurothek warehouse. Each table is a folder of Parquet files, one per model where its rows"
             f" are of models; `{MANIFEST}` describes every column. `{command_line('import', 'FOLDER')}` brings it back,"
             " `views` holds the views as SQL.\n",
             "| table | rows | |\n|---|--:|---|",

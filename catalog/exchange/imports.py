@@ -36,7 +36,7 @@ def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | No
     """Read an export into a new or empty warehouse, row for row; one that holds these very rows is left as it is.
 
     Raises:
-        ExportInvalid: the folder is no export, is damaged, or is of a newer release; nothing is written.
+        ExportInvalid: the folder is not an export, is damaged, or is of a newer release; nothing is written.
         WarehouseNotEmpty: the warehouse has other rows already.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """

@@ -14,7 +14,7 @@ FORMAT = "neurothek export"
 
 
 class ExportInvalid(NeurothekError):
-    """A folder is no export, or one that was changed."""
+    """A folder that is not an export, or one that was changed."""
 
     def __init__(self, folder: Path, found: str) -> None:
         again = command_line("export", "NEW_FOLDER", "--warehouse", "FILE")

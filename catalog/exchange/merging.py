@@ -165,7 +165,7 @@ def _refuse_other_models(
 def _refuse_other_runs(
     other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
 ) -> None:
-    """A job has one run a model, corpus and other model; where its tables know neither of these, one a model."""
+    """A job has one run per model, corpus and other model; where its tables know neither of these, one per model."""
     query = "select run_id, job, model_id, corpus_id, other_model_id from store.runs order by run_id"
     known = {tuple(about) for _, *about in ours.execute(query).fetchall()}
     measured = {(job, model_id) for job, model_id, *_ in known}

@@ -1,4 +1,4 @@
-"""Measurements before they are published: checked shards as Parquet files, one folder a run, safe against kills."""
+"""Measurements before they are published: checked shards as Parquet files, one folder per run, safe against kills."""
 
 import json
 import shutil

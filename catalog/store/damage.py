@@ -62,7 +62,7 @@ def damaged(path: Path, error: BaseException) -> WarehouseDamaged:
 
 @contextmanager
 def damage_told(path: Path) -> Iterator[None]:
-    """Raise what DuckDB complains of in the block, at whatever depth, as damage of the file at the path.
+    """Raise DuckDB's complaints in the block, at whatever depth, as damage of the file at the path.
 
     Raises:
         WarehouseDamaged: the file is not what was written. Complaints about other files that are open are left alone.

@@ -33,7 +33,7 @@ class WarehouseBusy(NeurothekError):
 
 
 class WarehouseHeld(NeurothekError):
-    """Somebody else's code in this process has the file open, in a way that lets no other connection in."""
+    """Other code in this process has the file open in a way that allows no other connection."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is open in this process through duckdb.connect; close that connection and try again")

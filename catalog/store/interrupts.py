@@ -1,4 +1,4 @@
-"""Ctrl-C, or the end of a time, while DuckDB works: it looks for them between its tasks, and has its own words."""
+"""Ctrl-C or a time limit while DuckDB works: it checks for them between its tasks and raises its own errors."""
 
 import atexit
 import os
@@ -44,7 +44,7 @@ def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold Ctrl-C back until the block is through: what it would leave half closed is in everybody's way.
+    """Hold Ctrl-C back until the block is through: a half-closed connection would block everyone else.
 
     The KeyboardInterrupt is raised at the block's end.
     """

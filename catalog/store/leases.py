@@ -1,4 +1,4 @@
-"""What threads of one process share: DuckDB opens a file once a process, either for reading or for writing."""
+"""What threads of one process share: DuckDB opens a file once per process, either for reading or for writing."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ import duckdb
 from catalog.store.interrupts import close, undisturbed
 
 _LOST_SECONDS = 0.2
-"""How often who waits looks whether somebody left without a word."""
+"""How often a waiting thread checks whether a holder ended without giving its lease back."""
 
 
 class _Lease:
@@ -50,7 +50,7 @@ class _Instance:
         self.changed.notify_all()
 
     def close_read(self) -> None:
-        """Close files that were read beside DuckDB, once it has the file open no more."""
+        """Close files that were read beside DuckDB, once it no longer has the file open."""
         while self.read and not self.readers and not self.writers:
             self.read.pop().close()
 

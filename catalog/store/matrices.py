@@ -1,6 +1,6 @@
 """Matrices that are kept beside the warehouse: where they lie, and whether they are the ones that were measured.
 
-A folder beside the file, `WAREHOUSE.shortcuts`, has a folder a run, named by its key, with a safetensors file a matrix.
+A folder beside the file, `WAREHOUSE.shortcuts`, has a folder per run, named by its key, with a file per matrix.
 The table `shortcut_maps` names them with their fingerprints; a folder that it does not name is nobody's.
 """
 

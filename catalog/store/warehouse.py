@@ -129,7 +129,7 @@ class Warehouse:
 
         Raises:
             WarehouseMissing: there is no such file.
-            WarehouseInvalid: it is no warehouse, or one of a newer release.
+            WarehouseInvalid: it is not a warehouse, or one of a newer release.
             WarehouseDamaged: what it holds is not what was written, as far as it is read; also within the lease.
             WarehouseBusy: a writer of another program held it for too long.
         """
@@ -149,7 +149,7 @@ class Warehouse:
         """Lease the only connection that may write; the file is created and brought to this release's schema.
 
         Raises:
-            WarehouseInvalid: the file is no warehouse, or one of a newer release.
+            WarehouseInvalid: the file is not a warehouse, or one of a newer release.
             WarehouseDamaged: as `reader`.
             WarehouseBusy: readers or a writer elsewhere held it for too long.
             WarehouseUnwritable: the folder or the disk refuses.

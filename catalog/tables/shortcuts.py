@@ -1,4 +1,4 @@
-"""Tables of linear shortcuts: how well one state predicts another, and what the model says of the prediction."""
+"""Tables of linear shortcuts: how well one state predicts another, and what a model predicts through it."""
 
 import polars as pl
 

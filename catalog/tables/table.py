@@ -33,7 +33,7 @@ class TableMismatch(NeurothekError):
 
 
 class NotFinite(TableMismatch):
-    """A frame holds infinity, or what is no number."""
+    """A frame holds infinity, or what is not a number."""
 
     def __init__(self, table: str, column: str) -> None:
         self.table, self.column = table, column

@@ -1,4 +1,4 @@
-"""What a model says of one prompt, handed from where the model runs to where it is joined with the warehouse."""
+"""What a model predicts for one prompt, handed from where the model runs to where it is joined with the warehouse."""
 
 from dataclasses import dataclass
 

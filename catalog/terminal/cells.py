@@ -1,4 +1,4 @@
-"""Values as people read them in a table: aligned numbers, visible tokens, one line a cell."""
+"""Values as people read them in a table: aligned numbers, visible tokens, one line per cell."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -36,7 +36,7 @@ def note(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print to stderr, however quiet, what the rows on stdout cannot say of themselves."""
+    """Print to stderr, even if quiet was asked for, what the rows on stdout cannot say about themselves."""
     click.echo(harmless(text), err=True)
 
 
@@ -46,7 +46,7 @@ def complain(error: Exception | str) -> None:
 
 
 def _of_this_warehouse(text: str) -> str:
-    """What a sentence recommends, asked of the warehouse that the person named: as it stands it would be of another."""
+    """A sentence whose recommended commands name the warehouse that the person named."""
     context = click.get_current_context(silent=True)
     path = None if context is None else context.meta.get(WAREHOUSE)
     return text if path is None else about(text, path)
@@ -66,7 +66,7 @@ def say_in_the_answer(text: str) -> None:
 
 @contextmanager
 def whoever_reads() -> Iterator[None]:
-    """Print in the block as far as the answer's reader takes it: what comes after is done in any case."""
+    """Print in the block for as long as the answer's reader reads; what comes after the block runs in any case."""
     try:
         yield
     except OSError as error:
@@ -76,9 +76,9 @@ def whoever_reads() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Send what standard output still holds to nowhere, lest Python fails on it once more when it ends."""
+    """Discard what standard output still holds, so that Python does not fail on it again when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    with suppress(OSError):  # it may be no file, as in a notebook
+    with suppress(OSError):  # it may not be a file, as in a notebook
         os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
@@ -97,7 +97,7 @@ def console(*, stderr: bool = False) -> rich.console.Console:
 
 @contextmanager
 def console_progress() -> Iterator[Progress]:
-    """A progress bar on stderr; silent when stderr is no terminal or the person asked for quiet."""
+    """A progress bar on stderr; silent when stderr is not a terminal or the person asked for quiet."""
     context = click.get_current_context(silent=True)
     quiet = context is not None and context.meta.get(QUIET, False)
     if quiet or not sys.stderr.isatty():
@@ -108,7 +108,7 @@ def console_progress() -> Iterator[Progress]:
 
 
 def progress_bars(*, shown: bool) -> AbstractContextManager[Progress]:
-    """The same for who calls from Python and says whether to show any."""
+    """The same for callers from Python, who say whether to show any."""
     return console_progress() if shown else nullcontext(Silent())
 
 
@@ -155,7 +155,7 @@ class ConsoleProgress:
 
 
 def _width() -> int:
-    """The terminal's, which COLUMNS may set; who redirects an answer gets all of it unless COLUMNS is set."""
+    """The terminal's, which COLUMNS may set; a redirected answer is printed whole unless COLUMNS is set."""
     if "COLUMNS" not in os.environ and not sys.stdout.isatty():
         return _WIDTH_OF_FILES
     return shutil.get_terminal_size(_TERMINAL_OF_NO_WIDTH).columns

@@ -19,7 +19,7 @@ _GROUP_ROWS, _GROUP_BYTES = 100_000, 16_000_000
 
 
 _BEYOND_POLARS = re.compile(r"Binary|Map")
-"""What stands within cells that polars writes no JSON of, or fails on for some of them."""
+"""Types within cells that polars cannot write as JSON, or cannot always."""
 
 
 class NumbersTooLong(NeurothekError):
@@ -168,7 +168,7 @@ def _dumped(value: object, *, separators: tuple[str, str] | None = None) -> str:
 
 
 def _finite(value: object) -> object:
-    """The value with null where a number is infinite or none: JSON has no word for it, and polars writes null."""
+    """The value with null where a number is infinite or NaN: JSON cannot hold these, and polars writes null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, list):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catalog.terminal.options import Format
 
 ROWS_IN_A_TABLE = 1000
-"""Rows that a table shows unless more are asked for; what it leaves out it says."""
+"""Rows that a table shows unless more are asked for; it says how many it leaves out."""
 
 
 class AnswerTable(Protocol):
@@ -92,7 +92,7 @@ def print_rows(batches: Iterable[pl.DataFrame], output_format: Format) -> None:
 def require_no_terminal(output_format: Format) -> None:
     """Refuse to send bytes to a terminal."""
     if output_format == "parquet" and sys.stdout.isatty():
-        raise click.UsageError("parquet is no text: send it to a file, for example with > rows.parquet")
+        raise click.UsageError("parquet is not text: send it to a file, for example with > rows.parquet")
 
 
 def _encoding() -> str:

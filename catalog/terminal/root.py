@@ -61,7 +61,7 @@ class Root(click.Group):
 
 
 def _in_one_line(error: click.UsageError) -> click.ClickException:
-    """A command that was typed wrongly, told as every other error is; the way to its help stands at the end."""
+    """A mistyped command, reported like every other error; how to get help stands at the end."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error
     command = _command_of(error.ctx)

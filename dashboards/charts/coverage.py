@@ -23,7 +23,7 @@ _LAYER_AXIS = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
 
 
 def coverage(bins: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
-    """The alive neurons of each layer by how many n-grams cover them, a panel a model.
+    """The alive neurons of each layer by how many n-grams cover them, a panel per model.
 
     Args:
         bins: rows with model, layer, bin, bin_order, n_neurons, share.
@@ -63,7 +63,7 @@ def coverage(bins: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
 
 
 def new_ngrams(detected: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
-    """The n-grams that each layer's detectors know, split by whether layers below know them, a panel a model.
+    """The n-grams that each layer's detectors know, split by whether layers below know them, a panel per model.
 
     Args:
         detected: rows with model, layer, n_detected, n_new, n_new_vs_previous.

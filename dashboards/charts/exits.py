@@ -21,7 +21,7 @@ _HOW = {"by confidence": [1, 0], "at one state": [2, 2]}
 
 
 def tradeoff_by_model(rows: pl.DataFrame, look: Look, *, orient: LegendPlace = "top") -> alt.LayerChart:
-    """Precision against the share of the layers that run, a line a model; dashed where models may not be compared.
+    """Precision against the share of the layers that run, a line per model; dashed where models may not be compared.
 
     Args:
         rows: rows of one method of `exit_tradeoff`.
@@ -45,7 +45,7 @@ def tradeoff_by_model(rows: pl.DataFrame, look: Look, *, orient: LegendPlace = "
 
 
 def tradeoff_of_model(rows: pl.DataFrame) -> alt.LayerChart:
-    """Precision against the layers that run, a line each shortcut, by its confidence and at one state whatever it says.
+    """Precision against the layers that run, a line per shortcut, by its confidence and always at one state.
 
     Args:
         rows: rows of one model of `exit_tradeoff`.

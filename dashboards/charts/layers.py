@@ -1,4 +1,4 @@
-"""Numbers of layers, a line or a bar a model."""
+"""Numbers of layers, a line or a bar per model."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -36,7 +36,7 @@ _OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
 
 
 def by_depth(layers: pl.DataFrame, number: OfLayer, look: Look, *, orient: LegendPlace = "top") -> alt.Chart:
-    """A number of each layer against relative depth, a line a model; dashed where models may not be compared.
+    """A number of each layer against relative depth, a line per model; dashed where models may not be compared.
 
     Args:
         layers: rows with model, layer, depth, the number and what its tooltip names.
@@ -79,7 +79,7 @@ def by_depth(layers: pl.DataFrame, number: OfLayer, look: Look, *, orient: Legen
 def bars_by_model(
     rows: pl.DataFrame, category: str, number: str, look: Look, *, title: str, order: str | None = None
 ) -> alt.Chart:
-    """A number of each category as bars side by side, one a model.
+    """A number of each category as bars side by side, one per model.
 
     Args:
         rows: rows with model, the category and the number.
@@ -124,7 +124,7 @@ _KINDS_OF_UPDATE = {"dominant": "#4a86c2", "random_active": "#c9a227", "random":
 
 
 def candidate_scores(rows: pl.DataFrame) -> alt.Chart:
-    """Largest, mean and smallest score of ten sub-updates for the candidate, by layer; a colour each kind.
+    """Largest, mean and smallest score of ten sub-updates for the candidate, by layer; a colour per kind.
 
     Args:
         rows: rows with layer, kind, mean_max, mean_mean, mean_min, n_examples.

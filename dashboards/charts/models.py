@@ -69,7 +69,7 @@ class Look:
 def panels_of(
     base: alt.Chart | Mapping[str, alt.Chart], rows: pl.DataFrame, panels: Sequence[Panel]
 ) -> alt.ConcatChart:
-    """One chart a model, with its name above, and scales that all share."""
+    """One chart per model, with its name above, and scales that all share."""
     charts = []
     for model, under in panels:
         chart = (base if isinstance(base, alt.Chart) else base[model]).copy()

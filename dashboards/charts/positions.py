@@ -48,7 +48,7 @@ def kinds_by_layer(rows: pl.DataFrame, colours: Mapping[str, str]) -> alt.Chart:
 
 
 def profile_strips(cells: pl.DataFrame, colour: str) -> alt.Chart:
-    """Frequencies over positions as one strip a neuron, the fuller the oftener it fires.
+    """Frequencies over positions as one strip per neuron, fuller where it fires more often.
 
     Args:
         cells: rows with address, position, position_to, frequency.
@@ -97,7 +97,7 @@ _MOST_IN_A_ROW = 12
 
 
 def positional(neurons: pl.DataFrame, panels: Sequence[Panel], n_layers: Mapping[str, int]) -> alt.ConcatChart:
-    """Every positional neuron as a circle over its layer, coloured by kind, pale where weak; a panel a model.
+    """Every positional neuron as a circle over its layer, coloured by kind, pale where weak; a panel per model.
 
     Args:
         neurons: rows with model, layer, address, position_kind, position_strength, mutual_information_corrected.

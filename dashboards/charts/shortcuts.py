@@ -29,7 +29,7 @@ _BEST = {1: [1, 0], 5: [6, 3], 10: [2, 2]}
 
 
 def by_model(quality: pl.DataFrame, number: str, look: Look) -> alt.LayerChart:
-    """A number of the shortcuts against relative depth, a colour a model: mat in full lines, id in thin ones.
+    """A number of the shortcuts against relative depth, a colour per model: mat in thick lines, id in thin ones.
 
     Args:
         quality: rows of `shortcut_quality` of the methods mat and id.
@@ -45,7 +45,7 @@ def by_model(quality: pl.DataFrame, number: str, look: Look) -> alt.LayerChart:
 
 
 def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
-    """Precision@1, @5 and @10 by state, a colour a method.
+    """Precision@1, @5 and @10 by state, a colour per method.
 
     Args:
         quality: rows of one model of `shortcut_quality`.
@@ -75,7 +75,7 @@ def precision_of_model(quality: pl.DataFrame) -> alt.LayerChart:
 
 
 def of_one_model(quality: pl.DataFrame, number: str) -> alt.LayerChart:
-    """A number of the shortcuts of one model by state, a colour a method.
+    """A number of the shortcuts of one model by state, a colour per method.
 
     Args:
         quality: rows of one model of `shortcut_quality`.
@@ -88,7 +88,7 @@ def of_one_model(quality: pl.DataFrame, number: str) -> alt.LayerChart:
 
 
 def part_fits(fits: pl.DataFrame) -> alt.Chart:
-    """How well a linear map stands for each part of a layer, a line a part.
+    """How well a linear map stands for each part of a layer, a line per part.
 
     Args:
         fits: rows of one model with layer, sub_module, r2, n_fit, n_validation.
@@ -188,7 +188,7 @@ _FULL = 0.45
 
 
 def heat_map(fits: pl.DataFrame, theme: str) -> alt.LayerChart:
-    """How well each state predicts each one above it: a cell a pair, numbers in it where there is room.
+    """How well each state predicts each one above it: a cell per pair, numbers in it where there is room.
 
     Args:
         fits: rows of one model and method of `shortcut_fit`.

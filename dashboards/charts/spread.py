@@ -36,7 +36,7 @@ class Number:
 
 
 def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
-    """How the neurons that fired spread over frequencies, a line a model.
+    """How the neurons that fired spread over frequencies, a line per model.
 
     Args:
         bins: rows with model, frequency (a bin's middle), frequency_from, frequency_to, share, n_neurons.
@@ -70,7 +70,7 @@ def frequency_distribution(bins: pl.DataFrame, look: Look) -> alt.Chart:
 
 
 def dead_by_tokens(points: pl.DataFrame, look: Look) -> alt.Chart:
-    """How the share of neurons that never fired falls with the tokens seen, a line a model.
+    """How the share of neurons that never fired falls with the tokens seen, a line per model.
 
     Args:
         points: rows with model, n_tokens, dead_share, n_dead, n_neurons.

@@ -199,7 +199,7 @@ def _with_parts(quality: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panels(rows: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.LayerChart]) -> alt.ConcatChart:
-    """One chart a model, with its name above."""
+    """One chart per model, with its name above."""
     charts = [
         draw(rows.filter(pl.col("model") == model)).properties(width=_WIDTH, height=_HEIGHT, title=model)
         for model in _models(rows)

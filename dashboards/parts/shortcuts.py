@@ -79,7 +79,7 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
 
 
 def heat_maps(reader: Reading, model: str) -> None:
-    """How well the states of a model predict each other, a map a method."""
+    """How well the states of a model predict each other, a map per method."""
     fits = {method: data_of(reader, "shortcut_fit", {"model": model, "method": method}) for method in HOW}
     known = {method: data for method, data in fits.items() if not data.frame.is_empty()}
     for column, (method, data) in zip(st.columns(max(1, len(known)), gap="medium"), known.items(), strict=True):

@@ -1,4 +1,4 @@
-"""A figure on a page: the chart, whose figure it is, the SQL behind it and its data to take along."""
+"""A figure on a page: the chart, its source, the SQL behind it and its data to download."""
 
 import io
 import zlib

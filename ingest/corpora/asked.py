@@ -12,7 +12,7 @@ def asked_sources(warehouse: Warehouse, request: TextRequest) -> list[Source] | 
     """The sources of the text; None for a corpus of the warehouse.
 
     Raises:
-        CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: it can be no text.
+        CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: it cannot be a text.
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     if stored_name(warehouse, request) is not None:

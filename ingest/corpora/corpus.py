@@ -196,7 +196,7 @@ def recipe(
     if sequence_length < 2:
         raise SequenceLengthInvalid(f"a sequence length of {sequence_length}")
     if tokens_per_domain is not None and tokens_per_domain < 1:
-        raise SequenceLengthInvalid(f"a limit of {tokens_per_domain} tokens a domain")
+        raise SequenceLengthInvalid(f"a limit of {tokens_per_domain} tokens per domain")
     pinned = tuple(source.pinned() for source in sources)
     hashes = tuple(source.text.sha256() for source in pinned)
     return Recipe(pinned, hashes, sequence_length, tokens_per_domain, packing, split)

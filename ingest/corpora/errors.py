@@ -225,7 +225,7 @@ class DatasetNotOnHub(NeurothekError):
 
 
 class DatasetColumnUnknown(NeurothekError):
-    """A column that a dataset does not have, or that is no text."""
+    """A column that a dataset does not have, or that is not text."""
 
     def __init__(self, location: str, column: str, columns: Sequence[str]) -> None:
         found = ", ".join(columns) or "none"

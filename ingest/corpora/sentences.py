@@ -36,7 +36,7 @@ def sentences(corpus: Corpus, tokenizer: Tokenizer) -> list[Sentence]:
     """Every sentence of the corpus that has an id, in order.
 
     The text is what the ids say: where the token limit ended a domain, its last sentence may be a part of one. White
-    space around a sentence is no part of it [ours].
+    space around a sentence is not part of it [ours].
     """
     found: list[Sentence] = []
     held: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Random vectors like a layer's value vectors: what neurons are held against ([G] 4.1)."""
+"""Random vectors like a layer's value vectors: what neurons are compared with ([G] 4.1)."""
 
 import torch
 from jaxtyping import Float

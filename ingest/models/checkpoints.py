@@ -35,7 +35,7 @@ def find(
         progress: is told how far reading the weights has come, the first time they are seen.
 
     Raises:
-        ModelMissing, ModelIsFile, RevisionOfFolder, RevisionTwice, ModelNameInvalid: `source` or `name` is no model's.
+        ModelMissing, ModelIsFile, RevisionOfFolder, RevisionTwice, ModelNameInvalid: `source` or `name` names no model.
         ModelUnreachable, ModelNotOnHub, ModelDownloadFailed: the hub did not give it out.
         ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
         ConfigMissing, ConfigInvalid, ArchitectureUnsupported: config.json describes nothing that is known here.

@@ -111,7 +111,7 @@ class ModelNameInvalid(NeurothekError):
 
 
 class ModelFileUnfit(NeurothekError):
-    """What lies in a model's folder and is no file that can be read."""
+    """Something in a model's folder that is not a readable file."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{path} {problem}; put the original file there, or remove it")

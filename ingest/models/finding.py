@@ -64,7 +64,7 @@ def folder_of(source: str, *, revision: str | None) -> Path | None:
     """The folder on this machine that `source` names, its own or that of a shipped model; None for a hub id.
 
     Raises:
-        ModelIsFile, ModelMissing, RevisionOfFolder: it can be no model's.
+        ModelIsFile, ModelMissing, RevisionOfFolder: it cannot be a model's.
     """
     path = Path(source).expanduser()
     if path.is_file():

@@ -1,4 +1,4 @@
-"""Models from the Hugging Face hub: the local cache first, and never a wait for a network that is not there."""
+"""Models from the Hugging Face hub: the local cache first, without waiting for a network that is not there."""
 
 import queue
 import re

@@ -9,7 +9,7 @@ from ingest.models.errors import ModelFileUnfit
 def require_plain(folder: Path) -> None:
     """Check that a model's folder directly holds files and folders alone; nothing is opened.
 
-    Links are followed; one that leads nowhere is no file, which whoever needs the file says.
+    Links are followed; one that leads nowhere is not a file, which whoever needs the file says.
 
     Raises:
         ModelFileUnfit: a named pipe, a socket or a device lies there, or a circle of links.

@@ -74,7 +74,7 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """How many ids there are (padding rows of an embedding are no ids)."""
+        """How many ids there are (padding rows of an embedding are not ids)."""
         return len(self.ids)
 
     def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
@@ -175,7 +175,7 @@ def _refuse_config(folder: Path, error: Exception) -> None:
         config_of(folder)
     unknown = _NO_NUMBER_FORMAT.search(str(error))
     if unknown:
-        raise ConfigInvalid(folder, f"its dtype is {unknown[1]!r}, which is no number format of PyTorch") from error
+        raise ConfigInvalid(folder, f"its dtype is {unknown[1]!r}, which is not a number format of PyTorch") from error
 
 
 def _why(folder: Path, error: Exception) -> str:

@@ -280,6 +280,6 @@ class Transformer:
     def _angles(self, path: str | None) -> Rotary | None:
         if path is None:
             return None
-        # On the meta device its angles were only shapes: they are no weights, and are made anew.
+        # On the meta device its angles were only shapes: they are not weights, and are made anew.
         module = type(self._built.model.get_submodule(path))(self._built.config)
         return Rotary(module, self.device)

@@ -18,7 +18,7 @@ def weight_files(folder: Path, *, allow_pickle: bool = False) -> tuple[tuple[Pat
     Raises:
         WeightsMissing: there are none, or the index names shards that are not there.
         WeightsPickled: there are only pickles and `allow_pickle` is off.
-        WeightsUnreadable: the index is no index.
+        WeightsUnreadable: the file is not an index.
     """
     files = _complete(folder, SAFETENSORS)
     if files:
@@ -49,7 +49,7 @@ def _indexed(index: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
-        raise WeightsUnreadable(index, "it is no index of weight files") from error
+        raise WeightsUnreadable(index, "it is not an index of weight files") from error
     # A name that leads out of the folder would let a model read files that are none of its own.
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
         raise WeightsUnreadable(index, "it names no files of its own folder")

@@ -110,7 +110,7 @@ def _unpickled(file: Path) -> dict[str, Tensor]:
         with warnings.catch_warnings():
             # torch remarks on unusual pickles before it refuses them; the refusal says enough.
             warnings.simplefilter("ignore")
-            # Files from before torch 1.6 are no zip archives and cannot be mapped.
+            # Files from before torch 1.6 are not zip archives and cannot be mapped.
             found = torch.load(file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file))
     except pickle.UnpicklingError as error:
         raise WeightsUnreadable(file, "it is damaged, or holds more than tensors and was not run") from error

@@ -1,4 +1,4 @@
-"""Random numbers: a stream for each purpose, place and seed, which no other draw hangs on or meets [ours]."""
+"""Random numbers: a stream for each purpose, place and seed, independent of every other draw [ours]."""
 
 from enum import IntEnum, unique
 

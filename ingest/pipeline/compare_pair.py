@@ -1,4 +1,4 @@
-"""Two models of the warehouse are compared, and what was found is told."""
+"""Compares two models of the warehouse and reports what was found."""
 
 import time
 from collections.abc import Sequence

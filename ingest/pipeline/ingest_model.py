@@ -40,7 +40,7 @@ def ingest_model(
         announce: takes what a person should know before it begins.
 
     Raises:
-        JobUnknown: a name is no job.
+        JobUnknown: a name is not that of a job.
         NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
     """
     started = time.monotonic()

@@ -83,7 +83,7 @@ def model_inputs(warehouse: Warehouse, request: IngestRequest, asked: ModelSourc
 def pair_inputs(warehouse: Warehouse, request: IngestRequest, models: Sequence[str]) -> str | None:
     """A fingerprint of a pair of models that is asked for, and of this release; None where it cannot be told.
 
-    Files are no part of it: what is finished was compared by lists of the warehouse, and needs them no more.
+    Files are not part of it: what is finished was compared by lists of the warehouse, and needs them no more.
     """
     if _staging(warehouse, request).exists():
         return None

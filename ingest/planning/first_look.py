@@ -1,4 +1,4 @@
-"""What is wrong with a request whatever the weights say: slips of the pen are told before anything large is loaded."""
+"""What is wrong with a request whatever the weights say: typing errors are reported before anything large is loaded."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,9 +38,9 @@ def check_request(request: IngestRequest) -> None:
     """Refuse what no model can be asked for.
 
     Raises:
-        JobUnknown: a name is no job; with the nearest name.
-        MethodUnknown: a name is no shortcut.
-        ThresholdInvalid: the threshold of activity is no finite float32.
+        JobUnknown: a name is not that of a job; the nearest one is given.
+        MethodUnknown: a name is not that of a shortcut.
+        ThresholdInvalid: the threshold of activity is not a finite float32.
         ExamplesInvalid: fewer than one example.
         SplitInvalid: too few sentences to fit maps on, or to judge them by.
         PairsApart: a job on pairs of models is among those on one.

@@ -26,7 +26,7 @@ class Trial:
 
     Attributes:
         seconds: wall time of the whole trial.
-        n_tokens: ids, each counted once a layer, that were read and watched.
+        n_tokens: ids, each counted once per layer, that were read and watched.
         reading_seconds: how long that took, the weights' loading included.
         fold_seconds: how long a fold of one layer takes whatever the text.
         fold_seconds_a_token: how much longer for every id of the text.

@@ -61,7 +61,7 @@ class RunIdentity:
 
     @property
     def key(self) -> str:
-        """The run key; the model's name is no part of it, since it changes no number."""
+        """The run key; the model's name is not part of it, since it changes no number."""
         content = {**vars(self), "parameters": dict(self.parameters), "shape": dict(self.shape)}
         del content["model"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -43,7 +43,7 @@ def model_record(
 
     Raises:
         TokenizerTooLarge: the tokenizer has ids that the unembedding has no row for.
-        LabelInvalid: what the checkpoint says is no family or no variant.
+        LabelInvalid: what the checkpoint says is not a family or a variant.
         FamilyInvalid, VariantInvalid: what is given is none.
     """
     if int(tokenizer.ids[-1]) >= shape.vocab_size:
@@ -84,7 +84,7 @@ def _tokenizer_row(checkpoint: Checkpoint, tokenizer: Tokenizer) -> pl.DataFrame
 def _family(checkpoint: Checkpoint, said: Mapping[str, Any]) -> str:
     """As the model says itself, else its name without its size: the hub's, whatever it is called here, or its own.
 
-    Steps in the training of another seed are a family with it: they are no steps of the plain models.
+    Steps in the training of another seed are a family with it: they are not steps of the plain models.
     """
     if said.get("family") is not None:
         return _read(checkpoint, said, "family", family_of)

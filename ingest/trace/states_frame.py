@@ -1,4 +1,4 @@
-"""What a model says from each of its states at one position: of the state itself, and through kept matrices ([D] 4)."""
+"""What a model predicts from each of its states at one position: directly, and through kept matrices ([D] 4)."""
 
 from collections.abc import Iterator, Sequence
 

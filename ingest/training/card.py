@@ -85,7 +85,7 @@ def card(model: OPTForCausalLM, text: TrainingText, outcome: TrainingOutcome, sc
     return f"""# A small OPT{f" ({outcome.variant})" if outcome.variant else ""}
 
 A language model of the OPT architecture, trained from nothing by `neurothek train` for studying its neurons.
-It is no assistant and writes no useful text.
+It is not an assistant and does not write useful text.
 
 - **Architecture**: {config.num_hidden_layers} layers of {config.ffn_dim} ReLU neurons, width {config.hidden_size},
   {config.num_attention_heads} heads, norms before the blocks, {positions}, tied embeddings,

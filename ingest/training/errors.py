@@ -1,4 +1,4 @@
-"""What can be wrong with a training."""
+"""What can be wrong with a training run."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Losses on held-out text, and the controls that say what they are worth: bigrams and unigrams of the same text."""
+"""Losses on held-out text, and the controls to compare them with: bigrams and unigrams of the same text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

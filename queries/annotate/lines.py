@@ -75,7 +75,7 @@ class Entry:
 
 
 def read_lines(data: bytes) -> list[Line]:
-    """Annotations of an input: JSON objects, one a line, or a sheet with a header.
+    """Annotations of an input: JSON objects, one per line, or a sheet with a header.
 
     Raises:
         NothingToSave, LineUnreadable, FieldUnknown, FieldInvalid: it holds none, or something else.

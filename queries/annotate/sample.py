@@ -63,7 +63,7 @@ class Sample:
         return {vector.handle: vector for vector in self.vectors}
 
     def frame(self) -> pl.DataFrame:
-        """One row a vector: model, vector, token_ids, tokens."""
+        """One row per vector: model, vector, token_ids, tokens."""
         return pl.DataFrame(
             {
                 "model": [self.model.name] * len(self.vectors),
@@ -75,7 +75,7 @@ class Sample:
         )
 
     def sheet(self, annotator: str | None = None) -> pl.DataFrame:
-        """One row a vector to be filled in: concept, class and ranks are empty, every token has a cell with its rank.
+        """One row per vector to be filled in: concept, class and ranks are empty, every token has a cell with its rank.
 
         A token stands behind its rank, as a cell that began with = or + would be a formula to a spreadsheet.
         """
@@ -104,7 +104,7 @@ def seed_of(handle: str) -> int | None:
 
 
 def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> Sample:
-    """Ten neurons a layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4).
+    """Ten neurons per layer, mixed with as many random vectors and FFN updates, shuffled ([G] 4).
 
     Raises:
         NoModels, UnknownModel: there is no such model.

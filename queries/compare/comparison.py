@@ -46,7 +46,7 @@ class Comparison(TabularAnswer):
 
     Attributes:
         models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
-        layers: one row a model and layer, with the columns of `LAYER_COLUMNS`.
+        layers: one row per model and layer, with the columns of `LAYER_COLUMNS`.
         typology: the kinds of neurons, of each model on its corpus.
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.
         early_exits: what rules that stop them early cost and save, with the columns of `EARLY_EXIT_COLUMNS`.
@@ -177,7 +177,7 @@ class Comparison(TabularAnswer):
 
 
 def _models_down(by_depth: pl.DataFrame) -> pl.DataFrame:
-    """One row a model, one column a stretch of depth: there may be more models than a terminal has columns for."""
+    """One row per model, one column per stretch of depth: there may be more models than a terminal has columns for."""
     return by_depth.transpose(include_header=True, header_name="model", column_names="depth")
 
 

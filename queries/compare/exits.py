@@ -76,12 +76,12 @@ _IN_ORDER = (
 
 
 def early_exits(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
-    """One row a model and method, with the columns of `EARLY_EXIT_COLUMNS`; models without exits have none."""
+    """One row per model and method, with the columns of `EARLY_EXIT_COLUMNS`; models without exits have none."""
     return conform(rows_of_models(connection, "early_exits", models, _IN_ORDER), EARLY_EXIT_COLUMNS)
 
 
 def exit_tradeoff(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
-    """One row a model, method and parameter, with the columns of `TRADEOFF_COLUMNS`, along the curves."""
+    """One row per model, method and parameter, with the columns of `TRADEOFF_COLUMNS`, along the curves."""
     return conform(
         rows_of_models(connection, "exit_tradeoff", models, "method", "layers_run", "parameter"), TRADEOFF_COLUMNS
     )
@@ -116,7 +116,7 @@ def _with_spread(column: str, *, digits: int) -> pl.Expr:
 
 
 def _saved_table(tradeoff: pl.DataFrame) -> pl.DataFrame:
-    """One row a model, a column a method."""
+    """One row per model, a column per method."""
     methods = [method for method in WORDS if method in set(tradeoff.get_column("method"))]
     saved = [pl.col("layers_saved_at_95").filter(method=method).first().alias(WORDS[method]) for method in methods]
     return tradeoff.group_by("model", maintain_order=True).agg(

@@ -29,12 +29,12 @@ _REMARK = "settled: the final token stays at the top from there on; by FFN: an F
 
 
 def saturation(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> pl.DataFrame:
-    """One row a model and layer, with the columns of `SATURATION_COLUMNS`; models without events have none."""
+    """One row per model and layer, with the columns of `SATURATION_COLUMNS`; models without events have none."""
     return conform(rows_of_models(connection, "saturation_by_layer", models, "layer"), SATURATION_COLUMNS)
 
 
 def saturation_sections(profile: pl.DataFrame) -> list[Section]:
-    """One row a model, one column a stretch of depth, if any model's events were measured."""
+    """One row per model, one column per stretch of depth, if any model's events were measured."""
     return [] if profile.is_empty() else [Section(_TITLE, saturation_table(profile), _REMARK)]
 
 

@@ -47,7 +47,7 @@ class AlikeResult(FoundNeurons):
 
     Attributes:
         address: the one.
-        neurons: one row a neuron, with the columns of `COLUMNS`. A token at rank r of a list weighs 1 / log2(1 + r);
+        neurons: one row per neuron, with the columns of `COLUMNS`. A token at rank r of a list weighs 1 / log2(1 + r);
             `overlap` is the weight that both neurons give to the tokens of both lists (the smaller of the two), over
             the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours). `null_99` is what
             99% of random vectors like those of the neuron's layer do not exceed with their best in the other model, and

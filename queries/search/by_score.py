@@ -60,7 +60,7 @@ class ScoredResult(FoundNeurons):
 
     Attributes:
         question: what was asked.
-        neurons: one row a neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best.
+        neurons: one row per neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best.
         n_found: how many neurons were scored and meet the conditions.
     """
 

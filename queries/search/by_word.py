@@ -60,7 +60,7 @@ class SearchResult(FoundNeurons):
     Attributes:
         question: what was asked.
         terms: what each word meant in each tokenizer.
-        neurons: one row a neuron, with the columns of `COLUMNS`; a neuron's `z_sum` is the sum over words of its
+        neurons: one row per neuron, with the columns of `COLUMNS`; a neuron's `z_sum` is the sum over words of its
             best z-score, the sign turned on the suppressed side.
         n_found: how many neurons there are beyond the limit too.
         near: words that a concept may be widened with in any of the models, nearest first, those left out among them.

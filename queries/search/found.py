@@ -13,7 +13,7 @@ class FoundNeurons(TabularAnswer):
     """The neurons that a search found, best first.
 
     Attributes:
-        neurons: one row a neuron, with the columns of `COLUMNS` of the search's module.
+        neurons: one row per neuron, with the columns of `COLUMNS` of the search's module.
         n_found: how many neurons there are, beyond the limit too.
         notes: remarks for the person who asked, a sentence each.
         left_out: variants that were not asked, since plain sizes are.

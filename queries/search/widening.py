@@ -67,7 +67,7 @@ def neighbours_of(
 
 
 def remarks(models: Sequence[KnownModel], widened: Mapping[int, Sequence[Neighbour]], limit: int) -> list[str]:
-    """What was added, a sentence a model; models that added the same share one."""
+    """What was added, a sentence per model; models that added the same share one."""
     if not any(widened.values()):
         return ["no nearest tokens are stored for these models" if limit else "no near words were added, as asked for"]
     said: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""SQL that people type: judged, run in a process of its own, its answer handed over.
+"""SQL that people type: judged, run in a separate process, its answer handed over.
 
 Imports `views` and the rooms below it, and no other question.
 """

@@ -1,4 +1,4 @@
-"""The processes that answer SQL which people typed: one a question, started when it is asked or ahead of it."""
+"""The processes that answer SQL which people typed: one per question, started when it is asked or ahead of it."""
 
 import atexit
 import os

@@ -26,7 +26,7 @@ class Provenance:
     """Where the answer of a query comes from.
 
     Attributes:
-        relations: one row a view or table, the query's own first: relation, kind, depth, reads, holds.
+        relations: one row per view or table, the query's own first: relation, kind, depth, reads, holds.
         columns: one row a column of the answer: column, made_of; empty where sqlglot cannot follow the query.
         runs: one row a run that wrote rows of these tables.
     """

@@ -1,4 +1,4 @@
-"""What a model makes of one prompt, joined with what the warehouse knows of its neurons.
+"""How a model processes one prompt, joined with what the warehouse knows about its neurons.
 
 Imports `views` and the rooms below it, and no other question.
 """

@@ -75,7 +75,7 @@ class TracePage(TabularAnswer):
         traced: what the model predicted.
         final: text of the token it predicts.
         token: text of the token that was asked about; None if none was.
-        layers: one row a layer, with the columns of `LAYER_COLUMNS`.
+        layers: one row per layer, with the columns of `LAYER_COLUMNS`.
         neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`.
         states: what is predicted from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless
             the lens was `mat`.

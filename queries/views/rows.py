@@ -10,13 +10,13 @@ from queries.ask.statements import ask_records, records
 from queries.views.install import view
 
 TABLES = ("neuron_facts", "projections")
-"""The tables that hold a row a neuron, a model's together in the order of layers and neurons."""
+"""The tables that hold a row per neuron, a model's together in the order of layers and neurons."""
 
 Neuron = tuple[int, int, int]
 """model_id, layer, neuron."""
 
 FirstRows = Mapping[tuple[str, int], tuple[int, int]]
-"""(Table, model_id) -> number of the row of its first neuron, and its neurons a layer."""
+"""(Table, model_id) -> number of the row of its first neuron, and its neurons per layer."""
 
 _ALL = "from store.neuron_facts as facts"
 _SOME = "from (from store.neuron_facts where rowid in (select unnest($rows::bigint[]))) as facts"
@@ -91,7 +91,7 @@ def _view_of(rows: str, columns: str) -> str:
 
 
 def first_rows(connection: duckdb.DuckDBPyConnection, widths: Mapping[int, int]) -> FirstRows:
-    """Where the rows of each model begin, for the models whose neurons a layer are told."""
+    """Where the rows of each model begin, for the models whose neurons per layer are told."""
     rows = [row for row in ask_records(connection, "first_rows") if row["model_id"] in widths]
     return {(row["name"], row["model_id"]): (row["first_row"], widths[row["model_id"]]) for row in rows}
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from queries.views.install import view
 
-# Constants stand one a line: `cast(0.95 as double) as least_recall,` or `3 as oscillating_switches,`.
+# Constants stand one per line: `cast(0.95 as double) as least_recall,` or `3 as oscillating_switches,`.
 _BLOCK = re.compile(r"^with thresholds as \((.*?)^\)", re.DOTALL | re.MULTILINE)
 _CONSTANT = re.compile(r"(?:cast\((-?[\d.]+) as \w+\)|\b(-?[\d.]+)) as (\w+),")
 

@@ -1,4 +1,4 @@
--- How much of the highest tokens is of concepts of each class in the layers of one model, in one kind of vector.
+-- How much of the highest tokens falls under concepts of each class in the layers of one model, in one kind of vector.
 select
     layer,
     depth,

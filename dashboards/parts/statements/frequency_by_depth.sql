@@ -1,4 +1,4 @@
--- How often the neurons of each layer fire that fired at all, at the layer's relative depth.
+-- How often those neurons of each layer that fired at all fire, at the layer's relative depth.
 select model, layer, depth, mean_frequency, median_frequency, n_neurons - n_never_active as n_alive, n_tokens_seen, corpus,
 from layer_activity
 where list_contains($models::varchar[], model)

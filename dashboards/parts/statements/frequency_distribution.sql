@@ -1,4 +1,4 @@
--- How the neurons that fired are spread over frequencies: eight bins to a factor of ten.
+-- How the neurons that fired are spread over frequencies: eight bins per factor of ten.
 with bins as (
     select
         model,

@@ -1,4 +1,4 @@
--- What one annotator says of vectors of one model.
+-- What one annotator says about vectors of one model.
 select
     own.condition, own.layer, coalesce(own.neuron, own.control_id) as number, stored.shown_token_ids,
     own.concept, own.class, own.token_ids,

@@ -1,4 +1,4 @@
--- A neuron to begin with: of the smallest model, the one whose scores stick out most.
+-- The first neuron to show: the one of the smallest model whose scores stand out most.
 select neurons.address,
 from neurons
 where neurons.model = $model

@@ -26,7 +26,7 @@ order by neuron
 /* end of one layer is asked for */
 /* where a model is asked for */
 where model = $model
--- Drawn by lot, and the same lot every time: a page need not carry a million rows to show how they spread.
+-- Drawn at random, always the same ones: a page need not carry a million rows to show how they spread.
 order by hash(layer, neuron)
 limit $n
 /* end of a model is asked for */

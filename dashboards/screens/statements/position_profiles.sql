@@ -1,4 +1,4 @@
--- Some neurons of one model with their counts over 64 stretches of positions, those that tell most of the position first.
+-- Some neurons of one model with their counts over 64 stretches of positions, the most informative about the position first.
 with shown as (
     select unnest($layers) as layer, unnest($neurons) as neuron
 ),

@@ -1,4 +1,4 @@
--- The positional neurons of one model with their kind, those that tell most of the position first.
+-- The positional neurons of one model with their kind, the most informative about the position first.
 with found as (
     select
         model,

@@ -1,4 +1,4 @@
--- On how many full-length sequences a model's positions stand, and why they do not tell, if they do not.
+-- How many full-length sequences a model's positions rest on, and why these are not enough, if they are not.
 select n_sequences, why_not, corpus
 from positions_by_layer
 where model = $model

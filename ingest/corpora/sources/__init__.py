@@ -1,1 +1,1 @@
-"""Where texts come from, a file a kind: built in, made, read from files or from the hub."""
+"""Where texts come from, a file per kind: built in, made, read from files or from the hub."""

@@ -1,4 +1,4 @@
-"""The text that every Python carries: its own source, its own documentation, and arithmetic made from a seed."""
+"""The text that comes with every Python: its own source, its own documentation, and arithmetic made from a seed."""
 
 import ast
 import gc

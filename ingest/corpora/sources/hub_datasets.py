@@ -1,4 +1,4 @@
-"""Datasets of the Hugging Face hub as text: a revision of one column, streamed, and never a line of their code run."""
+"""Datasets of the Hugging Face hub as text: a revision of one column, streamed, without running their code."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Files and folders of this machine as text; how a file is read hangs on its suffix."""
+"""Files and folders of this machine as text; how a file is read depends on its suffix."""
 
 import hashlib
 import os
@@ -146,7 +146,7 @@ def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Docume
         memory: how much of it may be held at once.
 
     Raises:
-        SourceUnreadable, SourceNotText: it cannot be opened or parsed, or is no text.
+        SourceUnreadable, SourceNotText: it cannot be opened or parsed, or is not text.
         ColumnUnknown, ColumnMissing, ColumnNotText: the column is not there, or not everywhere, or holds no text.
         TextTooLong: a line or a row is longer than memory allows.
     """

@@ -32,7 +32,7 @@ class ActivityJob(RuleJob):
         return ActivityObserver(self.context.shape.d_ffn, self.rule, is_non_negative=self.context.shape.is_non_negative)
 
     def fold(self, layer: int, partials: Partials) -> Frames:
-        """One row a neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
+        """One row per neuron and domain; sums are added in the order of the chunks: every run gives the same bits."""
         folded = pl.DataFrame(schema=PARTIAL)
         for partial in partials:
             folded = _appended(folded, partial)

@@ -115,7 +115,7 @@ class ClustersJob(WeightsJob):
         return {"sizes": list(self.sizes), "neighbours": self.neighbours, **self.linking.parameters()}
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
-        """One shard for all clusterings and one a layer for its neighbours."""
+        """One shard for all clusterings and one per layer for its neighbours."""
         layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in range(self.context.shape.n_layers)}
         return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), **layers}
 

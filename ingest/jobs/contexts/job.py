@@ -1,4 +1,4 @@
-"""The job `contexts`: the ten places where each neuron fires most strongly, at most one a sequence."""
+"""The job `contexts`: the ten places where each neuron fires most strongly, at most one per sequence."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

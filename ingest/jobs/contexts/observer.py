@@ -34,7 +34,7 @@ PARTIAL = {
 class ContextsObserver:
     """Keeps, for one layer over one chunk, the ten sequences in which each neuron is strongest.
 
-    Of several equally strong positions the first counts; coefficients of exactly 0 are no contexts.
+    Of several equally strong positions the first counts; coefficients of exactly 0 are not contexts.
     """
 
     def __init__(self, d_ffn: int, *, is_non_negative: bool) -> None:
@@ -57,7 +57,7 @@ class ContextsObserver:
                 self._reduce()
 
     def result(self) -> pl.DataFrame:
-        """Up to ten rows a neuron, best first, with the columns of PARTIAL."""
+        """Up to ten rows per neuron, best first, with the columns of PARTIAL."""
         if not self._held:
             return pl.DataFrame(schema=PARTIAL)
         self._reduce()

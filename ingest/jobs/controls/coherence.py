@@ -1,4 +1,4 @@
-"""How alike the tokens are that a vector promotes: the mean cosine of their embeddings, held against random vectors."""
+"""How similar the tokens are that a vector promotes: the mean cosine of their embeddings, against random vectors."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Vectors that are no neurons as rows of the tables `controls` and `control_coherences`, whichever job has them."""
+"""Vectors that are not neurons as rows of the tables `controls` and `control_coherences`, whichever job has them."""
 
 from typing import Literal
 

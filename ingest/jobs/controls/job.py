@@ -1,4 +1,4 @@
-"""The job `controls`: what random vectors and FFN updates say in the vocabulary, beside neurons ([G] 4, A.1)."""
+"""The job `controls`: what random vectors and FFN updates promote, beside neurons ([G] 4, A.1)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ class ControlsJob(PassJob):
     """Random vectors and FFN updates with their tokens, the change by the final norm, and coherence against random.
 
     Attributes:
-        n_random: random vectors a layer, for null distributions.
+        n_random: random vectors per layer, for null distributions.
         n_stored: how many of them, the first ones, are kept with their tokens.
         n_updates: FFN updates a layer, if the corpus has so many sentences.
         seed: of the draws.
@@ -70,7 +70,7 @@ class ControlsJob(PassJob):
         }
 
     def shards(self) -> dict[str, tuple[str, ...]]:
-        """One shard a layer."""
+        """One shard per layer."""
         tables = tuple(table.name for table in self.tables)
         return {f"{_LAYER}{layer:04d}": tables for layer in range(self.context.shape.n_layers)}
 

@@ -74,7 +74,7 @@ class CounterpartsJob(ShardJob[PairContext]):
 
     Attributes:
         n_best: how many are kept.
-        n_random: random vectors a layer; they are those of the job `controls`.
+        n_random: random vectors per layer; they are those of the job `controls`.
         seed: of the draws.
     """
 

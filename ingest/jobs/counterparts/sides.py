@@ -109,7 +109,7 @@ def rows_frame(
         "null_99": np.full(n * k, null_99(random.overlaps(side.k, other.k)[:, 0])),
         "is_mutual": is_mutual.ravel(),
     }
-    # Those that share no token are no counterparts.
+    # Those that share no token are not counterparts.
     frame = pl.DataFrame(columns).filter(pl.Series(best.places.ravel() >= 0))
     return frame.cast(pl.Schema(COUNTERPARTS.columns))
 

@@ -18,7 +18,7 @@ MOMENTS = ("pre", "post")
 def examples_frame(
     examples: Sequence[Prompt], readings: Readings, events: Events, ids: np.ndarray, *, n_sampled: int
 ) -> pl.DataFrame:
-    """One row an example."""
+    """One row per example."""
     has_target = [example.target is not None for example in examples]
     numbers = _numbers(examples)
     columns = {
@@ -41,7 +41,7 @@ def examples_frame(
 def streams_frame(
     examples: Sequence[Prompt], readings: Readings, layers: Sequence[Layer], ids: np.ndarray
 ) -> pl.DataFrame:
-    """One row an example, layer and moment."""
+    """One row per example, layer and moment."""
     shape = tuple(readings.tops.shape)
     after_only = {
         "candidate_rank": _array(readings.candidate_ranks),
@@ -73,7 +73,7 @@ def streams_frame(
 def sub_updates_frame(
     examples: Sequence[Prompt], layers: Sequence[Layer], scores: Sequence[LayerScores]
 ) -> pl.DataFrame:
-    """One row an example, layer and picked neuron."""
+    """One row per example, layer and picked neuron."""
     is_there = _stacked([layer.is_there for layer in layers])
     shape = is_there.shape
     contributions = _stacked([layer.contributions for layer in layers])

@@ -126,7 +126,7 @@ class EventsJob(PassJob):
         transformer, shape = self.context.transformer, self.context.shape
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
         unembedding = shape.vocab_size * shape.d_model * 4
-        # Two streams a layer and example, and three times the logits of a hundred examples.
+        # Two streams per layer and example, and three times the logits of a hundred examples.
         kept = self.shard_examples * shape.n_layers * 2 * shape.d_model * 4
         logits = 3 * 128 * shape.vocab_size * 4
         # Streams of a whole shard wait between two layers; a block works on one batch.

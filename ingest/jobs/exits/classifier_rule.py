@@ -1,4 +1,4 @@
-"""Early exit by a classifier a layer: leave where it says that the prediction saturates there ([G] 6.2, baselines)."""
+"""Early exit by a classifier per layer: leave where it says that the prediction saturates ([G] 6.2, baselines)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The job `exits`: how early a model could be left, by three kinds of rules, and at what price ([G] 6.2, [D] 5)."""
+"""The job `exits`: how early a model could be left, by three kinds of rules, and at what cost ([G] 6.2, [D] 5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Which examples an exit rule learns from, and which it is tried on ([G] 6.2)."""
+"""Which examples an exit rule learns from, and which it is tested on ([G] 6.2)."""
 
 from dataclasses import dataclass
 

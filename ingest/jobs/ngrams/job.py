@@ -113,7 +113,7 @@ class _Opened:
         return counted
 
     def ngrams_frame(self, layer: int, columns: Sequence[Counted], *, d_ffn: int) -> pl.DataFrame:
-        """One row a neuron and n."""
+        """One row per neuron and n."""
         frames = []
         for number, index in enumerate(self.indexes):
             totals = [column[number][0] for column in columns]

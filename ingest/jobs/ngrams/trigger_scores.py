@@ -1,4 +1,4 @@
-"""What neurons say of the tokens that trigger them, and of other tokens as frequent as these ([V] 4.4)."""
+"""Scores that neurons give to the tokens that trigger them, and to equally frequent tokens ([V] 4.4)."""
 
 from dataclasses import dataclass
 

@@ -52,7 +52,7 @@ class PositionsJob(RuleJob):
         )
 
     def fold(self, layer: int, partials: Partials) -> Frames:
-        """One pooled row a neuron, and one a domain with a full-length sequence where the pooled profile is kept."""
+        """One pooled row per neuron; one per domain with a full-length sequence where the pooled profile is kept."""
         corpus = self.context.corpus
         folded = _Folded.of(partials, corpus, d_ffn=self.context.shape.d_ffn)
         blocks = [range(start, min(start + _BLOCK, folded.d_ffn)) for start in range(0, folded.d_ffn, _BLOCK)]

@@ -9,7 +9,7 @@ from torch import Tensor
 from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.batches import Batch
 
-# A block of flags is written and read once a sequence: it must stay in a core's second-level cache (about 1 MB).
+# A block of flags is written and read once per sequence: it must stay in a core's second-level cache (about 1 MB).
 _BLOCK_BYTES = 512 << 10
 
 PARTIAL = {"domain": pl.Int16(), "n_sequences": pl.Int64(), "counts": pl.Binary()}

@@ -54,7 +54,7 @@ def projections_frame(
 
 
 def postings_frame(scored: Scored, vocabulary: Vocabulary, *, layer: int) -> pl.DataFrame:
-    """One row a neuron, side and rank; z = (score - mean) / sd over the neuron's scores, 0 where all are equal."""
+    """One row per neuron, side and rank; z = (score - mean) / sd over the neuron's scores, 0 where all are equal."""
     largest, smallest, moments = scored.all
     frames = [
         _side_frame(side, extremes, moments, _sd(scored), vocabulary)

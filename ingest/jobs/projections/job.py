@@ -1,4 +1,4 @@
-"""The job `projections`: what each value vector says in the vocabulary, and which tokens are alike ([G] 3, 4)."""
+"""The job `projections`: what each value vector promotes and suppresses, and which tokens are similar ([G] 3, 4)."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ class ProjectionsJob(WeightsJob):
         return {"k": self.k, "neighbours": self.neighbours}
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
-        """One shard for the tokens and one a layer."""
+        """One shard for the tokens and one per layer."""
         layers = {
             f"{_LAYER}{layer:04d}": (PROJECTIONS.name, POSTINGS.name) for layer in range(self.context.shape.n_layers)
         }

@@ -77,7 +77,7 @@ def tops_frame(
 
 
 def predictions_frame(readings: pl.LazyFrame) -> pl.DataFrame:
-    """One row a method and state: shares with Wilson's intervals, and the mean surprisal with the normal one."""
+    """One row per method and state: shares with Wilson's intervals, and the mean surprisal with the normal one."""
     wanted = readings.select("method", "state", "rank_in_model", "surprisal").collect()
     groups = wanted.partition_by("method", "state", as_dict=True)
     rows = [

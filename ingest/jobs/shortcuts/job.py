@@ -1,4 +1,4 @@
-"""The job `shortcuts`: how linear a model is between its states, and what it says from each of them ([D])."""
+"""The job `shortcuts`: how linear a model is between its states, and what it predicts from each of them ([D])."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a model would say of a state that stands in for its last one, beside what it does say ([D] 4)."""
+"""What a model would predict from a state that replaces its last one, beside what it does predict ([D] 4)."""
 
 from dataclasses import dataclass
 

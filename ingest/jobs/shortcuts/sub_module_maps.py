@@ -43,7 +43,7 @@ class PartFit:
 
 @dataclass(frozen=True, eq=False)
 class SubModuleMaps:
-    """The maps of one model, a file a layer and part; layers whose files are missing are fitted when they are needed.
+    """The maps of one model, a file per layer and part; layers whose files are missing are fitted when they are needed.
 
     Attributes:
         states: of the sentences; it runs the blocks.

@@ -1,4 +1,4 @@
-"""Why transformers builds no model of a config.json, in words of the file instead of the library's."""
+"""Why transformers cannot build a model from a config.json, in terms of the file instead of the library."""
 
 import re
 

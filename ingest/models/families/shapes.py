@@ -20,13 +20,13 @@ class Shape:
         position_encoding: "none" for a learned position table that is zero everywhere.
         n_layers: blocks, each with one FFN.
         d_model: width of the residual stream.
-        d_ffn: neurons a layer.
+        d_ffn: neurons per layer.
         n_heads: attention heads a layer.
         vocab_size: rows of the unembedding, which may be more than the tokenizer has ids.
         context_length: the longest sequence, in tokens.
         n_parameters: all weights, a tied unembedding counted once.
         n_parameters_embedding: those of the token and position embeddings, and of an unembedding of its own; the
-            projections between a narrower embedding and the stream (OPT-350m) are no embeddings.
+            projections between a narrower embedding and the stream (OPT-350m) are not embeddings.
         has_exact_zeros: whether a neuron that is off has coefficient 0 exactly.
         has_parallel_residual: whether attention and FFN of a block both read what enters the block.
         settings: what else config.json decides beside weights and sizes, as JSON; "" for families without any.

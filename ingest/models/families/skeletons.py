@@ -1,4 +1,4 @@
-"""A model without its weights: what config.json describes, or why it describes nothing that is known here."""
+"""A model without its weights: what config.json describes, or why it describes no model that is known here."""
 
 import warnings
 from collections.abc import Iterator, Mapping

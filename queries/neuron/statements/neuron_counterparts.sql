@@ -1,4 +1,4 @@
--- The neurons of other models that promote and suppress most of the same as one neuron, smaller models first.
+-- The neurons of other models that promote and suppress most of the same tokens as one neuron, smaller models first.
 select
     counterparts.other_model,
     counterparts.rank,

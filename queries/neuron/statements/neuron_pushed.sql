@@ -1,4 +1,4 @@
--- Which tokens a neuron helped an FFN to bring to the top to stay, the most frequent first.
+-- Which tokens a neuron helped an FFN to bring to the top for good, the most frequent first.
 select
     token_id,
     token,

@@ -1,5 +1,5 @@
--- The neurons that list the asked tokens, best first, with what matched; search_facts says more of those found.
--- A word asked of a model has parts; every part needs one of its tokens, and a part's best token counts.
+-- The neurons that list the asked tokens, best first, with what matched; search_facts says more about those found.
+-- A word has parts in a model's vocabulary; every part needs one of its tokens, and a part's best token counts.
 with asked as (
     select
         unnest($model_ids::integer[]) as model_id,

@@ -1,4 +1,4 @@
--- What the catalog says of some neurons of one model, given as layers and neurons side by side.
+-- What the catalog says about some neurons of one model, given as layers and neurons side by side.
 with asked as (
     select
         unnest($layers::smallint[]) as layer,

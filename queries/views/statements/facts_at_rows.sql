@@ -1,4 +1,4 @@
--- What a table of neurons says beside those found, read at the rows where they lie.
+-- What a table shows about neurons that were found, read at the rows where they lie.
 select
     facts.model_id,
     facts.layer,

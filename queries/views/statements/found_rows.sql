@@ -1,4 +1,4 @@
--- Where some neurons lie in the tables that hold a row a neuron, looked for in all rows.
+-- Where some neurons lie in the tables that hold a row per neuron, looked for in all rows.
 with asked as (
     select
         unnest($model_ids::integer[]) as model_id,

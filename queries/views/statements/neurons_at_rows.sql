@@ -1,4 +1,4 @@
--- Which neurons lie in some rows of the tables that hold a row a neuron.
+-- Which neurons lie in some rows of the tables that hold a row per neuron.
 select 'neuron_facts' as name, model_id, layer, neuron,
 from store.neuron_facts
 where rowid in (select unnest($neuron_facts::bigint[]))
