@@ -10,10 +10,13 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import neurothek
+from catalog.store.warehouse import Warehouse
+from dashboards.papers.material import Material
 from dashboards.session import hand_over
 from queries.sql import processes
 from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
+from tests.support.paper_figures import material
 
 APP = Path(__file__).parents[2] / "dashboards" / "app.py"
 WEIGHTS_ONLY = frozenset({"models", "tokenizers", "tokens", "projections", "postings"})
@@ -55,6 +58,13 @@ def whole_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(measured, methods))
         made.insert(connection, "sub_module_fits", shortcut_rows.part_fits(measured))
     return path
+
+
+@pytest.fixture(scope="session")
+def whole(full_path: Path) -> Material:
+    """What the papers' figures of the hand-made warehouse are drawn from."""
+    with Warehouse(full_path).reader() as connection:
+        return material(connection)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,42 +1,17 @@
 """The paper's figures for planted warehouses: which are drawn and why not, what each draws, and the files."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 
 from catalog.store.warehouse import Warehouse
-from dashboards.charts import positions
-from dashboards.charts.models import Look
-from dashboards.charts.positions import covered_ranges
-from dashboards.colours import model_colours
-from dashboards.papers.figure import Figure
 from dashboards.papers.material import Material
-from dashboards.papers.voita import paper_figures
-from neurothek import main
-from queries.compare.comparison import compare
-from queries.compare.kinds import KINDS, positional_neurons
 from tests.support import detectors as planted
 from tests.support import tiny
+from tests.support.paper_figures import caption, figures, material, panels
 
 MODELS = [plan.name for plan in tiny.MODELS]
-
-
-def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
-    comparison = compare(connection, models)
-    look = Look(model_colours(comparison.models["model"].to_list()), comparison.why_not())
-    return Material(comparison, positional_neurons(connection, comparison.typology.models()), look)
-
-
-@pytest.fixture(scope="module")
-def whole(full_path: Path) -> Iterator[Material]:
-    with Warehouse(full_path).reader() as connection:
-        yield material(connection)
 
 
 @pytest.fixture(scope="module")
@@ -45,28 +20,6 @@ def ngrams(tmp_path_factory: pytest.TempPathFactory) -> Material:
     planted.publish(path)
     with Warehouse(path).reader() as connection:
         return material(connection)
-
-
-def figures(of: Material) -> Mapping[int, Figure]:
-    return {figure.number: figure for figure in paper_figures(of)}
-
-
-def drawing(figure: Figure) -> dict[str, Any]:
-    assert figure.chart is not None
-    return dict(figure.chart.to_dict())
-
-
-def panels(figure: Figure) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Each panel with its rows."""
-    whole = drawing(figure)
-    parts = whole.get("hconcat", whole.get("concat", [whole]))
-    return [
-        (part, whole["datasets"][part["data"]["name"] if "data" in part else whole["data"]["name"]]) for part in parts
-    ]
-
-
-def caption(figure: Figure) -> str:
-    return " ".join(drawing(figure)["title"]["subtitle"])
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_so(whole: Material, ngrams: Material) -> None:
@@ -149,125 +102,3 @@ def test_shorter_ngrams_stand_in_where_trigrams_cannot_be_labelled(ngrams: Mater
     )
     for number in (14, 15):
         assert "Bigrams, because trigrams cannot be labelled" in caption(figures(instead)[number])
-
-
-def test_every_positional_neuron_is_one_circle(whole: Material) -> None:
-    for number, models in ((8, ["tiny-1m", "tiny-2m"]), (10, ["tiny-2m", "tiny-2m-nopos"])):
-        drawn = panels(figures(whole)[number])
-        assert [part["title"]["text"] for part, _ in drawn] == models
-        for (_, rows), model in zip(drawn, models, strict=True):
-            expected = whole.positional.filter(pl.col("model") == model).get_column("address").to_list()
-            assert sorted(row["address"] for row in rows) == sorted(expected)
-            assert len({(row["x"], row["row"]) for row in rows}) == len(rows)
-            assert all(abs(row["x"] - row["layer"]) < 0.5 for row in rows)
-    assert "gelu-1m: too few sequences of full length." in caption(figures(whole)[8])
-
-
-@pytest.mark.parametrize("n", [1, 20, 21, 500])
-def test_circles_of_crowded_layers_stand_beside_each_other(n: int) -> None:
-    rows = pl.DataFrame(
-        {
-            "model": ["m"] * n,
-            "layer": [1] * n,
-            "neuron": range(n),
-            "address": [f"m/L1N{i}" for i in range(n)],
-            "position_kind": [KINDS[i % 4] for i in range(n)],
-            "position_strength": ["strong" if i % 3 else "weak" for i in range(n)],
-            "mutual_information_corrected": [0.1] * n,
-        }
-    )
-    chart = positions.positional(rows, [("m", "")], {"m": 3}).to_dict()
-    (drawn,) = chart["datasets"].values()
-    assert len({(row["x"], row["row"]) for row in drawn}) == n
-    assert all(0.5 < row["x"] < 1.5 for row in drawn)
-    # From the foot up, the kinds stand in their order.
-    by_place = sorted(drawn, key=lambda row: (row["row"], row["column"]))
-    assert [KINDS.index(row["position_kind"]) for row in by_place] == sorted(i % 4 for i in range(n))
-
-
-def test_ranges_are_the_positions_where_a_neuron_mostly_fires(whole: Material) -> None:
-    team = whole.positional.filter(pl.col("counts").is_not_null())
-    covered = {
-        (address, position)
-        for address, start, stop in covered_ranges(team).select("address", "start", "stop").iter_rows()
-        for position in range(start, stop)
-    }
-    expected = {
-        (row["address"], row["first_position"] + place)
-        for row in team.to_dicts()
-        for place, count in enumerate(row["counts"])
-        if count / row["n_sequences"] > 0.5
-    }
-    assert covered == expected
-
-
-def test_the_team_is_the_largest_of_the_strongest_kind(whole: Material) -> None:
-    strong = whole.positional.filter(
-        (pl.col("position_kind") == "oscillatory")
-        & (pl.col("position_strength") == "strong")
-        & pl.col("model").is_in(whole.sizes())
-    )
-    sizes = Counter(strong.select("model", "layer").iter_rows())
-    figure = figures(whole)[9]
-    assert f"has the most: {max(sizes.values())} neurons" in caption(figure)
-    ((_, rows),) = panels(figure)
-    model, layer = next(iter({tuple(row["address"].split("N")[0].split("/L")) for row in rows}))
-    assert sizes[model, int(layer)] == max(sizes.values())
-    weak = Material(
-        whole.comparison, whole.positional.with_columns(pl.lit("weak").alias("position_strength")), whole.look
-    )
-    assert "strong oscillatory neurons; there are none here: these are" in caption(figures(weak)[9])
-
-
-def test_checkpoints_stand_in_the_order_of_training(whole: Material) -> None:
-    names = {"tiny-2m-nopos": "step 1000", "tiny-1m": "step 250"}
-    models = whole.comparison.models.with_columns(
-        pl.col("model").replace_strict(names, default=None, return_dtype=pl.String).alias("variant"),
-        pl.lit("tiny").alias("family"),
-        pl.lit(2_000_000).alias("size"),
-    ).filter(pl.col("model") != "weights-only")
-    trained = Material(
-        type(whole.comparison)(**{**vars(whole.comparison), "models": models}), whole.positional, whole.look
-    )
-    drawn = panels(figures(trained)[11])
-    # The plain model comes last; the gelu model, plain too, has too few sequences.
-    assert [part["title"]["text"] for part, _ in drawn][:2] == ["tiny-1m", "tiny-2m-nopos"]
-
-
-def ask(path: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["compare", *arguments, "--warehouse", str(path)], catch_exceptions=False)
-
-
-def test_the_command_writes_each_as_png_and_svg_and_says_which_are_missing(full_path: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "figures"
-    result = ask(full_path, "--figure", str(folder))
-    assert result.exit_code == 0
-    names = ["figure-01-dead-neurons", "figure-08-positional-neurons", "figure-09-position-ranges"]
-    names.append("figure-10-without-positions")
-    assert sorted(file.name for file in folder.iterdir()) == [
-        f"{name}.{kind}" for name in names for kind in ("png", "svg")
-    ]
-    assert "figure 2 is not drawn: n-grams were not counted\n" in result.stderr
-    assert f"wrote {folder / names[0]}.png, .svg\n" in result.stderr
-    assert "halves of the network" in result.stdout
-    # What all of them lack is said once, with the command that brings it.
-    (said,) = [line for line in result.stderr.splitlines() if "shortcuts" in line]
-    assert said == (
-        "7 figures of linear shortcuts are not drawn: none were fitted;"
-        f" fit them with `neurothek ingest MODEL --job shortcuts --job exits --warehouse {full_path}`"
-    )
-
-
-def test_a_folder_that_takes_nothing_is_one_sentence(full_path: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-    result = ask(full_path, "--figure", str(tmp_path / "file"))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "cannot write the figure" in result.stderr
-    assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_models_without_text_have_no_figures(full_path: Path, tmp_path: Path) -> None:
-    result = ask(full_path, "weights-only", "--figure", str(tmp_path / "figures"))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "none of these models was measured on text" in result.stderr
-    assert list(tmp_path.iterdir()) == []

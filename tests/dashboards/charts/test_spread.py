@@ -1,0 +1,119 @@
+"""How numbers spread: bins that hold every number once, on scales that show them."""
+
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboards.charts import spread
+from dashboards.charts.models import Look
+
+LOOK = Look({"small": "#44bf70", "large": "#440154"}, {})
+
+
+@settings(max_examples=50)
+@given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6, allow_subnormal=False)), max_size=60), st.booleans())
+def test_bins_hold_every_number_once(values: list[float | None], is_log: bool) -> None:
+    bins = spread.binned(pl.Series("value", values, dtype=pl.Float64), is_log=is_log)
+    known = [value for value in values if value is not None and (value > 0 or not is_log)]
+    assert bins.get_column("n_neurons").sum() == len(known)
+    assert bins.height <= 40
+    assert (bins.get_column("low") < bins.get_column("high")).all()
+    if known and max(known) - min(known) > 1e-3:
+        # Edges go through a logarithm and back: 1e-9 is a million times its rounding.
+        assert math.isclose(bins.get_column("low")[0], min(known), rel_tol=1e-9, abs_tol=1e-9)
+        assert math.isclose(bins.get_column("high")[-1], max(known), rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_a_scatter_draws_no_more_points_than_can_be_drawn_and_always_the_same() -> None:
+    neurons = pl.DataFrame({"address": [f"m/L0N{i}" for i in range(6000)], "x": range(6000), "y": range(6000)})
+    drawn = spread.sample(neurons)
+    assert drawn.height == spread.MOST_POINTS
+    assert drawn.equals(spread.sample(neurons))
+    assert drawn.get_column("x").is_sorted()
+    spread.scatter(drawn, spread.Number("x", is_log=False), spread.Number("y", is_log=True), "#000000").to_dict()
+
+
+@given(values=st.lists(st.integers(-1000, 1000).map(lambda number: number / 16), min_size=1, max_size=80))
+def test_a_number_lies_in_the_bin_that_counts_it(values: list[float]) -> None:
+    bins = spread.binned(pl.Series("value", values), is_log=False, n_bins=7).to_dicts()
+    low, width = min(values), (max(values) - min(values)) / 7
+    # Against a loop; of equal numbers there is one bar.
+    counted: dict[int, int] = {}
+    for value in values:
+        place = 0 if width == 0 else min(6, math.floor((value - low) / width))
+        counted[place] = counted.get(place, 0) + 1
+    assert [one["n_neurons"] for one in bins] == [counted[place] for place in sorted(counted)]
+
+
+@pytest.mark.parametrize("is_log", [False, True])
+@pytest.mark.parametrize("value", [1e-12, 1.0, 5.0, 1e12])
+def test_equal_numbers_are_a_bar_that_can_be_seen(value: float, is_log: bool) -> None:
+    (one,) = spread.binned(pl.Series("value", [value] * 3), is_log=is_log).to_dicts()
+    assert one["n_neurons"] == 3
+    assert one["low"] == pytest.approx(value, rel=1e-9)
+    assert one["high"] > one["low"]
+
+
+def test_what_is_no_number_or_has_no_logarithm_is_left_out() -> None:
+    values = pl.Series("value", [None, 0, -1, 10, 1000])
+    assert spread.binned(values, is_log=True)["n_neurons"].sum() == 2
+    assert spread.binned(values, is_log=False)["n_neurons"].sum() == 4
+    for nothing in (pl.Series("value", [], dtype=pl.Float64), pl.Series("value", [0, -5])):
+        empty = spread.binned(nothing, is_log=True)
+        assert empty.is_empty()
+        assert empty.columns == ["low", "high", "n_neurons"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_sample_of_few_is_all_of_them(n: int) -> None:
+    frame = pl.DataFrame({"x": range(n)})
+    assert spread.sample(frame, 5) is frame
+    assert spread.sample(pl.DataFrame({"x": range(9)}), 5).height == 5
+
+
+def test_a_number_says_how_it_is_drawn() -> None:
+    assert spread.Number("n_tokens_seen", is_log=False).title == "tokens seen"
+    assert spread.Number("x", is_log=True).scale.to_dict() == {"type": "log"}
+    assert spread.Number("x", is_log=False).scale.to_dict() == {"zero": False}
+
+
+def test_a_rectangle_on_the_scatter_is_called_chosen() -> None:
+    frame = pl.DataFrame({"address": ["m/L0N0"], "x": [1.0]})
+    number = spread.Number("x", is_log=False)
+    drawn = spread.scatter(frame, number, number, "#000000").to_dict()
+    assert [one["name"] for one in drawn["params"]] == ["chosen"]
+
+
+def test_a_line_leaves_out_models_of_which_nothing_is_dead() -> None:
+    points = pl.DataFrame(
+        {
+            "model": ["small", "large"],
+            "n_tokens": [10, 10],
+            "dead_share": [0.5, None],
+            "n_dead": [1, None],
+            "n_neurons": [2, 2],
+        }
+    )
+    (rows,) = spread.dead_by_tokens(points, LOOK).to_dict()["datasets"].values()
+    assert [row["model"] for row in rows] == ["small"]
+
+
+def test_a_distribution_is_a_line_a_model_over_powers_of_ten() -> None:
+    bins = pl.DataFrame(
+        {
+            "model": ["small", "large"],
+            "frequency": [0.01, 0.1],
+            "frequency_from": [0.005, 0.05],
+            "frequency_to": [0.02, 0.2],
+            "share": [1.0, 1.0],
+            "n_neurons": [3, 4],
+            "n_tokens_seen": [100, 100],
+        }
+    )
+    drawn = spread.frequency_distribution(bins, LOOK).to_dict()["encoding"]
+    assert drawn["x"]["scale"] == {"type": "log"}
+    assert drawn["color"]["scale"]["domain"] == ["small", "large"]
+    assert {tip["field"] for tip in drawn["tooltip"]} == {*bins.columns} - {"frequency"}

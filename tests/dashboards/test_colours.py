@@ -1,0 +1,70 @@
+"""Colours: ordered by lightness, so that any colour vision tells them apart, and seen on their background."""
+
+import re
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboards.colours import ACCENT, CONTRAST, DOMAINS, KINDS, model_colours
+from tests.support.colours import contrast, luminance
+
+BACKGROUNDS = {"light": 1.0, "dark": luminance("#171714")}
+PAGES = {"light": "#ffffff", "dark": "#171714"}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_the_larger_a_model_the_further_its_colour_is_from_the_background(theme: str, n: int) -> None:
+    colours = list(model_colours([f"m{i}" for i in range(n)], theme=theme).values())
+    # Lightness alone tells them apart, so any colour vision does.
+    levels = [luminance(colour) for colour in colours]
+    assert levels == sorted(levels, reverse=theme == "light")
+    assert len(set(colours)) == n
+    background = 1.0 if theme == "light" else 0.0065
+    for level in levels:
+        low, high = sorted((level, background))
+        assert (high + 0.05) / (low + 0.05) > 2
+
+
+@pytest.mark.parametrize("theme", KINDS)
+def test_kinds_are_seen_on_their_background(theme: str) -> None:
+    assert list(KINDS[theme]) == list(KINDS["light"])
+    for colour in KINDS[theme].values():
+        low, high = sorted((luminance(colour), BACKGROUNDS[theme]))
+        # Pale where weak, so that full ones need more than the 3 of WCAG 2.1 on black; yellow on white is what it is.
+        assert (high + 0.05) / (low + 0.05) > (5 if theme == "dark" else 2)
+
+
+@given(n=st.integers(0, 40), theme=st.sampled_from(["light", "dark"]))
+def test_every_model_has_a_colour_of_its_own_in_the_order_given(n: int, theme: str) -> None:
+    models = [f"m{number}" for number in range(n)]
+    colours = model_colours(models, theme=theme)
+    assert list(colours) == models
+    assert len({*colours.values()}) == n
+    assert all(re.fullmatch(r"#[0-9a-f]{6}", colour) for colour in colours.values())
+
+
+def test_the_ends_of_the_scale_are_those_of_viridis() -> None:
+    """Whole colours, where no mixing and no rounding decides: of the largest model, on paper and on black."""
+    assert list(model_colours(["small", "large"]).values())[-1] == "#440154"
+    assert list(model_colours(["small", "large"], theme="dark").values())[-1] == "#fde725"
+    assert model_colours(["alone"]) == {"alone": "#440154"}
+    with pytest.raises(KeyError):
+        model_colours(["a"], theme="sepia")
+
+
+@pytest.mark.parametrize("theme", PAGES)
+def test_what_belongs_to_no_model_stands_out(theme: str) -> None:
+    for colour in (ACCENT[theme], CONTRAST[theme]):
+        # As WCAG 2.1 asks of what is no text.
+        assert contrast(colour, PAGES[theme]) > 3
+    assert ACCENT[theme] != CONTRAST[theme]
+
+
+def test_domains_are_told_apart_and_none_is_the_accent() -> None:
+    assert len({*DOMAINS}) == len(DOMAINS)
+    for one, other in combinations((*DOMAINS, ACCENT["light"], ACCENT["dark"]), 2):
+        distance = sum(abs(int(one[i : i + 2], 16) - int(other[i : i + 2], 16)) for i in (1, 3, 5))
+        assert distance > 40, (one, other)

@@ -1,0 +1,46 @@
+"""The papers' figures taken apart: their panels, rows and captions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+
+from dashboards.charts.models import Look
+from dashboards.colours import model_colours
+from dashboards.papers.figure import Figure
+from dashboards.papers.material import Material
+from dashboards.papers.voita import paper_figures
+from queries.compare.comparison import compare
+from queries.compare.kinds import positional_neurons
+
+
+def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
+    """What the figures of the models are drawn from; of all, if none is named."""
+    comparison = compare(connection, models)
+    look = Look(model_colours(comparison.models["model"].to_list()), comparison.why_not())
+    return Material(comparison, positional_neurons(connection, comparison.typology.models()), look)
+
+
+def figures(of: Material) -> Mapping[int, Figure]:
+    """The figures of Voita et al. 2023, by number."""
+    return {figure.number: figure for figure in paper_figures(of)}
+
+
+def drawing(figure: Figure) -> dict[str, Any]:
+    """The whole drawing of a figure that is drawn."""
+    assert figure.chart is not None
+    return dict(figure.chart.to_dict())
+
+
+def panels(figure: Figure) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Each panel with its rows."""
+    whole = drawing(figure)
+    parts = whole.get("hconcat", whole.get("concat", [whole]))
+    return [
+        (part, whole["datasets"][part["data"]["name"] if "data" in part else whole["data"]["name"]]) for part in parts
+    ]
+
+
+def caption(figure: Figure) -> str:
+    """The lines under its title."""
+    return " ".join(drawing(figure)["title"]["subtitle"])
