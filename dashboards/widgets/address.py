@@ -48,8 +48,9 @@ def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | No
     typed = asked(name) or ""
     if not typed.isdecimal():
         return None
+    digits = typed.lstrip("0") or "0"
     # Python reads no numbers of thousands of digits.
-    return most if len(typed) > len(str(most)) else min(most, max(least, int(typed)))
+    return most if len(digits) > len(str(most)) else min(most, max(least, int(digits)))
 
 
 def remember(**values: str | None) -> None:
