@@ -1,0 +1,51 @@
+"""Numbers of neurons to draw: those that are known, and the neurons within a rectangle."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, within
+from queries.views.install import view
+
+
+def test_every_number_is_a_column_of_neurons() -> None:
+    assert {*NUMBERS} <= {*view("neurons").columns}
+    assert {*LOGARITHMIC} <= {*NUMBERS}
+    assert len({*NUMBERS}) == len(NUMBERS)
+
+
+def test_a_number_that_no_neuron_has_cannot_be_picked() -> None:
+    neurons = pl.DataFrame({"kurtosis": [1.0, None], "frequency": [None, None], "address": ["a", "b"]})
+    assert known_numbers(neurons, NUMBERS) == ["kurtosis"]
+    assert known_numbers(neurons, ("address", "kurtosis")) == ["address", "kurtosis"]
+    assert known_numbers(neurons.clear(), NUMBERS) == []
+
+
+POINTS = st.lists(st.tuples(st.none() | st.integers(-9, 9), st.integers(-9, 9)), max_size=12)
+EDGES = st.tuples(st.integers(-9, 9), st.integers(-9, 9)).map(list)
+
+
+@given(points=POINTS, x=EDGES, y=EDGES)
+def test_neurons_within_a_rectangle_are_those_of_the_loop(
+    points: list[tuple[int | None, int]], x: list[float], y: list[float]
+) -> None:
+    neurons = pl.DataFrame(points, schema={"x": pl.Float64, "y": pl.Float64}, orient="row").with_row_index("n")
+    expected = [
+        number
+        for number, (a, b) in enumerate(points)
+        if a is not None and min(x) <= a <= max(x) and min(y) <= b <= max(y)
+    ]
+    # Whichever corner was drawn first.
+    assert within(neurons, {"x": x, "y": y})["n"].to_list() == expected
+
+
+@pytest.mark.parametrize("rectangle", [{}, {"stranger": [0.0, 1.0]}, {"x": []}, {"x": [1.0]}, {"x": [0.0, 1.0, 2.0]}])
+def test_a_rectangle_of_nothing_known_leaves_all(rectangle: dict[str, list[float]]) -> None:
+    neurons = pl.DataFrame({"x": [1.0, 5.0]})
+    assert within(neurons, rectangle).equals(neurons)
+
+
+def test_what_is_known_of_a_rectangle_counts() -> None:
+    neurons = pl.DataFrame({"x": [1.0, 5.0]})
+    assert within(neurons, {"x": [0.0, 1.0], "stranger": [0.0, 1.0]})["x"].to_list() == [1.0]
