@@ -358,7 +358,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
     "a revision of a folder": (lambda _: ingest("tiny", "--revision", "main"), "has no revision 'main'"),
     "a name with a space": (lambda _: ingest("a b=tiny"), "'a b' cannot be a model's name"),
     "no config": (no_config, "has no config.json"),
-    "broken config": (broken_config, "does not describe a model: it is no JSON"),
+    "broken config": (broken_config, "does not describe a model: it is not JSON"),
     "a config with a byte-order mark": (
         config_with_a_mark,
         "config.json in tiny does not describe a model: it begins with a",
@@ -393,7 +393,7 @@ REFUSED: dict[str, tuple[Prepare, str]] = {
         overflowing("layers.1.fc1.weight", 6e4, "--job", "activity", "--dtype", "float16"),
         "measure in float32",
     ),
-    "a deep config": (deep("config.json"), "it is no JSON"),
+    "a deep config": (deep("config.json"), "it is not JSON"),
     "a deep tokenizer": (deep("tokenizer.json"), "cannot be read"),
     "a tokenizer's settings that are none": (no_settings, "cannot be read"),
     "other shapes than the config": (other_shapes, "contradict its config.json"),

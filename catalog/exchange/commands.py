@@ -63,13 +63,13 @@ def merge(ctx: click.Context, other: Path) -> None:
     models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new model"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
     noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
-    note(f"{ctx.obj.path} took {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
+    note(f"{ctx.obj.path} received {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
-        counted = f"{other} counts {name} as {described(label.family, label.variant)}, which was not taken"
+        counted = f"{other} labels {name} as {described(label.family, label.variant)}, which was not adopted"
         again = command_line("label", name, "--family", label.family, "--variant", label.variant or PLAIN)
-        note(f"{counted}; `{again}` says so here, too")
+        note(f"{counted}; `{again}` adopts it")
     for again, n_lost in Counter(one.again() for one in merged.missing_maps).items():
-        note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them anew")
+        note(f"{n_lost:,} kept matrices are beside neither warehouse as they were kept; `{again}` makes them again")
 
 
 def _maps(manifest: Manifest) -> str:

@@ -138,7 +138,7 @@ def _problem(
         described = blank.execute("describe select * from read_parquet(?)", [_literally(path)]).fetchall()
         counted = first_row(blank, "select count(*) from read_parquet(?)", [_literally(path)])
     except duckdb.Error:
-        return "is no Parquet file"
+        return "is not a Parquet file"
     if [(name, kind) for name, kind, *_ in described] != [(name, one.type) for name, one in columns.items()]:
         return "has other columns than its table"
     return None if counted == (file.n_rows,) else f"does not have {file.n_rows:,} rows"

@@ -32,7 +32,7 @@ def refuse_file(path: Path) -> None:
         WarehouseInvalid: it is no DuckDB file, or its name is none that DuckDB takes.
     """
     if not is_text(str(path)):
-        raise WarehouseInvalid(path, "its name is no UTF-8, as DuckDB needs it")
+        raise WarehouseInvalid(path, "its name is not UTF-8, which DuckDB requires")
     if path.stem.casefold() == "store":
         raise WarehouseInvalid(path, "a file called store would have the same name as the schema store")
     if path.is_dir():

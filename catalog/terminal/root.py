@@ -32,7 +32,7 @@ class Root(click.Group):
         """Take what the shell passes on, as long as it is text: DuckDB takes nothing else."""
         for argument in args:
             if not is_text(argument):
-                click.echo(f"Error: the argument {os.fsencode(argument)!r} is not UTF-8; write it so", err=True)
+                click.echo(f"Error: the argument {os.fsencode(argument)!r} is not UTF-8; write it in UTF-8", err=True)
                 ctx.exit(2)
         return super().parse_args(ctx, args)
 

@@ -46,7 +46,7 @@ class ClusteringMissing(NeurothekError):
     """The model has no clustering into so many clusters."""
 
     def __init__(self, model: str, asked: int, known: Sequence[int]) -> None:
-        others = f"it has those into {', '.join(map(str, known))}" if known else "its job clusters has not run"
+        others = f"it has clusterings into {', '.join(map(str, known))}" if known else "its job clusters has not run"
         # One run makes all that there are: those that are there come again.
         sizes = (word for size in (*known, asked) for word in ("--clusters", str(size)))
         again = command_line("ingest", model, "--job", "clusters", *sizes, *(["--force"] if known else []))

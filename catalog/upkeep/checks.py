@@ -93,10 +93,10 @@ def check(warehouse: Warehouse, *, progress: Progress | None = None) -> list[Fin
 
 
 def _anew(changed: Sequence[KeptMap], folder: Path) -> str:
-    """How the matrices of the first run are made anew: as long as its files lie there, nothing is."""
+    """How the matrices of the first run are made again: nothing is made as long as its files are there."""
     again = changed[0].again()
     files = " ".join(shlex.quote(str(one.path(folder))) for one in changed if one.again() == again)
-    return f"delete {files}, and `{again}` makes anew what is gone"
+    return f"delete {files}, then `{again}` makes them again"
 
 
 def _changed(kept: Sequence[KeptMap], folder: Path, progress: Progress) -> list[KeptMap]:

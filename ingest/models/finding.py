@@ -154,7 +154,7 @@ def config_of(folder: Path) -> dict[str, Any]:
 
     Raises:
         ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
-        ConfigMissing, ConfigInvalid: there is none, or it is no JSON object.
+        ConfigMissing, ConfigInvalid: there is none, or it is not a JSON object.
     """
     try:
         require_plain(folder)
@@ -164,7 +164,7 @@ def config_of(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigInvalid(folder, f"it {why_no_json(error)}") from error
     if not isinstance(found, dict):
-        raise ConfigInvalid(folder, "it is no JSON object")
+        raise ConfigInvalid(folder, "it is not a JSON object")
     return found
 
 
@@ -173,7 +173,7 @@ def why_no_json(error: Exception) -> str:
     # Python reads no integer of more digits.
     if "integer string conversion" in str(error):
         return "holds an integer of too many digits"
-    return "begins with a byte-order mark, which JSON does not" if "utf-8-sig" in str(error) else "is no JSON"
+    return "begins with a byte-order mark, unlike JSON" if "utf-8-sig" in str(error) else "is not JSON"
 
 
 def _once(folder: Path) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:

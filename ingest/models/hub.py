@@ -187,9 +187,9 @@ def refusals(
     try:
         yield
     except GatedRepoError as error:
-        raise withheld("its authors ask for an agreement first") from error
+        raise withheld("its authors require you to accept their terms first") from error
     except RepositoryNotFoundError as error:
-        raise unknown("there is none of that name that you may read") from error
+        raise unknown("there is none of that name, or you may not read it") from error
     except RevisionNotFoundError as error:
         raise withheld(f"it has no revision {revision!r}") from error
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:

@@ -20,4 +20,4 @@ def require_plain(folder: Path) -> None:
         except OSError as error:
             raise ModelFileUnfit(path, f"cannot be read ({error.strerror})") from error
         if found is not None:
-            raise ModelFileUnfit(path, f"is {found}, and a model is read from files alone")
+            raise ModelFileUnfit(path, f"is {found}, but a model is read from files only")

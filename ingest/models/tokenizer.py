@@ -179,14 +179,14 @@ def _refuse_config(folder: Path, error: Exception) -> None:
 
 
 def _why(folder: Path, error: Exception) -> str:
-    """What is wrong with the files: the first that is no JSON object, else the library's sentence if it is one."""
+    """What is wrong with the files: the first that is not a JSON object, else the library's sentence if it is one."""
     for path in (folder / name for name in _JSON_FILES if (folder / name).is_file()):
         try:
             found = json.loads(path.read_bytes().decode())
         except (OSError, ValueError, RecursionError) as problem:
             return f"{path.name} {why_no_json(problem)}"
         if not isinstance(found, dict):
-            return f"{path.name} is no JSON object"
+            return f"{path.name} is not a JSON object"
         if path.name == "tokenizer.json":
             if not isinstance(found.get("model"), dict):
                 return f"{path.name} has no model"
@@ -226,7 +226,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         TokenizerEmpty: it has no ids but special ones, or a single id.
     """
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise TokenizerUnreadable(Path(name), "its files make none of the fast tokenizers")
+        raise TokenizerUnreadable(Path(name), "its files do not make a fast tokenizer")
     vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
     for (token_id, piece), (next_id, other) in itertools.pairwise(vocabulary):
         if token_id == next_id:
@@ -243,7 +243,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     settings = json.loads(backend.to_str())
     unknown = _unknown_around(settings.get("post_processor"))
     if unknown is not None:
-        raise TokenizerUnreadable(Path(name), f"it puts {unknown!r} around texts and does not say which id that has")
+        raise TokenizerUnreadable(Path(name), f"it puts {unknown!r} around texts without saying which id that has")
     opening, closing = _added(tokenizer)
     known = (tokenizer.bos_token_id, tokenizer.cls_token_id)
     bos = opening[0] if opening and opening[0] in known else None

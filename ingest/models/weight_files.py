@@ -52,5 +52,5 @@ def _indexed(index: Path) -> list[str]:
         raise WeightsUnreadable(index, "it is not an index of weight files") from error
     # A name that leads out of the folder would let a model read files that are none of its own.
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
-        raise WeightsUnreadable(index, "it names no files of its own folder")
+        raise WeightsUnreadable(index, "it does not name files of its own folder")
     return names

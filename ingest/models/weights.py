@@ -58,7 +58,7 @@ class Weights:
             names = self._open_pickle(file) if checkpoint.pickled else self._open_safetensors(file)
             for name in names:
                 if name in self._files:
-                    raise WeightsUnreadable(file, f"the tensor {name} stands in {self._files[name].name} too")
+                    raise WeightsUnreadable(file, f"the tensor {name} is in {self._files[name].name} too")
                 self._files[name] = file
 
     def names(self) -> set[str]:
@@ -117,7 +117,7 @@ def _unpickled(file: Path) -> dict[str, Tensor]:
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise WeightsUnreadable(file, _first_line(error)) from error
     if not isinstance(found, dict) or not all(isinstance(tensor, Tensor) for tensor in found.values()):
-        raise WeightsUnreadable(file, "it holds no dictionary of tensors")
+        raise WeightsUnreadable(file, "it does not hold a dictionary of tensors")
     return found
 
 

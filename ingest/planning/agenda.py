@@ -208,4 +208,4 @@ def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
 
 def left_out(jobs: Sequence[str]) -> str:
     """Why jobs that nobody chose by name are not measured."""
-    return f"left out {', '.join(jobs)}, which need a model that predicts the next token: this is a masked one"
+    return f"left out {', '.join(jobs)}, which need a model that predicts the next token: this one is masked"

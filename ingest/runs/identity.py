@@ -122,7 +122,7 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
     if earlier["run_key"] == identity.key:
         return "its matrices are no longer beside the warehouse"
     if _rests_on_others(earlier, identity):
-        return "what it works on was measured anew"
+        return "what it works on was measured again"
     return f"forced, with {'; '.join(_differences(earlier, identity))}"
 
 

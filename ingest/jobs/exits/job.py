@@ -144,7 +144,9 @@ class ExitsJob(PassJob):
         tried = set(read_back(EXITS.name).select("method").unique().collect()["method"])
         if tried & SHORTCUTS.keys():
             return []
-        return [f"exits by confidence were not tried, as the shortcuts {' and '.join(SHORTCUTS)} were not measured"]
+        return [
+            f"exits by confidence were not measured, because the shortcuts {' and '.join(SHORTCUTS)} were not measured"
+        ]
 
     @property
     def _inputs(self) -> ExitInputs:

@@ -175,8 +175,8 @@ class ShortcutsJob(PassJob):
         found = []
         if len(sample.rows) < self._most:
             found.append(
-                f"shortcuts were fitted on {sample.n_fit:,} sentences of {', '.join(sample.domains)} and judged by"
-                f" {sample.n_validation:,}, all that {self.context.corpus.name} has there; {self._most:,} are usual"
+                f"shortcuts were fitted on {sample.n_fit:,} sentences of {', '.join(sample.domains)} and validated on"
+                f" {sample.n_validation:,}, all that {self.context.corpus.name} has there; {self._most:,} is usual"
             )
         fits = read_back(SHORTCUTS.name).filter(pl.col("rank") < width).select("source_state", "rank", "condition")
         short = fits.unique().sort("rank", "source_state").collect().to_dicts()
@@ -185,8 +185,8 @@ class ShortcutsJob(PassJob):
             condition = "none" if worst["condition"] is None else f"{worst['condition']:.3g}"
             found.append(
                 f"{len(short)} of {self.context.shape.n_layers} states have fewer directions in these sentences"
-                f" than the {width:,} of the model, so maps of least norm were taken; the fewest has state"
-                f" {worst['source_state']}: {worst['rank']:,}, with condition {condition}"
+                f" than the {width:,} of the model, so maps of least norm were taken; state {worst['source_state']}"
+                f" has the fewest: {worst['rank']:,}, with condition {condition}"
             )
         return found
 

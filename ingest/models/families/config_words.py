@@ -26,7 +26,7 @@ def why_refused(error: Exception) -> str:
     if found:
         field, _, got = found[0]
         needed = " or ".join(dict.fromkeys(_KINDS.get(expected, "something else") for _, expected, _ in found))
-        return f"{field} is {_KINDS.get(got, 'something else')}, and should be {needed}"
+        return f"{field} is {_KINDS.get(got, 'something else')}, but should be {needed}"
     if isinstance(error, ValueError | AssertionError | RuntimeError) and said:
         return said.splitlines()[0].rstrip(". ")
     return "a value is not of the kind that such a model has there"

@@ -114,7 +114,7 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
     _refuse_sizes(checkpoint, family)
     activation = fields.get(family.activation)
     if isinstance(activation, str) and activation not in ACT2FN:
-        raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which is none that there is")
+        raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which does not exist")
     try:
         with _quiet(), torch.device("meta"):
             config = family.config_class.from_dict(fields)
@@ -131,16 +131,16 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
 
 
 def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
-    """Refuse sizes before anything of that size is made; what is no integer is left for transformers to complain of."""
+    """Refuse sizes before anything of that size is made; transformers refuses what is not an integer."""
     for name, called, size in _sizes(checkpoint, family):
         if size < 1:
-            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the least is 1")
+            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, but must be at least 1")
         if name == "num_hidden_layers" and size > _MANY_LAYERS:
             held = len(Weights(checkpoint).names())
             if size > held:
-                raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and its weights are {held} tensors")
+                raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, but its weights are {held} tensors")
         if size > _LARGEST:
-            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, and the most is {_LARGEST}")
+            raise ConfigInvalid(checkpoint.folder, f"{called} is {size}, but must be at most {_LARGEST}")
 
 
 def _sizes(checkpoint: Checkpoint, family: Family) -> Iterator[tuple[str, str, int]]:
@@ -167,7 +167,7 @@ def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedCo
     for layer in range(config.num_hidden_layers):
         window = family.window(config, layer)
         if window is not None and window < 1:
-            raise ConfigInvalid(checkpoint.folder, f"sliding_window is {window}, and the least is 1")
+            raise ConfigInvalid(checkpoint.folder, f"sliding_window is {window}, but must be at least 1")
 
 
 @contextmanager

@@ -113,7 +113,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing file": (lambda f: (f / "tables/postings/model-1.parquet").unlink(), "model-1.parquet is missing"),
     "changed file": (flip, "model-1.parquet was changed or is damaged"),
     "other columns": (lambda folder: replace(folder, pl.DataFrame({"x": [1]})), "has other columns"),
-    "no parquet": (text_instead, "is no Parquet file"),
+    "no parquet": (text_instead, "is not a Parquet file"),
     "missing table": (lambda folder: edit(folder, lambda c: c["tables"].pop("tokens")), "table tokens is missing"),
     "foreign table": (
         lambda folder: edit(folder, lambda c: c["tables"].update(mine=c["tables"]["tokens"])),

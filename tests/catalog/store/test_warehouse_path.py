@@ -117,7 +117,7 @@ def test_what_is_no_database_is_refused_unopened(tmp_path: Path, make: Callable[
 
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.duckdb"))
-    with pytest.raises(WarehouseInvalid, match="its name is no UTF-8, as DuckDB needs it"):
+    with pytest.raises(WarehouseInvalid, match="its name is not UTF-8, which DuckDB requires"):
         refuse_file(path)
 
 

@@ -122,7 +122,9 @@ def test_the_clustering_with_most_clusters_is_shown_unless_another_is_pinned(war
     assert rows(warehouse, shown) == [(0, 2)]
     pin(warehouse, "tiny", clusters=4)
     assert rows(warehouse, shown) == [(1, 3)]
-    with pytest.raises(ClusteringMissing, match="no clustering into 5 clusters; it has those into 4, 6: measure one"):
+    with pytest.raises(
+        ClusteringMissing, match="no clustering into 5 clusters; it has clusterings into 4, 6: measure one"
+    ):
         pin(warehouse, "tiny", clusters=5)
     assert rows(warehouse, shown) == [(1, 3)]
 

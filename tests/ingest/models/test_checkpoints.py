@@ -164,7 +164,7 @@ def test_no_config(opt: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("content", "problem"), [("{", "no JSON"), ("", "no JSON"), ("[1]", "no JSON object")])
+@pytest.mark.parametrize(("content", "problem"), [("{", "not JSON"), ("", "not JSON"), ("[1]", "not a JSON object")])
 def test_a_config_that_is_no_json(content: str, problem: str, opt: Path) -> None:
     (opt / "config.json").write_text(content)
     refuses(
@@ -177,19 +177,19 @@ def test_a_config_that_is_no_json(content: str, problem: str, opt: Path) -> None
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [
-        ("hidden_size", "32", "hidden_size is a text, and should be a whole number;"),
+        ("hidden_size", "32", "hidden_size is a text, but should be a whole number;"),
         ("num_attention_heads", 5, "embed_dim must be divisible by num_heads"),
-        ("num_attention_heads", 0, "num_attention_heads is 0, and the least is 1;"),
-        ("num_attention_heads", -4, "num_attention_heads is -4, and the least is 1;"),
-        ("hidden_size", 0, "hidden_size is 0, and the least is 1;"),
-        ("ffn_dim", 0, "ffn_dim is 0, and the least is 1;"),
-        ("max_position_embeddings", -1, "max_position_embeddings is -1, and the least is 1;"),
-        ("activation_function", "swosh", "activation_function is 'swosh', which is none that there is;"),
-        ("num_hidden_layers", 0, "num_hidden_layers is 0, and the least is 1;"),
-        ("num_hidden_layers", 10**9, "num_hidden_layers is 1000000000, and its weights are 36 tensors;"),
-        ("vocab_size", 0, "vocab_size is 0, and the least is 1;"),
-        ("dropout", "a", "dropout is a text, and should be a number or a whole number;"),
-        ("tie_word_embeddings", 1, "tie_word_embeddings is a whole number, and should be true or false;"),
+        ("num_attention_heads", 0, "num_attention_heads is 0, but must be at least 1;"),
+        ("num_attention_heads", -4, "num_attention_heads is -4, but must be at least 1;"),
+        ("hidden_size", 0, "hidden_size is 0, but must be at least 1;"),
+        ("ffn_dim", 0, "ffn_dim is 0, but must be at least 1;"),
+        ("max_position_embeddings", -1, "max_position_embeddings is -1, but must be at least 1;"),
+        ("activation_function", "swosh", "activation_function is 'swosh', which does not exist;"),
+        ("num_hidden_layers", 0, "num_hidden_layers is 0, but must be at least 1;"),
+        ("num_hidden_layers", 10**9, "num_hidden_layers is 1000000000, but its weights are 36 tensors;"),
+        ("vocab_size", 0, "vocab_size is 0, but must be at least 1;"),
+        ("dropout", "a", "dropout is a text, but should be a number or a whole number;"),
+        ("tie_word_embeddings", 1, "tie_word_embeddings is a whole number, but should be true or false;"),
         ("id2label", 3, "a value is not of the kind that such a model has there;"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_config_field_that_makes_no_model(
 @pytest.mark.parametrize("called", ["n_layer", "num_hidden_layers"])
 def test_layers_beyond_the_weights_are_never_made_under_any_name(called: str, tmp_path: Path) -> None:
     folder = edit_config(build(tmp_path / "m", "gpt2"), **{called: 10**12})
-    with pytest.raises(ConfigInvalid, match=f"{called} is 1000000000000, and its weights are [0-9]+ tensors"):
+    with pytest.raises(ConfigInvalid, match=f"{called} is 1000000000000, but its weights are [0-9]+ tensors"):
         find(str(folder))
 
 
@@ -226,7 +226,7 @@ def test_fields_that_a_family_does_not_read_mean_nothing(kind: Kind, fields: dic
 
 def test_a_context_that_no_weight_contradicts_is_bounded(tmp_path: Path) -> None:
     folder = edit_config(build(tmp_path / "m", "llama"), max_position_embeddings=2**31)
-    with pytest.raises(ConfigInvalid, match="max_position_embeddings is 2147483648, and the most is 2147483647"):
+    with pytest.raises(ConfigInvalid, match="max_position_embeddings is 2147483648, but must be at most 2147483647"):
         find(str(folder))
     find(str(edit_config(folder, max_position_embeddings=2**31 - 1)))
 
@@ -317,7 +317,7 @@ def test_an_index_never_leads_out_of_its_folder(opt: Path) -> None:
     secret = opt.parent / "secret.safetensors"
     (opt / "model.safetensors").rename(secret)
     (opt / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../secret.safetensors"}}))
-    with pytest.raises(WeightsUnreadable, match="it names no files of its own folder"):
+    with pytest.raises(WeightsUnreadable, match="it does not name files of its own folder"):
         find(str(opt))
 
 
@@ -335,7 +335,7 @@ def test_a_tensor_in_two_shards(tmp_path: Path) -> None:
     folder = build(tmp_path / "model", "opt", shard_size="60KB")
     shards = sorted(folder.glob("*.safetensors"))
     shutil.copy(shards[0], shards[1])
-    with pytest.raises(WeightsUnreadable, match=f"stands in {shards[0].name} too"):
+    with pytest.raises(WeightsUnreadable, match=f"is in {shards[0].name} too"):
         find(str(folder))
 
 
@@ -604,9 +604,9 @@ def _circle(path: Path) -> None:
 @pytest.mark.parametrize(
     ("put", "problem"),
     [
-        (_pipe, "is a named pipe, and a model is read from files alone"),
-        (_device, "is a device, and a model is read from files alone"),
-        (_socket, "is a socket, and a model is read from files alone"),
+        (_pipe, "is a named pipe, but a model is read from files only"),
+        (_device, "is a device, but a model is read from files only"),
+        (_socket, "is a socket, but a model is read from files only"),
         (_circle, "cannot be read (Too many levels of symbolic links)"),
     ],
 )

@@ -162,7 +162,7 @@ def test_families_built_like_llama(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("window", [0, -1])
 def test_attention_that_sees_nothing_is_refused(window: int, tmp_path: Path) -> None:
     MistralForCausalLM(MistralConfig(**SIZES, sliding_window=window)).save_pretrained(tmp_path / "m")
-    with pytest.raises(ConfigInvalid, match=f"sliding_window is {window}, and the least is 1"):
+    with pytest.raises(ConfigInvalid, match=f"sliding_window is {window}, but must be at least 1"):
         opened(tmp_path / "m")
 
 

@@ -185,12 +185,12 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path, written: str) -> None:
 @pytest.mark.parametrize(
     ("name", "written", "problem"),
     [
-        ("tokenizer.json", "{", "tokenizer.json is no JSON"),
-        ("tokenizer.json", "\ufeff{}", "tokenizer.json begins with a byte-order mark, which JSON does not"),
-        ("tokenizer.json", "[]", "tokenizer.json is no JSON object"),
+        ("tokenizer.json", "{", "tokenizer.json is not JSON"),
+        ("tokenizer.json", "\ufeff{}", "tokenizer.json begins with a byte-order mark, unlike JSON"),
+        ("tokenizer.json", "[]", "tokenizer.json is not a JSON object"),
         ("tokenizer.json", '{"added_tokens": []}', "tokenizer.json has no model"),
         ("tokenizer.json", '{"model": {}}', "tokenizer.json has no list added_tokens"),
-        ("tokenizer_config.json", "[1]", "tokenizer_config.json is no JSON object"),
+        ("tokenizer_config.json", "[1]", "tokenizer_config.json is not a JSON object"),
         ("tokenizer_config.json", '{"bos_token": 5}', "a value is not of the kind that a tokenizer has there"),
     ],
 )
@@ -218,7 +218,7 @@ def test_a_token_around_texts_without_an_id_is_refused(tmp_path: Path, capfd: py
     said = json.loads((tmp_path / "tokenizer.json").read_text())
     said["post_processor"]["special_tokens"]["<q>"] = said["post_processor"]["special_tokens"].pop("</s>")
     (tmp_path / "tokenizer.json").write_text(json.dumps(said))
-    with pytest.raises(TokenizerUnreadable, match="it puts '</s>' around texts and does not say which id that has"):
+    with pytest.raises(TokenizerUnreadable, match="it puts '</s>' around texts without saying which id that has"):
         load(tmp_path)
     assert capfd.readouterr().err == ""
 

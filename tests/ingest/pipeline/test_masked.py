@@ -39,7 +39,7 @@ def test_what_applies_is_measured_and_the_rest_named(model: Path, tmp_path: Path
     first, second, *_ = result.stderr.splitlines()
     assert first.startswith("tiny-bert: measured projections (")
     assert second == (
-        f"tiny-bert: left out {OTHERS}, which need a model that predicts the next token: this is a masked one"
+        f"tiny-bert: left out {OTHERS}, which need a model that predicts the next token: this one is masked"
     )
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     assert ingests.table(warehouse, "projections").height == 48
@@ -81,7 +81,7 @@ def test_a_plan_names_what_it_leaves_out(model: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout.splitlines()[:2] == [
         "tiny-bert: projections",
-        f"tiny-bert: left out {OTHERS}, which need a model that predicts the next token: this is a masked one",
+        f"tiny-bert: left out {OTHERS}, which need a model that predicts the next token: this one is masked",
     ]
 
 

@@ -275,7 +275,7 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
     said = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
     assert said.exit_code == 0
     anew = f"{command} --warehouse {warehouse.path}"
-    assert f"1 kept matrices are not beside the warehouse; `{anew}` makes them anew" in said.stderr
+    assert f"1 kept matrices are not beside the warehouse; `{anew}` makes them again" in said.stderr
     assert command == "neurothek ingest tiny --job shortcuts --corpus prose --sequence-length 64"
     # The batches of the test's own request, so that the bits are the same.
     arguments = [*command.split()[1:], "--batch-tokens", str(asked.batch_tokens), "--warehouse", str(warehouse.path)]

@@ -407,7 +407,7 @@ def test_fewer_sentences_than_usual_are_said(small: tuple[ShortcutsJob, Path]) -
     remarks = usual.remarks(lambda table: tables[table].lazy())
     n = len(tables["shortcut_sentences"])
     assert tables["shortcut_sentences"]["is_validation"].sum() == n // 4
-    assert f"fitted on {n - n // 4} sentences of prose and judged by {n // 4}" in remarks[0]
+    assert f"fitted on {n - n // 4} sentences of prose and validated on {n // 4}" in remarks[0]
 
 
 def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str) -> None:
