@@ -17,6 +17,7 @@ def test_case_is_no_difference_and_a_name_stands_once() -> None:
 def test_the_likeliest_comes_first() -> None:
     assert nearest("opt-125", ["opt-1250m", "opt-125m", "bert"]) == ["opt-125m", "opt-1250m"]
     assert nearest("opt-125", ["opt-1250m", "opt-125m"], limit=1) == ["opt-125m"]
+    assert nearest("model", [f"model{number}" for number in range(9)]) == ["model8", "model7", "model6"]
 
 
 @pytest.mark.parametrize(("name", "known"), [("zzz", ["abc"]), ("", ["a"]), ("a", []), ("abcd", ["axyz"])])

@@ -6,15 +6,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from catalog.store.warehouse import Warehouse
 from dashboards.charts import exits
 from dashboards.charts.models import Look
-from dashboards.parts.exits import saved_in_words
 from dashboards.widgets.figures import without_legend
 from queries.compare.exits import exit_tradeoff
-from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse as made
 from tests.support import exit_rows
 from tests.support.tiny import MODELS
@@ -61,27 +58,3 @@ def test_a_page_with_one_legend_takes_it_out_of_every_layer(curves: pl.DataFrame
     lines, _ = drawn(without_legend(chart))  # type: ignore[arg-type]
     assert lines["encoding"]["color"]["legend"] is None
     assert drawn(chart)[0]["encoding"]["color"]["legend"] is not None
-
-
-def test_what_is_saved_is_said_where_a_curve_rises_through_95(curves: pl.DataFrame) -> None:
-    said = saved_in_words(curves.filter(model=MEASURED[0]))
-    assert said.startswith("Layers saved at 95% precision: mat ")
-    assert "fixed mat" in said
-    assert "id" not in said.replace("fixed mat", "")
-    assert saved_in_words(curves.filter(method="id")) == "No curve crosses 95% from below."
-
-
-def text(app: AppTest) -> str:
-    elements = [*app.subheader, *app.markdown, *app.caption, *app.info, *app.code]
-    return "\n".join(str(element.value) for element in elements)
-
-
-def test_the_page_draws_them_and_names_splits_and_sentences(page: Opener, whole_path: Path) -> None:
-    shown = text(page(whole_path))
-    assert "Leaving early" in shown
-    assert f"On {exit_rows.N_SENTENCES} sentences" in shown
-    assert "over 1 to 5 splits" in shown
-
-
-def test_without_exits_the_page_says_how_to_measure_them(page: Opener, full_path: Path) -> None:
-    assert "--job exits" in text(page(full_path))
