@@ -77,7 +77,7 @@ class OtherOutdated(NeurothekError):
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge took.
+    """What a merge added.
 
     Attributes:
         models: names of the models that are new.

@@ -174,4 +174,4 @@ _FIGURES: Mapping[int, tuple[str, Callable[[Material], Drawn]]] = {
 def _rule(n: int) -> str:
     of = thresholds("detected_ngrams")
     most = of["most_tokens"] if n == 1 else of["most_ngrams"]
-    return f"A detector answers at most {most:.0f} {_NAMES[n][1]}, each {of['least_recall']:.0%} of the time."
+    return f"A detector responds to at most {most:.0f} {_NAMES[n][1]}, each {of['least_recall']:.0%} of the time."

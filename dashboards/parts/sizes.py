@@ -40,10 +40,10 @@ COVERAGE = (
     "tokens; too few: fewer than {least:.0f} activations. Figure 2 of Voita et al. 2023."
 )
 DETECTORS = (
-    "Neurons that answer at most {most:.0f} tokens, each {recall:.0%} of the time, on {seen} tokens. "
+    "Neurons that respond to at most {most:.0f} tokens, each {recall:.0%} of the time, on {seen} tokens. "
     "Figure 3a of Voita et al. 2023."
 )
-DETECTED = "Distinct tokens that a detector of the layer answers, on {seen} tokens. Figure 3b of Voita et al. 2023."
+DETECTED = "Distinct tokens that a detector of the layer detects, on {seen} tokens. Figure 3b of Voita et al. 2023."
 CUMULATIVE = "The same, in the layer or any below it. Figure 3b of Voita et al. 2023."
 NEW = "Detected in the layer and in none below it. Figure 4 of Voita et al. 2023."
 SUPPRESSION = (
@@ -162,8 +162,8 @@ def activity(sizes: Sizes) -> None:
 
 
 def detectors(sizes: Sizes) -> None:
-    """Which tokens the neurons answer, and whether they suppress them."""
-    st.subheader("Neurons that answer tokens", anchor=False)
+    """Which tokens the neurons respond to, and whether they suppress them."""
+    st.subheader("Neurons that respond to tokens", anchor=False)
     rows = sizes.typology("detectors").frame
     if rows.is_empty():
         sizes.missing("No n-grams were counted for these models yet.", "ngrams")

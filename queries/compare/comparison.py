@@ -45,7 +45,7 @@ class Comparison(TabularAnswer):
     """Some models side by side, smallest first.
 
     Attributes:
-        models: one row a model with the columns of the view `scaling`; `comparable` is judged among these models.
+        models: one row per model with the columns of the view `scaling`; `comparable` is judged among these models.
         layers: one row per model and layer, with the columns of `LAYER_COLUMNS`.
         typology: the kinds of neurons, of each model on its corpus.
         saturation: where their predictions are settled, with the columns of `SATURATION_COLUMNS`.

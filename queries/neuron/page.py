@@ -77,7 +77,7 @@ POSITION_COLUMNS: Mapping[str, pl.DataType] = {
 
 @dataclass(frozen=True, repr=False)
 class NeuronPage(TabularAnswer):
-    """What the warehouse knows of one neuron.
+    """What the warehouse knows about one neuron.
 
     Attributes:
         address: its address.
@@ -87,15 +87,15 @@ class NeuronPage(TabularAnswer):
         is_shown: whether that is the model's shown one; others may have its name.
         activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
-        contexts: where it fires strongest, with the columns of `CONTEXT_COLUMNS`.
+        contexts: where it fires most strongly, with the columns of `CONTEXT_COLUMNS`.
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
-            those at every position, null where the position tells next to nothing.
-        triggers: which n-grams it answers, and whether it is a detector of them.
+            those at every position, null where the position tells almost nothing.
+        triggers: which n-grams it fires on, and whether it is a detector of them.
         pushed: the tokens it helped its FFN to bring to the top for good, with the columns of `PUSHED_COLUMNS`.
         relatives: similar neurons: its cluster, its nearest neighbours, and its counterparts in other models.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
-            concept says that somebody finds none.
-        unmeasured: what was not measured of its model on the corpus that was asked for.
+            concept says that an annotator finds none.
+        unmeasured: what was not measured for its model on the corpus that was asked for.
         limit: how many tokens of a side the page shows; `tokens` has all.
         show_all: whether it also shows neurons of other models that are no more similar than random vectors.
     """

@@ -1,4 +1,4 @@
-"""What one neuron answers: the n-grams that trigger it, whether it detects them, whether it suppresses them."""
+"""What one neuron fires on: the n-grams that trigger it, whether it detects them, whether it suppresses them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True)
 class Triggers:
-    """What one neuron answers on one corpus; empty where n-grams were not counted.
+    """What one neuron fires on in one corpus; empty where n-grams were not counted.
 
     Attributes:
         ngrams: its most frequent n-grams, with the columns of `TRIGGER_COLUMNS`.
@@ -129,7 +129,7 @@ def rule() -> tuple[str, str]:
 def neuron_triggers(
     connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress, rows: NeuronRows, has: Collection[str]
 ) -> Triggers:
-    """What a neuron answers on the corpus of its page.
+    """What a neuron fires on in the corpus of its page.
 
     Labels are those of the views.
 

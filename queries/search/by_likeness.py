@@ -43,17 +43,17 @@ FACTS = ("address", "depth", "top_tokens", "frequency")
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AlikeResult(FoundNeurons):
-    """The neurons most like one, best first.
+    """The neurons most similar to one, best first.
 
     Attributes:
-        address: the one.
+        address: of that one.
         neurons: one row per neuron, with the columns of `COLUMNS`. A token at rank r of a list weighs 1 / log2(1 + r);
             `overlap` is the weight that both neurons give to the tokens of both lists (the smaller of the two), over
             the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours). `null_99` is what
             99% of random vectors like those of the neuron's layer do not exceed with their best in the other model, and
             `is_beyond_null` whether the overlap does: both null in the neuron's own model, and in models that it was
             not compared with by the job counterparts.
-        n_found: how many share at least one token on a side, beyond the limit too.
+        n_found: how many share at least one token on a side, including those beyond the limit.
     """
 
     address: str

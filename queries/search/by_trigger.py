@@ -65,7 +65,7 @@ class TriggeredResult(FoundNeurons):
         neurons: one row per neuron, with the columns of `COLUMNS`; `strength` is the sum over words of the harmonic
             mean of recall (of the word's occurrences, those that activate the neuron) and share (of the neuron's
             activations, those on the word): 1 for a neuron that fires on the word always, and on nothing else (ours).
-        n_found: how many neurons there are beyond the limit too.
+        n_found: how many neurons there are, including those beyond the limit.
     """
 
     question: Question

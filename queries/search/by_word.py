@@ -62,8 +62,8 @@ class SearchResult(FoundNeurons):
         terms: what each word meant in each tokenizer.
         neurons: one row per neuron, with the columns of `COLUMNS`; a neuron's `z_sum` is the sum over words of its
             best z-score, the sign turned on the suppressed side.
-        n_found: how many neurons there are beyond the limit too.
-        near: words that a concept may be widened with in any of the models, nearest first, those left out among them.
+        n_found: how many neurons there are, including those beyond the limit.
+        near: words that a concept may be widened with in any of the models, nearest first, including those left out.
     """
 
     question: Question

@@ -14,9 +14,9 @@ class FoundNeurons(TabularAnswer):
 
     Attributes:
         neurons: one row per neuron, with the columns of `COLUMNS` of the search's module.
-        n_found: how many neurons there are, beyond the limit too.
+        n_found: how many neurons there are, including those beyond the limit.
         notes: remarks for the person who asked, a sentence each.
-        left_out: variants that were not asked, since plain sizes are.
+        left_out: variants that were not searched, because plain sizes are.
     """
 
     neurons: pl.DataFrame

@@ -1,4 +1,4 @@
-"""What a query that a person typed may use, and what comes back of it."""
+"""What a query that a person typed may use, and what it returns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Limits:
     Attributes:
         seconds: how long it may run.
         memory_bytes: how much memory its process may take for it.
-        rows: how many rows are brought back; all, if None.
+        rows: how many rows are returned; all, if None.
         threads: how many threads it may use.
         is_watched: whether the asking process watches the memory of the one that answers; where the operating system
             keeps to a limit on addresses it need not.
@@ -63,7 +63,7 @@ class Answer:
     Attributes:
         frame: the rows, at most as many as the limits say.
         is_truncated: whether there were more.
-        n_rows: how many there are, brought back or not; None where counting them took too long.
+        n_rows: how many there are, returned or not; None where counting them took too long.
     """
 
     frame: pl.DataFrame

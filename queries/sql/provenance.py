@@ -27,8 +27,8 @@ class Provenance:
 
     Attributes:
         relations: one row per view or table, the query's own first: relation, kind, depth, reads, holds.
-        columns: one row a column of the answer: column, made_of; empty where sqlglot cannot follow the query.
-        runs: one row a run that wrote rows of these tables.
+        columns: one row per column of the answer: column, made_of; empty where sqlglot cannot follow the query.
+        runs: one row per run that wrote rows of these tables.
     """
 
     relations: pl.DataFrame

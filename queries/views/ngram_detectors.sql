@@ -1,5 +1,5 @@
 -- One row per detector of bigrams or trigrams and n-gram that it detects, on the model's shown corpus.
--- Why: which neurons answer a phrase rather than a token. From: detected_ngrams, whose thresholds say what a detector
+-- Why: which neurons respond to a phrase rather than a token. From: detected_ngrams, whose thresholds say what a detector
 -- is; lengths that the corpus is too small for have no rows, see detectors_by_layer. Source: Voita et al. 2023, appendix.
 -- Kinds of rows: n.
 -- key: model, n, layer, neuron, rank

@@ -1,4 +1,4 @@
--- One row per token detector of the model's shown corpus: a neuron that answers a handful of tokens nearly always.
+-- One row per token detector of the model's shown corpus: a neuron that nearly always responds to a handful of tokens.
 -- Why: which neurons are dictionaries of few words, and of which. The lists run in parallel, sorted by token id. From:
 -- detected_ngrams, whose thresholds say what a detector is. Source: Voita et al. 2023, section 4.
 -- key: model, layer, neuron
