@@ -145,6 +145,7 @@ def test_a_whole_line_is_an_entry() -> None:
     )
     assert judged(annotator=" ben ").annotator == "ben"
     assert judged(concept="  é b ").concept == "é b"
+    assert judged(concept="x" * 200).concept == "x" * 200
     assert judged(ranks=..., token_ids=[0, 7, 0]).marked == (0, 7)
     assert judged(ranks=[], token_ids=[5]).marked_by == "token_ids"
     nothing = judged(concept=None, ranks=..., **{"class": ...})
@@ -211,6 +212,15 @@ def test_a_field_that_cannot_be_saved_is_named(
         judged(**changed)
     assert str(refused.value).startswith(f"line 1, {field}: ")
     assert "\n" not in str(refused.value)
+
+
+def test_of_several_names_of_a_vector_the_first_is_told() -> None:
+    names: tuple[dict[str, Any], ...] = ({}, {"vector": ..., "model": ..., "address": "m/L0N0"})
+    for by_address in names:
+        with pytest.raises(FieldTooMuch, match="combined with layer;"):
+            judged(**by_address, layer=0, neuron=1, condition="value")
+    with pytest.raises(FieldTooMuch, match="combined with model;"):
+        judged(vector=..., address="m/L0N0")
 
 
 def test_somebody_has_to_say_who_annotated() -> None:
