@@ -169,7 +169,7 @@ def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
 def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
     return _captioned(
         _panels(exits, exit_charts.tradeoff_of_model),
-        "What leaving early costs: where a shortcut is sure, or always at one state",
+        "What leaving early costs: where a shortcut is confident, or always at one state",
         f"On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
         *_not_comparable(exits, look),
         _SOURCE,

@@ -242,7 +242,7 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
         tables.link_to_neurons(relatives.counterparts, COUNTERPARTS, key="counterparts", height=420)
         st.caption(COUNTERPART)
     if not relatives.below_chance.is_empty():
-        with st.expander("The nearest ones, no more like it than random vectors"):
+        with st.expander("The nearest ones, no more similar than random vectors"):
             tables.link_to_neurons(relatives.below_chance, COUNTERPARTS, key="below_chance", height=420)
             st.caption(f"Not counterparts: their overlap does not exceed that of random vectors. {COUNTERPART}")
     st.page_link(

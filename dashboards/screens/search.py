@@ -20,7 +20,7 @@ from queries.search.by_trigger import TriggeredResult, triggered
 from queries.search.by_word import SearchResult, search
 from queries.search.scope import models_asked, variants_hint
 
-_SWITCH = "the switch “Include variants” includes all"
+_SWITCH = "switch on “Include variants” to search all"
 
 _LONG_NOTES = 400
 """Letters: some three lines of a wide window."""

@@ -187,7 +187,7 @@ def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> Non
         with st.popover("SQL behind it", type="tertiary"):
             st.code(data.shown_sql, language="sql")
             on = {} if data.corpus is None else {"corpus": data.corpus}
-            st.page_link("screens/sql.py", label="Open in the console", query_params={"query": data.sql, **on})
+            st.page_link("screens/sql.py", label="Open on the SQL page", query_params={"query": data.sql, **on})
         if picture is not None:
             _download(data.name, "PNG", "image/png", lambda: drawn(picture(), "png"))
             _download(data.name, "SVG", "image/svg+xml", lambda: drawn(picture(), "svg"))

@@ -69,7 +69,7 @@ def _twins(way: Way, ways: Sequence[Way]) -> list[str]:
     if len(alike) == 1:
         return []
     twin = alike[-1] if way.model == alike[0] else alike[0]
-    told = "is of the same family and size, and no variant tells them apart (say it with neurothek label)"
+    told = "is of the same family and size, and no variant tells them apart (set one with neurothek label)"
     return [f"{twin} {told}"]
 
 

@@ -80,7 +80,7 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
             result = ctx.obj.score(question, weights=weights, progress=progress)
     else:
         result = ctx.obj.answer(question, like=like)
-    for remark in (*result.notes, *variants_hint(result.left_out, "--variants includes all")):
+    for remark in (*result.notes, *variants_hint(result.left_out, "--variants includes all variants")):
         note(remark)
     if output_format == "table":
         show_frame(result.table(), output_format, title=result.title)

@@ -64,7 +64,7 @@ def models_asked(connection: duckdb.DuckDBPyConnection, question: Question, *, o
     return AskedModels(kept, tuple(model.name for model in models if model not in kept))
 
 
-IN_PYTHON = "variants=True includes all"
+IN_PYTHON = "variants=True includes all variants"
 
 
 def variants_hint(left_out: Sequence[str], how: str) -> list[str]:

@@ -190,7 +190,7 @@ reasons as (
                         then concat_ws(
                             ' ',
                             twins.twin,
-                            'is of the same family and size, and no variant tells them apart (say it with neurothek label)'
+                            'is of the same family and size, and no variant tells them apart (set one with neurothek label)'
                         )
                 end
             ),

@@ -365,7 +365,7 @@ def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -
 def test_the_sql_behind_a_chart_opens_in_the_console(person: Visitor) -> None:
     person.open()
     person.page.get_by_text("SQL behind it").first.click()
-    person.page.get_by_role("link", name="Open in the console").click()
+    person.page.get_by_role("link", name="Open on the SQL page").click()
     person.settle()
     assert person.title() == "SQL"
     expect(person.page.get_by_text("7 rows in")).to_be_visible()
