@@ -1,0 +1,44 @@
+"""What pages say: sentences as text, and commands about the warehouse that the pages show."""
+
+from pathlib import Path
+
+import pytest
+
+import neurothek
+from catalog.advice import DEFAULT_WAREHOUSE
+from dashboards.session import hand_over
+from dashboards.widgets import page
+from dashboards.widgets.page import elsewhere, told
+
+
+def test_a_warehouse_elsewhere_is_named_in_commands(tmp_path: Path) -> None:
+    path = tmp_path / "my own.duckdb"
+    hand_over(neurothek.open(path))
+    assert elsewhere() == path
+    # As Markdown every mark has a backslash before it.
+    said = told("not there; run `neurothek ingest m`").replace("\\", "")
+    assert said == f"not there; run `neurothek ingest m --warehouse '{path}'`"
+
+
+def test_the_one_that_commands_find_by_themselves_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (Path(DEFAULT_WAREHOUSE), tmp_path / DEFAULT_WAREHOUSE):
+        hand_over(neurothek.open(path))
+        assert elsewhere() is None
+        assert "warehouse" not in told("run `neurothek ingest m`")
+
+
+def test_a_command_to_copy_names_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr("dashboards.widgets.page.st.code", lambda command, **_: copied.append(command))
+    hand_over(neurothek.open(tmp_path / "w.duckdb"))
+    page.show_command("neurothek ingest m")
+    page.show_command(copied[0])
+    assert copied[0] == copied[1] == f"neurothek ingest m --warehouse {tmp_path / 'w.duckdb'}"
+
+
+@pytest.mark.parametrize("text", ["a *b* _c_ [d](e)", "<script>", "# head", "$x$", ":smile:"])
+def test_markdown_in_a_sentence_is_text(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hand_over(neurothek.open(Path(DEFAULT_WAREHOUSE)))
+    assert told(text) != text
