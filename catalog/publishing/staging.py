@@ -60,7 +60,7 @@ class RunManifest:
         parameters: what changes numbers, as JSON values.
         dtype: number format of the model.
         started_at: when the first part began (UTC).
-        arithmetic: what else the last bits hang on, such as the size of batches: no part of the key, but shards of one
+        arithmetic: what else the last bits depend on, e.g. the size of batches: no part of the key, but shards of one
             run are measured alike; None where nothing does.
         other_model: name of the other model, None for jobs about one.
     """

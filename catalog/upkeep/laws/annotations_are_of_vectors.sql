@@ -14,7 +14,7 @@ where
         else annotations.neuron is not null or coalesce(annotations.control_id < 0, true)
     end
 union all
--- How many FFN updates a layer has hangs on the text, which may have been another one since.
+-- How many FFN updates a layer has depends on the text, which may have been another one since.
 select 'annotation ' || annotations.annotation_id as place
 from store.annotations as annotations
 semi join store.controls as measured

@@ -136,7 +136,7 @@ class TriggerScores:
     ) -> None:
         """Note what the neuron at (layer, number) says of tokens as frequent as some of its triggers."""
         for trigger in triggers.tolist():
-            # A seed of its own: the draws of one trigger do not hang on which others are kept.
+            # A seed of its own: the draws of one trigger do not depend on which others are kept.
             seed = (self.seed, *neuron, int(tokens[trigger]))
             drawn = self.peers.draw(int(tokens[trigger]), np.random.default_rng(seed))
             found.control_scores[trigger] = pl.Series(scores[self.row_of[drawn]])

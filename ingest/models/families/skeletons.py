@@ -156,7 +156,7 @@ def _sizes(checkpoint: Checkpoint, family: Family) -> Iterator[tuple[str, str, i
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
-    """Refuse rotations that hang on the length of the longest sequence of a batch: no number would be a text's own."""
+    """Refuse rotations that depend on the longest sequence of a batch: no number would be a text's own."""
     if family.rotary is not None and config.rope_parameters["rope_type"] not in FIXED_ANGLES:
         said = f"rope_type {config.rope_parameters['rope_type']!r}"
         raise ConfigUnsupported(checkpoint.folder, family.architecture, said, sorted(FIXED_ANGLES))
