@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.colours import ACCENT, CONTRAST, DOMAINS, KINDS, model_colours
+from dashboards.colours import ACCENT, CONTRAST, DOMAINS, KINDS, _colour, model_colours
 from tests.support.colours import contrast, luminance
 
 BACKGROUNDS = {"light": 1.0, "dark": luminance("#171714")}
@@ -46,8 +46,18 @@ def test_every_model_has_a_colour_of_its_own_in_the_order_given(n: int, theme: s
     assert all(re.fullmatch(r"#[0-9a-f]{6}", colour) for colour in colours.values())
 
 
-def test_the_ends_of_the_scale_are_those_of_viridis() -> None:
-    """Whole colours, where no mixing and no rounding decides: of the largest model, on paper and on black."""
+VIRIDIS = {0.0: "#440154", 0.25: "#3b528b", 0.5: "#21918c", 0.75: "#5ec962", 1.0: "#fde725"}
+"""As it is published, where no mixing and no rounding decides."""
+
+
+def test_the_scale_is_viridis_and_mixes_what_lies_beside() -> None:
+    assert {place: _colour(place) for place in VIRIDIS} == VIRIDIS
+    # Half way between two of them, channel by channel, to the nearest whole number.
+    mixed = [int(_colour(0.125)[at : at + 2], 16) for at in (1, 3, 5)]
+    assert all(abs(2 * one - low - high) <= 1 for one, low, high in zip(mixed, (68, 1, 84), (59, 82, 139), strict=True))
+
+
+def test_the_largest_model_has_an_end_of_the_scale() -> None:
     assert list(model_colours(["small", "large"]).values())[-1] == "#440154"
     assert list(model_colours(["small", "large"], theme="dark").values())[-1] == "#fde725"
     assert model_colours(["alone"]) == {"alone": "#440154"}

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.tables.table import COUNTS, DOUBLE, IDS, INTEGER, SCORES, SMALL, TEXT, Table
@@ -168,6 +168,7 @@ def test_a_serial_number_counts_from_where_publishing_began(connection: duckdb.D
 EIGHTHS = st.integers(-40, 40).map(lambda number: number / 8)
 
 
+@settings(max_examples=40)
 @given(values=st.lists(st.tuples(EIGHTHS, st.sampled_from([0.0, 1e-9, 3e-7, 1e-5, 2e-4, 0.5])), min_size=1, max_size=9))
 def test_numbers_are_judged_as_a_loop_judges_them(
     connection: duckdb.DuckDBPyConnection, values: list[tuple[float, float]]
