@@ -64,6 +64,26 @@ def test_too_few_bytes_have_no_checksum(n_bytes: int) -> None:
     assert not is_computed_at(io.BytesIO(bytes(n_bytes)), 10**6, 5381)
 
 
+def test_a_header_and_blocks_of_every_size_that_duckdb_takes_are_known() -> None:
+    content = np.random.default_rng(2).bytes(1 << 20)
+    known = {size for size in (1 << power for power in range(9, 21)) if _is_known(content, size)}
+    assert known == {HEADER_BYTES, *(size for size in (1 << power for power in range(9, 21)) if duckdb_takes(size))}
+
+
+def _is_known(content: bytes, size: int) -> bool:
+    """Whether the checksum of so many bytes is found where more of them follow."""
+    return is_computed_at(io.BytesIO(content), 0, by_the_definition(content[:size]))
+
+
+def duckdb_takes(size: int) -> bool:
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"set default_block_size = {size}")
+        except duckdb.Error:
+            return False
+    return True
+
+
 def test_a_header_at_the_end_of_a_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     block = bytes(8) + np.random.default_rng(1).bytes(HEADER_BYTES - 8)
     path = tmp_path / "short"
