@@ -76,6 +76,13 @@ def test_a_number_is_brought_between_its_bounds(browser: Browser, typed: str, nu
         assert asked_number("rank", least=5, most=9) == max(5, number)
 
 
+def test_a_number_is_no_larger_than_a_browser_counts_to(browser: Browser) -> None:
+    """JavaScript has no whole numbers beyond: 2^53 and 2^53 + 1 are one to it."""
+    for typed, number in ((2**53 - 2, 2**53 - 2), (2**53 - 1, 2**53 - 1), (2**53, 2**53 - 1), (2**60, 2**53 - 1)):
+        browser.query_params["n"] = str(typed)
+        assert asked_number("n") == number
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(typed=st.text(max_size=12))
 def test_any_text_is_a_number_or_none(browser: Browser, typed: str) -> None:
