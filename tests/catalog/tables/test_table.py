@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.tables.registry import BY_NAME
+from catalog.tables.registry import BY_NAME, DIMENSIONS, FACTS
 from catalog.tables.table import (
     DOUBLE,
     INTEGER,
@@ -158,6 +158,8 @@ def test_a_table_lies_by_the_first_of_its_places(columns: dict[str, pl.DataType]
 
 def test_declarations_name_their_own_columns() -> None:
     """A key, a part or a serial that is no column would be told by DuckDB, in the middle of a publish."""
+    assert all(table.is_fact for table in FACTS)
+    assert not any(table.is_fact for table in DIMENSIONS)
     assert {table.name for table in BY_NAME.values() if not table.is_repeatable} == {"shortcut_maps"}
     for table in BY_NAME.values():
         assert {*table.key, *table.nullable, *filter(None, (table.serial, table.part))} <= {*table.columns}, table.name
