@@ -165,6 +165,22 @@ def test_a_serial_number_counts_from_where_publishing_began(connection: duckdb.D
     assert numbers(found) == (2, 2, 0, 0)
 
 
+@pytest.mark.parametrize(("moved", "kind"), [(3e-6, "close"), (5e-6, "different")])
+def test_beside_0_a_number_may_move_by_a_hundredth_of_what_a_typical_one_may(
+    connection: duckdb.DuckDBPyConnection, moved: float, kind: str
+) -> None:
+    stored = [ROW | {"neuron": number, "x": x} for number, x in enumerate([0.0, 4.0, -4.0])]
+    store(connection, stored)
+    found = agreement(connection, again([stored[0] | {"x": moved}, *stored[1:]]))
+    assert numbers(found) == (3, 2, int(kind == "close"), int(kind == "different"))
+
+
+def test_where_nothing_is_known_of_others_next_to_nothing_is_allowed(connection: duckdb.DuckDBPyConnection) -> None:
+    store(connection, [ROW | {"x": 0.0}])
+    assert agreement(connection, again([ROW | {"x": 5e-13}])).n_close == 1
+    assert agreement(connection, again([ROW | {"x": 2e-12}])).n_different == 1
+
+
 EIGHTHS = st.integers(-40, 40).map(lambda number: number / 8)
 
 

@@ -144,6 +144,7 @@ def test_a_whole_line_is_an_entry() -> None:
         "line 1", "anna", "m", "0-0123456789ab", None, None, "c", "names", marked=(2, 1), marked_by="ranks"
     )
     assert judged(annotator=" ben ").annotator == "ben"
+    assert judged(annotator="Al").annotator == "Al"
     assert judged(concept="  é b ").concept == "é b"
     assert judged(concept="x" * 200).concept == "x" * 200
     assert judged(ranks=..., token_ids=[0, 7, 0]).marked == (0, 7)
