@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
+from catalog.arguments import BadArgument
 from queries import errors
 from queries.sql import prompt
 from queries.sql.limits import Limits
@@ -42,7 +43,7 @@ def test_what_is_piped_is_text() -> None:
 
 @pytest.mark.parametrize("limits", [None, Limits()])
 def test_what_is_asked_in_python_is_text(limits: Limits | None) -> None:
-    with pytest.raises(errors.QueryFailed, match="its text is not UTF-8"):
+    with pytest.raises(BadArgument, match="give UTF-8 text"):
         neurothek.open().sql("select '\udcff'", limits=limits)
 
 
