@@ -66,6 +66,9 @@ _TEXT = {
 }
 """Words that are about the text -> the field of `TextRequest`."""
 
+_OF_QUERIES = {"interventions", "intervention_tokens", "random_sets", "corpus_id"}
+"""Fields about what a query found, which nobody can ask for in words."""
+
 _SINGULAR = {"job": "jobs", "method": "methods", "domain": "domains", "memory": "memory_bytes"}
 
 
@@ -93,7 +96,7 @@ def requested(**wishes: Unpack[Wishes]) -> IngestRequest:
 def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]) -> dict[str, Any]:
     """Values for the fields of a request, each of its field's type."""
     values: dict[str, Any] = {}
-    types, known = get_type_hints(kind), {one.name for one in fields(kind)}
+    types, known = get_type_hints(kind), {one.name for one in fields(kind)} - _OF_QUERIES
     for word, value in given.items():
         name = called.get(word, word)
         if name not in known:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.suggestions import nearest
 from ingest.units import in_words
@@ -80,6 +81,16 @@ class MethodUnknown(NeurothekError):
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         models = f" for {architecture} models" if architecture is not None else ""
         super().__init__(f"there is no shortcut {method}{models}; {hint}")
+
+
+class AskedByQuery(NeurothekError):
+    """A job on neurons that a query finds is asked for without a query."""
+
+    def __init__(self, jobs: Sequence[str]) -> None:
+        command = command_line("intervene", "MODEL", "--where", "is_token_detector")
+        super().__init__(
+            f"{' and '.join(jobs)} needs neurons that a query finds; choose them with, for example, `{command}`"
+        )
 
 
 class ThresholdInvalid(NeurothekError):

@@ -11,11 +11,15 @@ DEFAULT_JOBS = ("projections", "activity", "contexts", "ngrams", "positions")
 DEFAULT_TOKENS = 200_000
 DEFAULT_BATCH_TOKENS = 16_384
 DEFAULT_EXAMPLES = 10_000
+DEFAULT_INTERVENTION_TOKENS = 8_192
+DEFAULT_RANDOM_SETS = 20
 LONGEST_SEQUENCE = 2_048
 
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 Keep = Literal["last", "all"]
+How = Literal["set", "scale", "mean"]
+Moment = Literal["before", "after"]
 
 Value = TypeVar("Value")
 
@@ -79,6 +83,8 @@ class TextRequest:
         tokens_per_domain: ids without BOS after which a domain stops, at a sequence boundary.
         sequence_length: ids a sequence holds at most; None: the model's context, at most 2048.
         packing: whether short documents are joined.
+        corpus_id: number of a corpus of the warehouse, made by the model's tokenizer, that is taken as it is; None: the
+            other fields say which text it is.
     """
 
     corpora: tuple[str, ...] = ("builtin",)
@@ -86,6 +92,30 @@ class TextRequest:
     tokens_per_domain: int = DEFAULT_TOKENS
     sequence_length: int | None = None
     packing: bool = True
+    corpus_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """Neurons of a model that are changed together, at every position.
+
+    Attributes:
+        name: what it is called in the warehouse.
+        neurons: layer and neuron of each, sorted, none twice.
+        asked: how they were chosen, in words.
+        how: whether they are set to a value, multiplied by one, or set to their means over the corpus.
+        value: that value; None for means.
+        moment: whether it happens before the non-linearity or after it.
+        kind: the kind of neurons that they are; None where they were chosen in another way.
+    """
+
+    name: str
+    neurons: tuple[tuple[int, int], ...]
+    asked: str
+    how: How = "set"
+    value: float | None = 0.0
+    moment: Moment = "after"
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +148,9 @@ class IngestRequest:
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
         force: whether to replace what was measured with other parameters.
+        interventions: what the job interventions measures the effects of.
+        intervention_tokens: ids of each domain that it reads, at a sequence boundary.
+        random_sets: random sets of neurons that each intervention is compared with.
     """
 
     jobs: tuple[str, ...] = DEFAULT_JOBS
@@ -188,3 +221,6 @@ class IngestRequest:
     batch_tokens: int = _asked(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens per batch.")
     staging: Path | None = _asked(None, "--staging", help="Folder for rows that are not published yet.")
     force: bool = False
+    interventions: tuple[Intervention, ...] = ()
+    intervention_tokens: int = DEFAULT_INTERVENTION_TOKENS
+    random_sets: int = DEFAULT_RANDOM_SETS

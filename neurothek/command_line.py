@@ -17,6 +17,7 @@ from queries.compare.commands import compare
 from queries.neuron.commands import neuron
 from queries.search.commands import search
 from queries.sql.commands import sql
+from queries.steering.commands import intervene
 from queries.trace.commands import trace
 from queries.views.commands import corpora, models, runs, schema, views
 
@@ -36,7 +37,7 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify),
-    *(search, neuron, compare, trace, sql, dashboard, annotate),
+    *(search, neuron, compare, trace, intervene, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),
 )

@@ -1,16 +1,21 @@
 """What is measured from Python, and measured again."""
 
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
 
-from catalog.arguments import BadArgument
+from catalog.arguments import BadArgument, require
+from catalog.progress import Progress
 from neurothek.arguments import checked
 from neurothek.opened import Opened
 
 if TYPE_CHECKING:
     from catalog.upkeep.verification import Agreement
     from ingest.asking import Wishes
+    from ingest.interventions.planned import Planned
     from ingest.pipeline.ingest_all import Outcome
     from ingest.pipeline.verify import Skipped
+    from queries.steering.effects import Effects
 
 
 class Measuring(Opened):
@@ -89,3 +94,119 @@ class Measuring(Opened):
                 with self.reader() as connection:
                     agreements.append(agreement(connection, part))
         return [*combined(agreements), *skipped]
+
+    @checked
+    def plan_intervention(
+        self,
+        model: str,
+        *,
+        where: str | None = None,
+        words: Sequence[str] = (),
+        limit: int = 10,
+        neurons: str | Path | Sequence[str] | None = None,
+        each: Literal["kind"] | None = None,
+        set: str | float = 0,  # noqa: A002 - as the command calls it
+        pre: bool = False,
+        name: str | None = None,
+        corpus: str | None = None,
+        tokens: int = 8_192,
+        sets: int = 20,
+        force: bool = False,
+        weights: str | Path | None = None,
+    ) -> "Planned":
+        """Choose neurons of a model and what becomes of them, without measuring anything.
+
+        Args:
+            model: name of the model.
+            where: a condition on the view `neurons` that they meet.
+            words: words that they promote.
+            limit: how many of them, for words.
+            neurons: their addresses, or a file with one a line.
+            each: "kind" for every kind of neurons in its turn.
+            set: 0, another number, "mean", or "x0.5" to scale.
+            pre: set them before the non-linearity instead of after it.
+            name: what the intervention is called; None: what was asked.
+            corpus: name of the corpus to measure on; None: the shown one.
+            tokens: token ids of each domain to read.
+            sets: random sets of as many neurons to compare with.
+            force: replace an intervention of the name.
+            weights: folder of the weights, if they are no longer where they were.
+
+        Raises:
+            NeurothekError: neurons are chosen in no way or in several, there are none, or they cannot be changed so.
+
+        Example:
+            >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3")
+            >>> planned.names
+            ('where layer = 0 and neuron < 3 set to 0',)
+        """
+        from ingest.interventions.planned import Planned, Way, interventions, request_for
+        from ingest.request import ModelSource
+        from queries.errors import NotMeasured
+        from queries.names.corpora import choose_corpora
+        from queries.names.models import choose_model
+        from queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
+
+        ways = {"where": where, "words": tuple(words), "neurons": neurons, "each": each}
+        given = [way for way, value in ways.items() if value is not None and value != ()]
+        if len(given) != 1:
+            told = "choose the neurons in one way: where, search (words), neurons, or each"
+            raise BadArgument("where", where, told if not given else f"{told}, not {' and '.join(given)}")
+        way = Way.parse(str(set), pre=pre)
+        with self.reader() as connection:
+            known = choose_model(connection, model)
+            if where is not None:
+                chosen = {f"where {where}": neurons_where(connection, model, where)}
+            elif words:
+                chosen = {f"promote {', '.join(words)}": neurons_found(connection, model, words, limit=limit)}
+            elif neurons is not None:
+                chosen = {"named": neurons_named(connection, model, _addresses(neurons))}
+            else:
+                chosen = {**neurons_of_kinds(connection, model)}
+            read = choose_corpora(connection, [model], corpus).get(model)
+        if read is None:
+            raise NotMeasured("how often neurons fire is measured", "activity")
+        made = interventions(chosen, way, name=name, of_kinds=each is not None)
+        request = request_for(made, corpus_id=read.corpus_id, tokens=tokens, n_sets=sets, force=force)
+        source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
+        return Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus)
+
+    @checked
+    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
+        """Measure planned interventions, keep their effects, and say what they are.
+
+        Args:
+            planned: what `plan_intervention` put together.
+            progress: told how far it is.
+
+        Raises:
+            NeurothekError: the model cannot be measured so; what was measured by then is kept for the next attempt.
+
+        Example:
+            >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="is_dead", tokens=500, sets=3)
+            >>> warehouse.carry_out(planned).interventions["effect"].to_list()
+            [0.0]
+        """
+        from ingest.interventions.planned import Planned
+        from ingest.planning.first_look import measured_as, require_weights
+
+        require(Planned, planned=planned)
+        weights = None if planned.source.name is None else planned.source.source
+        require_weights(measured_as(self.warehouse, planned.model), weights=weights)
+        from ingest.pipeline.ingest_model import ingest_model
+        from queries.steering.effects import effects_of
+
+        ingest_model(self.warehouse, planned.request, planned.source, progress=progress)
+        with self.reader() as connection:
+            return effects_of(connection, planned.model, planned.names)
+
+
+def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:
+    """Addresses as they were given, or the lines of a file of them."""
+    if not isinstance(neurons, str | Path):
+        return list(neurons)
+    try:
+        lines = Path(neurons).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument("neurons", str(neurons), f"that file cannot be read ({error})") from error
+    return [line.strip() for line in lines if line.strip()]

@@ -35,6 +35,8 @@ def choose_corpus(
         CorpusNameInvalid: the corpus was given a name that it cannot have.
         SourceMissing, ...: see `corpora`.
     """
+    if request.corpus_id is not None:
+        return stored_corpus(warehouse, request.corpus_id, tokenizer)
     if (request.sequence_length or 0) > context_length:
         raise SequenceTooLong(request.sequence_length or 0, context_length)
     name = stored_name(warehouse, request)

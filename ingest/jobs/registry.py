@@ -19,12 +19,14 @@ class Entry:
         reads_text: whether it reads a corpus, or only weights.
         fits_masked: whether a model that fills in masked tokens can be asked for it; others need the next token.
         is_of_pairs: whether it is about two models of the warehouse, and not about one that is measured.
+        is_of_query: whether it is about neurons that a query finds, so that no `ingest` can be asked for it.
     """
 
     place: str
     reads_text: bool = True
     fits_masked: bool = False
     is_of_pairs: bool = False
+    is_of_query: bool = False
 
 
 JOBS: Mapping[str, Entry] = {
@@ -41,10 +43,16 @@ JOBS: Mapping[str, Entry] = {
     "counterparts": Entry(
         "ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
     ),
+    "interventions": Entry("ingest.jobs.interventions.job:InterventionsJob", is_of_query=True),
 }
 
-NAMES = tuple(name for name, entry in JOBS.items() if not entry.is_of_pairs)
+NAMES = tuple(name for name, entry in JOBS.items() if not entry.is_of_pairs and not entry.is_of_query)
 """The jobs on one model."""
+
+QUERY_NAMES = tuple(name for name, entry in JOBS.items() if entry.is_of_query)
+"""The jobs on neurons of one model that a query finds."""
+
+ON_MODELS = (*NAMES, *QUERY_NAMES)
 
 PAIR_NAMES = tuple(name for name, entry in JOBS.items() if entry.is_of_pairs)
 """The jobs on two models."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from ingest.models.errors import DeviceMissing, SequenceTooLong
-from ingest.models.families.blocks import Block, BlockOutput, Layout
+from ingest.models.families.blocks import Block, BlockOutput, Change, Layout
 from ingest.models.families.ends import Embeddings, Head, Transform
 from ingest.models.families.loading import Loader
 from ingest.models.families.norms import Norm
@@ -29,6 +29,7 @@ from ingest.models.weights import Checkpoint
 __all__ = [
     "Block",
     "BlockOutput",
+    "Change",
     "Norm",
     "Shape",
     "Transform",

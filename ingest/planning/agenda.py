@@ -90,11 +90,11 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     work, checkpoint = _open(warehouse, request, asked, progress)
     jobs = _fitting(work)
     others = tuple(job for job in request.jobs if job not in jobs)
-    opened = {name: _opened(work, name) for name in registry.NAMES if name in jobs}
+    opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}
     corpus = _corpus(work) if any(registry.JOBS[name].reads_text for name in opened) else None
     first = needed_first(warehouse, work.model.name, corpus, opened.values())
     opened |= {name: _opened(work, name) for name in first}
-    agenda = _agenda(work, corpus, [opened[name] for name in registry.NAMES if name in opened])
+    agenda = _agenda(work, corpus, [opened[name] for name in registry.ON_MODELS if name in opened])
     return Prepared(work, checkpoint, corpus, agenda, left_out=others, needed_first=first)
 
 

@@ -12,7 +12,14 @@ from ingest.corpora.asked import asked_sources
 from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
 from ingest.corpora.sources.source import corpus_name
 from ingest.corpora.split import SentenceSplit
-from ingest.errors import WEIGHTS_OPTION, MethodUnknown, ModelNamedTwice, ThresholdInvalid, WeightsNotAtHand
+from ingest.errors import (
+    WEIGHTS_OPTION,
+    AskedByQuery,
+    MethodUnknown,
+    ModelNamedTwice,
+    ThresholdInvalid,
+    WeightsNotAtHand,
+)
 from ingest.jobs import registry
 from ingest.jobs.counterparts.errors import PairsApart
 from ingest.jobs.shortcuts.methods import METHODS
@@ -39,6 +46,7 @@ def check_request(request: IngestRequest) -> None:
 
     Raises:
         JobUnknown: a name is not that of a job; the nearest one is given.
+        AskedByQuery: a job on neurons that a query finds is asked for without any.
         MethodUnknown: a name is not that of a shortcut.
         ThresholdInvalid: the threshold of activity is not a finite float32.
         ExamplesInvalid: fewer than one example.
@@ -50,6 +58,9 @@ def check_request(request: IngestRequest) -> None:
     for name in request.jobs:
         if name not in registry.JOBS:
             raise JobUnknown(name)
+    of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
+    if of_queries and not request.interventions:
+        raise AskedByQuery(of_queries)
     for method in request.methods:
         if method not in METHODS:
             raise MethodUnknown(method, None, METHODS)

@@ -1,5 +1,6 @@
 """Finished runs of one model, for jobs that work on what other jobs measured."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,12 @@ _FINISHED = """
 """
 _RUN_ID = """
     select runs.run_id
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    where models.name = $model and runs.run_key = $run_key
+"""
+_PARAMETERS = """
+    select runs.parameters
     from store.runs as runs
     inner join store.models as models on models.model_id = runs.model_id
     where models.name = $model and runs.run_key = $run_key
@@ -68,6 +75,14 @@ class EarlierRuns:
     def has(self, *jobs: str) -> bool:
         """Whether all of these jobs are there."""
         return all(job in self.keys for job in jobs)
+
+    def parameters(self, job: str) -> dict[str, Any]:
+        """The parameters of one run."""
+        named = {"model": self.model, "run_key": self.keys[job]}
+        with self.warehouse.reader() as connection:
+            said = connection.execute(_PARAMETERS, named).fetchall()
+        found: dict[str, Any] = json.loads(said[0][0])
+        return found
 
     def rows(self, query: str, job: str, **values: Any) -> pl.DataFrame:
         """Rows of a query about one run, whose id is bound to $run_id."""

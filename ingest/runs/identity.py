@@ -102,7 +102,7 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
         return True
     if earlier["run_key"] == identity.key:
         return False
-    if not force and not _rests_on_others(earlier, identity):
+    if not force and not _rests_on_others(earlier, identity) and not _only_adds(earlier, identity):
         raise ParametersDiffer(identity.job, identity.model, _differences(earlier, identity))
     return True
 
@@ -206,6 +206,17 @@ def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
     """Whether all that is different is which runs of other jobs it rests on."""
     names = _different(*_said(earlier, identity))
     return bool(names) and all(name.endswith(OTHER_RUN) for name in names)
+
+
+def _only_adds(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
+    """Whether all that is different is that named things were added to those that a parameter had."""
+    before, asked = _said(earlier, identity)
+    return all(
+        isinstance(before.get(name), dict)
+        and isinstance(asked.get(name), dict)
+        and before[name].items() <= asked[name].items()
+        for name in _different(before, asked)
+    )
 
 
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:

@@ -92,3 +92,11 @@ class BadPredicate(NeurothekError):
             f"the condition {text!r} {problem}; write one expression over the columns of neurons, "
             'for example "frequency < 0.01 and layer > 3"'
         )
+
+
+class NothingChosen(NeurothekError):
+    """A query that was to choose neurons of a model finds none."""
+
+    def __init__(self, model: str, asked: str) -> None:
+        command = command_line("search", "--where", "CONDITION", "--model", model)
+        super().__init__(f"{model} has no neurons {asked}; try the query first, for example with `{command}`")

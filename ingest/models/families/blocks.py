@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ingest.models.families.family import Family
@@ -31,6 +31,36 @@ class BlockOutput:
     coefficients: Float[Tensor, "batch time d_ffn"]
     pre_ffn: Float[Tensor, "batch time d_model"]
     gates: Float[Tensor, "batch time d_ffn"] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What becomes of some neurons of a block.
+
+    Attributes:
+        neurons: which ones, each once.
+        values: what they are set to; None: they keep their own value, times `factor`.
+        factor: what their own values are multiplied by.
+        is_before: whether it happens before the non-linearity, or to the activation after it; FFNs with gates know only
+            the latter.
+        where: the positions at which it happens; None: everywhere.
+    """
+
+    neurons: Int[Tensor, " neurons"]
+    values: Float[Tensor, " neurons"] | None
+    factor: float = 1.0
+    is_before: bool = False
+    where: Bool[Tensor, "batch time"] | None = None
+
+    def of(self, activations: Tensor) -> Tensor:
+        """The activations [batch time d_ffn], or [batch*time d_ffn], as they become."""
+        changed = activations.clone()
+        own = activations[..., self.neurons]
+        values = own * self.factor if self.values is None else self.values.to(own.dtype).expand_as(own)
+        if self.where is not None:
+            values = torch.where(self.where.reshape(*own.shape[:-1], 1), values, own)
+        changed[..., self.neurons] = values
+        return changed
 
 
 @dataclass(frozen=True)
@@ -90,6 +120,22 @@ class Block:
             pre_ffn=stream + pre_ffn[0] if layout.is_parallel else pre_ffn[0].view(stream.shape),
             gates=gates[0].view(*rows, -1) if gates else None,
         )
+
+    @contextmanager
+    def changed(self, change: Change) -> Iterator[None]:
+        """Some of its neurons are changed for the duration of the context; the coefficients it tells are the changed.
+
+        The change is what the FFN's second map is given, or what its first one returns.
+        """
+        if change.is_before:
+            assert not self._layout.family.is_gated
+            handle = self._keys.register_forward_hook(lambda _, given, returned: change.of(returned))
+        else:
+            handle = self._values.register_forward_pre_hook(lambda _, given: (change.of(given[0]), *given[1:]))
+        try:
+            yield
+        finally:
+            handle.remove()
 
     @property
     def parts(self) -> SubModules:

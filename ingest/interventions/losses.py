@@ -1,0 +1,116 @@
+"""The loss of a model whose neurons are changed in several ways at once, beside the model as it is."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import log_softmax
+
+from ingest.forward.batches import RightPadded
+from ingest.models.transformer import Change, Transformer
+
+Changes = Mapping[int, Change]
+"""Layer -> what becomes of its neurons."""
+
+_LOGITS = 1 << 22
+"""Logits of one slice of positions: a few slices of them are held at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What a model says of the next tokens of a batch, changed in one way.
+
+    Attributes:
+        nll: of each predicted position, the negative log-likelihood of the token that follows, nats.
+        kl: divergence of what the changed model says from what the untouched one does, KL(untouched || changed), nats.
+        mass: for each group of tokens that was asked about, the probability of them together.
+    """
+
+    nll: Float[Tensor, " positions"]
+    kl: Float[Tensor, " positions"]
+    mass: Float[Tensor, "positions groups"]
+
+
+@torch.inference_mode()
+def losses(
+    transformer: Transformer,
+    batch: RightPadded,
+    ways: Sequence[Changes],
+    *,
+    groups: Sequence[Int[Tensor, " _"]] = (),
+) -> list[Losses]:
+    """Run a batch through the model as it is and changed in every way, each block's weights there once.
+
+    What lies below the lowest layer that a way changes is the untouched model's, and is computed once.
+
+    Args:
+        transformer: a model that predicts the next token.
+        batch: whole sequences.
+        ways: what is changed.
+        groups: tokens whose probability is asked about.
+
+    Returns:
+        One for the untouched model, then one a way; the positions are those that a token follows, in order.
+    """
+    asked: list[Changes] = [{}, *ways]
+    streams: list[Tensor | None] = [None] * len(asked)
+    untouched = transformer.embed(batch.tokens.to(transformer.device))
+    for layer in range(transformer.shape.n_layers):
+        with transformer.block(layer) as block:
+            for number, changes in enumerate(asked[1:], start=1):
+                change, stream = changes.get(layer), streams[number]
+                if stream is None and change is None:
+                    continue  # so far it is the untouched model
+                with nullcontext() if change is None else block.changed(change):
+                    streams[number] = block(untouched if stream is None else stream, batch.lengths).stream
+            untouched = block(untouched, batch.lengths).stream
+    return _read(transformer, batch, [untouched if stream is None else stream for stream in streams], groups)
+
+
+def _read(
+    transformer: Transformer,
+    batch: RightPadded,
+    streams: Sequence[Float[Tensor, "batch time d_model"]],
+    groups: Sequence[Int[Tensor, " _"]],
+) -> list[Losses]:
+    """What the streams say at the positions that a token follows, a slice of them at a time."""
+    lengths = torch.tensor(batch.lengths)
+    rows, columns = torch.nonzero(torch.arange(batch.tokens.shape[1]) < lengths[:, None] - 1, as_tuple=True)
+    rows, columns = rows.to(transformer.device), columns.to(transformer.device)
+    targets = batch.tokens.to(transformer.device)[rows, columns + 1]
+    at_once = max(1, _LOGITS // transformer.shape.vocab_size)
+    parts: list[list[Losses]] = [[] for _ in streams]
+    for start in range(0, len(rows), at_once):
+        some = slice(start, start + at_once)
+        first: Tensor | None = None
+        for stream, into in zip(streams, parts, strict=True):
+            said = log_softmax(transformer.logits(stream[rows[some], columns[some]][None])[0].float(), dim=-1)
+            first = said if first is None else first
+            into.append(_said(said, first, targets[some], groups))
+    return [_joined(into) for into in parts]
+
+
+def _said(
+    said: Float[Tensor, "positions vocab"],
+    untouched: Float[Tensor, "positions vocab"],
+    targets: Int[Tensor, " positions"],
+    groups: Sequence[Int[Tensor, " _"]],
+) -> Losses:
+    nll = -said.gather(1, targets[:, None])[:, 0]
+    kl = nll.new_zeros(nll.shape) if said is untouched else (untouched.exp() * (untouched - said)).sum(-1)
+    mass = [said[:, group].exp().sum(-1) for group in groups]
+    return Losses(nll, kl, torch.stack(mass, dim=1) if mass else nll.new_empty(len(nll), 0))
+
+
+def _joined(parts: Sequence[Losses]) -> Losses:
+    if not parts:
+        nothing = torch.empty(0)
+        return Losses(nothing, nothing, torch.empty(0, 0))
+    return Losses(
+        torch.cat([part.nll for part in parts]),
+        torch.cat([part.kl for part in parts]),
+        torch.cat([part.mass for part in parts]),
+    )

@@ -1,0 +1,139 @@
+"""What is to be changed, in words and as a request: put together before anything is opened."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from catalog.errors import NeurothekError
+from ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, TextRequest
+
+Neurons = tuple[tuple[int, int], ...]
+
+_LONGEST_NAME = 120
+
+
+class WayInvalid(NeurothekError):
+    """Neurons cannot be changed so."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(
+            f"neurons cannot be set to {text!r}: {reason}; give a number such as 0 or 3, mean, or x0.5 to scale"
+        )
+
+
+@dataclass(frozen=True)
+class Way:
+    """What neurons become.
+
+    Attributes:
+        how: whether they are set to a value, multiplied by one, or set to their means over the corpus.
+        value: that value; None for means.
+        moment: whether it happens before the non-linearity or after it.
+    """
+
+    how: How
+    value: float | None
+    moment: Moment
+
+    @classmethod
+    def parse(cls, text: str, *, pre: bool = False) -> "Way":
+        """`3`, `mean` or `x0.5`, after the non-linearity or before it.
+
+        Raises:
+            WayInvalid: it is none of them.
+        """
+        moment: Moment = "before" if pre else "after"
+        written = text.strip().lower()
+        if written == "mean":
+            if pre:
+                raise WayInvalid(text, "the mean is that of activations, after the non-linearity")
+            return cls("mean", None, moment)
+        try:
+            value = float(written.removeprefix("x"))
+        except ValueError as error:
+            raise WayInvalid(text, "that is not a number") from error
+        if not isfinite(value) or abs(value) > 1e30:
+            raise WayInvalid(text, "that is not a finite number")
+        return cls("scale" if written.startswith("x") else "set", value, moment)
+
+    def told(self) -> str:
+        """In words."""
+        if self.how == "mean":
+            return "set to their means over the corpus"
+        shown = f"{self.value:g}"
+        when = ", before the non-linearity" if self.moment == "before" else ""
+        return f"multiplied by {shown}{when}" if self.how == "scale" else f"set to {shown}{when}"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Interventions on one model, ready to be measured.
+
+    Attributes:
+        model: name of the model.
+        request: what is measured.
+        source: where its weights are.
+        n_neurons: how many neurons the model has.
+        corpus: name of the corpus that is read.
+    """
+
+    model: str
+    request: IngestRequest
+    source: ModelSource
+    n_neurons: int
+    corpus: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the interventions are called."""
+        return tuple(one.name for one in self.request.interventions)
+
+    def told(self) -> list[str]:
+        """What is changed, and what that is compared with, a sentence each."""
+        asked = [
+            f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}"
+            for one in self.request.interventions
+        ]
+        read = (
+            f"measured on {self.corpus}, {self.request.intervention_tokens:,} ids of each domain, beside"
+            f" {self.request.random_sets} random sets of as many neurons each"
+        )
+        return [*asked, read]
+
+
+def interventions(chosen: Mapping[str, Neurons], way: Way, *, name: str | None, of_kinds: bool) -> list[Intervention]:
+    """One intervention for each set of neurons, by how they were chosen.
+
+    Args:
+        chosen: in words -> the neurons.
+        way: what becomes of them.
+        name: what the only one is called; None: what was asked.
+        of_kinds: whether the words are names of kinds.
+    """
+    return [
+        Intervention(
+            name=(name or f"{asked} {way.told()}")[:_LONGEST_NAME],
+            neurons=neurons,
+            asked=asked,
+            how=way.how,
+            value=way.value,
+            moment=way.moment,
+            kind=asked if of_kinds else None,
+        )
+        for asked, neurons in chosen.items()
+    ]
+
+
+def request_for(
+    made: Sequence[Intervention], *, corpus_id: int, tokens: int, n_sets: int, force: bool
+) -> IngestRequest:
+    """The request that measures them on a corpus of the warehouse."""
+    return IngestRequest(
+        jobs=("interventions",),
+        named=("interventions",),
+        text=TextRequest(corpus_id=corpus_id),
+        interventions=tuple(made),
+        intervention_tokens=tokens,
+        random_sets=n_sets,
+        force=force,
+    )

@@ -1,0 +1,93 @@
+"""Neurons of an intervention: as text in a run's parameters, by layer, and the changes that they stand for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from ingest.interventions.losses import Changes
+from ingest.models.transformer import Change
+from ingest.request import Intervention
+
+Chosen = Mapping[int, Int[np.ndarray, " _"]]
+"""Layer -> neurons, in ascending order."""
+
+_FIELDS = ("asked", "how", "value", "moment", "kind")
+
+
+def by_layer(intervention: Intervention) -> Chosen:
+    """Its neurons, layer by layer."""
+    return {
+        layer: np.array([neuron for _, neuron in some], dtype=np.int64)
+        for layer, some in groupby(intervention.neurons, key=lambda pair: pair[0])
+    }
+
+
+def packed(neurons: Sequence[tuple[int, int]]) -> str:
+    """Neurons as text, such as `0:1-5,9 3:7`."""
+    words = []
+    for layer, some in groupby(neurons, key=lambda pair: pair[0]):
+        words.append(f"{layer}:{','.join(_runs([neuron for _, neuron in some]))}")
+    return " ".join(words)
+
+
+def unpacked(text: str) -> tuple[tuple[int, int], ...]:
+    """What `packed` wrote."""
+    found = []
+    for word in text.split():
+        layer, _, runs = word.partition(":")
+        for run in runs.split(","):
+            first, _, last = run.partition("-")
+            found += [(int(layer), neuron) for neuron in range(int(first), int(last or first) + 1)]
+    return tuple(found)
+
+
+def as_parameters(intervention: Intervention) -> dict[str, Any]:
+    """What changes its numbers, and what it is called by."""
+    return {"neurons": packed(intervention.neurons), **{name: getattr(intervention, name) for name in _FIELDS}}
+
+
+def from_parameters(name: str, parameters: Mapping[str, Any]) -> Intervention:
+    """The intervention that a run with such parameters measured."""
+    fields = {field: parameters[field] for field in _FIELDS}
+    return Intervention(name, unpacked(parameters["neurons"]), **fields)
+
+
+def changes(
+    intervention: Intervention, neurons: Chosen, means: Mapping[int, Float[np.ndarray, " _"]], device: torch.device
+) -> Changes:
+    """What becomes of neurons: those that were asked for, or others in their place.
+
+    Args:
+        intervention: how they are changed.
+        neurons: which ones.
+        means: layer -> mean coefficient of each neuron, where they are set to it.
+        device: where the model runs.
+    """
+    made = {}
+    for layer, some in neurons.items():
+        values, factor = None, 1.0
+        if intervention.how == "scale":
+            assert intervention.value is not None
+            factor = intervention.value
+        elif intervention.how == "mean":
+            values = torch.from_numpy(means[layer][some].astype(np.float32)).to(device)
+        else:
+            values = torch.full((len(some),), float(intervention.value or 0.0), device=device)
+        made[layer] = Change(
+            torch.from_numpy(some).to(device), values, factor, is_before=intervention.moment == "before"
+        )
+    return made
+
+
+def _runs(neurons: Sequence[int]) -> Iterator[str]:
+    """Neighbours in ascending order as `3-5`, others alone."""
+    start = 0
+    for end in range(1, len(neurons) + 1):
+        if end == len(neurons) or neurons[end] != neurons[end - 1] + 1:
+            first, last = neurons[start], neurons[end - 1]
+            yield str(first) if first == last else f"{first}-{last}"
+            start = end

@@ -1,0 +1,361 @@
+"""The job `interventions`: what a model says when neurons that a query found are changed ([G] 6.1; controls [ours])."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
+from catalog.tables.table import Table
+from ingest.forward.batches import RightPadded, padded
+from ingest.interventions.losses import Losses, losses
+from ingest.interventions.random_sets import matched_sets
+from ingest.jobs.interventions.chosen import Chosen, as_parameters, by_layer, changes, from_parameters
+from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
+from ingest.lens.vocabulary import Vocabulary
+from ingest.request import DEFAULT_INTERVENTION_TOKENS, DEFAULT_RANDOM_SETS, IngestRequest, Intervention
+from ingest.runs.finished import EarlierRuns
+from ingest.runs.identity import OTHER_RUN
+
+POSITIONS_FROM = (0, 1, 8, 64, 512)
+"""Where ranges of positions begin."""
+
+N_TOKENS = 50
+"""Tokens that the neurons promote, and suppress, most together: those whose probability is watched."""
+
+BATCH_TOKENS = 2_048
+"""Ids of a batch at most: the streams of all sets are held at a time."""
+
+_ACTIVITY = """
+    select layer, neuron, sum(n_active) / sum(n_positions) as frequency, sum(activation_sum) / sum(n_positions) as mean
+    from store.activity
+    where run_id = $run_id
+    group by layer, neuron
+    order by layer, neuron
+"""
+_EARLIER = """
+    select * exclude (model_id, corpus_id, run_id)
+    from store.{table}
+    where run_id = $run_id and intervention = $intervention
+"""
+_ACTIVITY_VERSION = 1
+
+
+@dataclass(frozen=True)
+class InterventionsJob(PassJob):
+    """Runs a text through a model as it is, with some neurons changed, and with random ones in their place.
+
+    Attributes:
+        interventions: what is changed.
+        tokens_per_domain: ids of each domain that are read.
+        n_sets: random sets of neurons that each is compared with.
+        seed: of these.
+        replaces: whether one of a name that the warehouse has may be another one.
+    """
+
+    interventions: tuple[Intervention, ...] = ()
+    tokens_per_domain: int = DEFAULT_INTERVENTION_TOKENS
+    n_sets: int = DEFAULT_RANDOM_SETS
+    seed: int = 0
+    replaces: bool = False
+    name = "interventions"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "InterventionsJob":
+        """All that were asked for.
+
+        Raises:
+            GatesInTheWay: neurons are to be changed before the non-linearity in a model whose FFNs have gates.
+        """
+        if context.shape.is_gated and any(one.moment == "before" for one in request.interventions):
+            raise GatesInTheWay(context.shape.architecture)
+        settings = {"tokens_per_domain": request.intervention_tokens, "n_sets": request.random_sets}
+        return cls(context, request.interventions, replaces=request.force, **settings)
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What was changed, and on how much text it was measured."""
+        made = [from_parameters(name, one) for name, one in parameters["interventions"].items()]
+        return {
+            "interventions": tuple(made),
+            "intervention_tokens": int(parameters["tokens_per_domain"]),
+            "random_sets": int(parameters["n_sets"]),
+        }
+
+    def parameters(self) -> dict[str, Any]:
+        """What is changed, on how much text, and the run that says how often neurons fire."""
+        return {
+            "interventions": {one.name: as_parameters(one) for one in self.all},
+            **self._settings(),
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        """What holds for all interventions."""
+        runs = self.context.runs
+        keys = {} if runs is None else runs.keys
+        return {
+            "tokens_per_domain": self.tokens_per_domain,
+            "n_sets": self.n_sets,
+            "seed": self.seed,
+            **{f"{job}{OTHER_RUN}": key for job, key in keys.items() if job in self.needed},
+        }
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """Random sets are drawn by how often neurons fire."""
+        return {"activity": _ACTIVITY_VERSION}
+
+    def shards(self) -> dict[str, tuple[str, ...]]:
+        """Of each intervention its neurons, then its effects domain by domain."""
+        found: dict[str, tuple[str, ...]] = {}
+        for number in range(len(self.all)):
+            found[f"{number:04d}-neurons"] = (INTERVENTIONS.name, INTERVENTION_NEURONS.name)
+            for domain in range(len(self._domains)):
+                found[f"{number:04d}-{domain:04d}"] = (INTERVENTION_EFFECTS.name,)
+        return found
+
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures one intervention on one domain."""
+        shared = Shared(self.context, n_sets=self.n_sets, seed=self.seed)
+
+        def measure(shard: str) -> Frames:
+            number, _, part = shard.partition("-")
+            intervention = self.all[int(number)]
+            if self._is_measured(intervention):
+                return self._copied(intervention, part)
+            sets = shared.sets(intervention)
+            if part == "neurons":
+                return {
+                    INTERVENTIONS.name: self._described(intervention),
+                    INTERVENTION_NEURONS.name: _neurons_frame(intervention, sets),
+                }
+            return {INTERVENTION_EFFECTS.name: self._effects(shared, intervention, sets, int(part))}
+
+        yield measure
+
+    def memory_bytes(self, *, is_resident: bool) -> int:
+        """What measuring adds to the process's memory, estimated from above."""
+        transformer, shape = self.context.transformer, self.context.shape
+        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        tokens = max(BATCH_TOKENS, shape.context_length)
+        streams = (self.n_sets + 2) * tokens * shape.d_model * 4
+        working = tokens * (10 * shape.d_model + 4 * shape.d_ffn) * 4
+        logits = 6 * (1 << 22) * 4
+        return weights + streams + working + logits + 3 * shape.vocab_size * shape.d_model * 4
+
+    def files(self) -> Files | None:
+        """It keeps none."""
+        return None
+
+    @cached_property
+    def all(self) -> tuple[Intervention, ...]:
+        """Those of the warehouse, which stay, and those that are asked for, each under its name.
+
+        Raises:
+            InterventionTaken: the warehouse has another one of the name, and nobody said to replace it.
+        """
+        before = self._before.get("interventions", {})
+        for one in self.interventions:
+            if before.get(one.name, as_parameters(one)) != as_parameters(one) and not self.replaces:
+                raise InterventionTaken(one.name)
+        known = {name: from_parameters(name, said) for name, said in before.items()}
+        return tuple({**known, **{one.name: one for one in self.interventions}}.values())
+
+    @cached_property
+    def _earlier(self) -> EarlierRuns | None:
+        """The run that the warehouse holds of this job on the same model and text."""
+        runs = self.context.runs
+        if runs is None or self.context.text is None:
+            return None
+        found = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: self.version})
+        return found if found.has(self.name) else None
+
+    @cached_property
+    def _before(self) -> dict[str, Any]:
+        """The parameters of that run."""
+        return {} if self._earlier is None else self._earlier.parameters(self.name)
+
+    def _is_measured(self, intervention: Intervention) -> bool:
+        """Whether that run has measured the same, in the same way."""
+        settings = self._settings()
+        is_same = all(self._before.get(name) == value for name, value in settings.items())
+        return is_same and self._before["interventions"].get(intervention.name) == as_parameters(intervention)
+
+    def _copied(self, intervention: Intervention, part: str) -> Frames:
+        """The rows of that run."""
+        assert self._earlier is not None
+        tables = (INTERVENTIONS, INTERVENTION_NEURONS) if part == "neurons" else (INTERVENTION_EFFECTS,)
+        frames = {}
+        for table in tables:
+            query = _EARLIER.format(table=table.name)
+            rows = self._earlier.rows(query, self.name, intervention=intervention.name)
+            if part != "neurons":
+                rows = rows.filter(domain=self._domains[int(part)])
+            frames[table.name] = rows.select(pl.col(name).cast(dtype) for name, dtype in table.columns.items())
+        return frames
+
+    @cached_property
+    def _domains(self) -> Sequence[str]:
+        return self.context.corpus.domains
+
+    def _described(self, intervention: Intervention) -> pl.DataFrame:
+        row = {
+            "intervention": intervention.name,
+            "asked": intervention.asked,
+            "kind": intervention.kind,
+            "how": intervention.how,
+            "value": intervention.value,
+            "moment": intervention.moment,
+            "n_neurons": len(intervention.neurons),
+            "n_sets": self.n_sets,
+            "seed": self.seed,
+        }
+        return pl.DataFrame([row], schema=dict(INTERVENTIONS.columns))
+
+    def _effects(
+        self, shared: "Shared", intervention: Intervention, sets: Sequence[Chosen], domain: int
+    ) -> pl.DataFrame:
+        """Sums over the tokens of a domain, for each set and range of positions."""
+        transformer = self.context.transformer
+        ways = [changes(intervention, neurons, shared.means, transformer.device) for neurons in sets]
+        groups = shared.tokens_of(by_layer(intervention))
+        sums = np.zeros((len(sets), len(POSITIONS_FROM), len(_SUMMED)))
+        counts = np.zeros(len(POSITIONS_FROM), dtype=np.int64)
+        for batch in self._batches(domain):
+            untouched, *changed = losses(transformer, batch, ways, groups=groups)
+            ranges = _ranges(batch)
+            counts += np.bincount(ranges, minlength=len(POSITIONS_FROM))
+            for number, one in enumerate(changed):
+                sums[number] += _summed(one, untouched, ranges)
+        rows = [
+            {
+                "intervention": intervention.name,
+                "set_number": number,
+                "domain": self._domains[domain],
+                "position_from": POSITIONS_FROM[place],
+                "n_tokens": int(counts[place]),
+                **dict(zip(_SUMMED, sums[number, place].tolist(), strict=True)),
+            }
+            for number in range(len(sets))
+            for place in np.flatnonzero(counts).tolist()
+        ]
+        return pl.DataFrame(rows, schema=dict(INTERVENTION_EFFECTS.columns))
+
+    def _batches(self, domain: int) -> Iterator[RightPadded]:
+        """The first sequences of a domain, whole ones, until enough ids are read."""
+        corpus, read = self.context.corpus, 0
+        held: list[np.ndarray] = []
+        for number in np.flatnonzero(corpus.domain_of == domain).tolist():
+            ids = corpus.sequence(number)
+            if held and (len(held) + 1) * max(len(ids), *map(len, held)) > BATCH_TOKENS:
+                yield RightPadded(0, padded(held), tuple(map(len, held)))
+                held = []
+            held.append(ids)
+            read += len(ids)
+            if read >= self.tokens_per_domain:
+                break
+        if held:
+            yield RightPadded(0, padded(held), tuple(map(len, held)))
+
+
+_SUMMED = tuple(INTERVENTION_EFFECTS.columns)[5:]
+
+
+@dataclass(eq=False)
+class Shared:
+    """What all interventions on one model share, read when it is asked for.
+
+    Attributes:
+        context: the model, its text and the run that says how often neurons fire.
+        n_sets: random sets that are drawn for each intervention.
+        seed: of these.
+    """
+
+    context: JobContext
+    n_sets: int
+    seed: int
+    _drawn: dict[str, Sequence[Chosen]] = field(default_factory=dict)
+
+    @cached_property
+    def _activity(self) -> pl.DataFrame:
+        assert self.context.runs is not None
+        return self.context.runs.rows(_ACTIVITY, "activity")
+
+    def _column(self, name: str) -> dict[int, np.ndarray]:
+        return {
+            int(layer): some[name].to_numpy()
+            for (layer,), some in self._activity.partition_by("layer", as_dict=True).items()
+        }
+
+    @cached_property
+    def frequencies(self) -> Mapping[int, np.ndarray]:
+        """[d_ffn] a layer: how often each neuron fires."""
+        return self._column("frequency")
+
+    @cached_property
+    def means(self) -> Mapping[int, np.ndarray]:
+        """[d_ffn] a layer: each neuron's mean coefficient over the corpus."""
+        return self._column("mean")
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens that the model may say."""
+        return Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
+
+    def sets(self, intervention: Intervention) -> Sequence[Chosen]:
+        """The neurons that were asked for, then the random sets."""
+        if intervention.name not in self._drawn:
+            chosen = by_layer(intervention)
+            drawn = matched_sets(chosen, self.frequencies, n_sets=self.n_sets, seed=self.seed)
+            self._drawn = {intervention.name: [chosen, *drawn]}
+        return self._drawn[intervention.name]
+
+    def tokens_of(self, chosen: Chosen) -> list[Int[Tensor, " tokens"]]:
+        """Ids of the tokens that the neurons promote most together, then of those that they suppress most.
+
+        Together: by the scores of the sum of their value vectors.
+        """
+        transformer = self.context.transformer
+        summed = torch.zeros(transformer.shape.d_model, device=transformer.device)
+        for layer, neurons in chosen.items():
+            summed += transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)].sum(0)
+        scores = self.vocabulary.rows @ summed
+        ids = torch.from_numpy(self.vocabulary.ids.astype(np.int64)).to(transformer.device)
+        n = min(N_TOKENS, len(ids) // 2)
+        return [ids[scores.topk(n).indices], ids[(-scores).topk(n).indices]]
+
+
+def _neurons_frame(intervention: Intervention, sets: Sequence[Chosen]) -> pl.DataFrame:
+    rows = [
+        (intervention.name, number, layer, neuron)
+        for number, neurons in enumerate(sets)
+        for layer, some in sorted(neurons.items())
+        for neuron in some.tolist()
+    ]
+    return pl.DataFrame(rows, schema=dict(INTERVENTION_NEURONS.columns), orient="row")
+
+
+def _ranges(batch: RightPadded) -> Int[np.ndarray, " positions"]:
+    """[positions] the range of each predicted position, in the order of `losses`."""
+    positions = np.concatenate([np.arange(length - 1) for length in batch.lengths])
+    return np.searchsorted(POSITIONS_FROM, positions, side="right") - 1
+
+
+def _summed(changed: Losses, untouched: Losses, ranges: Int[np.ndarray, " positions"]) -> np.ndarray:
+    """[ranges summed] sums in the order of the table's columns."""
+    columns = [changed.nll, untouched.nll, changed.kl]
+    columns += [one.mass[:, group] for group in range(2) for one in (changed, untouched)]
+    n = len(POSITIONS_FROM)
+    return np.stack([np.bincount(ranges, one.double().cpu().numpy(), minlength=n) for one in columns], axis=1)

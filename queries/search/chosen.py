@@ -1,0 +1,81 @@
+"""The neurons of one model that a query finds, for whoever does something with them."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import duckdb
+
+from queries.ask.statements import ask_records
+from queries.errors import NothingChosen
+from queries.names.models import choose_model
+from queries.names.neurons import find_neuron
+from queries.search.by_word import search
+from queries.search.condition import filtered_records
+from queries.search.question import Question
+
+Neurons = tuple[tuple[int, int], ...]
+"""Layer and neuron of each, in ascending order, none twice."""
+
+
+def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str) -> Neurons:
+    """Those that a condition over the columns of the view `neurons` keeps.
+
+    Raises:
+        UnknownModel, BadPredicate, UnknownColumn, ConditionTooSlow: the model or the condition is not one.
+        NothingChosen: it keeps none.
+    """
+    choose_model(connection, model)
+    question = Question(words=(), where=where)
+    rows = filtered_records(connection, "neurons_where", question, {"model": model})
+    return _some(model, f"where {where}", [(row["layer"], row["neuron"]) for row in rows])
+
+
+def neurons_found(connection: duckdb.DuckDBPyConnection, model: str, words: Sequence[str], *, limit: int) -> Neurons:
+    """The first `limit` that a search for words finds: those that promote them most.
+
+    Raises:
+        UnknownModel, UnknownWord: there is no such model or word.
+        NothingChosen: it finds none.
+    """
+    found = search(connection, Question(words=tuple(words), models=(model,), limit=limit)).neurons
+    asked = f"the first {limit} that promote {', '.join(words)}"
+    return _some(model, asked, list(zip(found["layer"].to_list(), found["neuron"].to_list(), strict=True)))
+
+
+def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: Sequence[str]) -> Neurons:
+    """Those at some addresses, which are of the model.
+
+    Raises:
+        BadAddress, UnknownModel, UnknownNeuron: there is no such neuron.
+        NothingChosen: there is no address of the model.
+    """
+    own = choose_model(connection, model)
+    found = [find_neuron(connection, address) for address in addresses]
+    return _some(model, "named", [(one.layer, one.neuron) for one in found if one.model_id == own.model_id])
+
+
+def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:
+    """Those of each kind that the model has any of, as its shown corpus labels them; one may be of several kinds.
+
+    dead, token detectors, n-gram detectors (of two or three tokens) and positional are what the views call so; dominant
+    is the hundredth of the neurons that were dominant in most examples.
+
+    Raises:
+        UnknownModel: there is no such model.
+        NothingChosen: no kind has any.
+    """
+    choose_model(connection, model)
+    rows = ask_records(connection, "neurons_of_kinds", {"model": model})
+    kinds = {
+        str(kind): tuple((int(row["layer"]), int(row["neuron"])) for row in some)
+        for kind, some in groupby(rows, key=lambda row: row["kind"])
+    }
+    if not kinds:
+        raise NothingChosen(model, "of any kind")
+    return kinds
+
+
+def _some(model: str, asked: str, neurons: Sequence[tuple[int, int]]) -> Neurons:
+    if not neurons:
+        raise NothingChosen(model, asked)
+    return tuple(sorted({(int(layer), int(neuron)) for layer, neuron in neurons}))

@@ -1,0 +1,127 @@
+-- One row per model and intervention: what became of the loss on the shown corpus when its neurons were changed.
+-- Why: whether what is said of neurons matters to what the model says; read percentile first: random neurons have effects,
+-- too. From: store.interventions, store.intervention_effects. Source: Geva et al. 2022, section 6.1, for changing neurons
+-- and perplexity; random sets, divergence and percentile are this project's.
+-- key: model, intervention
+-- columns:
+--   model: Name of the model.
+--   family: Models of one family differ in size or variant only.
+--   variant: Null for a plain size; else what sets the model apart.
+--   size: Parameters of the model without embeddings.
+--   intervention: Name of the intervention.
+--   asked: How the neurons were chosen.
+--   kind: The kind of neurons that was changed; null where they were chosen in another way.
+--   how: set, scale, or mean (of the corpus).
+--   value: What they were set to or multiplied by; null for mean.
+--   moment: before or after the non-linearity.
+--   n_neurons: Neurons that were changed.
+--   neuron_share: n_neurons over all neurons of the model.
+--   n_tokens: Tokens that were predicted.
+--   loss_untouched: Mean negative log-likelihood of these tokens in the model as it is, nats.
+--   loss: The same with the neurons changed.
+--   effect: loss - loss_untouched: above 0 where the model needs the neurons as they are.
+--   kl: Mean divergence KL(untouched || changed) of the predictions, nats.
+--   n_sets: Random sets of as many neurons, matched by layer and frequency, that were changed in the same way.
+--   random_effect: Mean effect of these sets.
+--   random_effect_least: Least effect of these sets.
+--   random_effect_most: Largest effect of these sets.
+--   percentile: Percent of these sets whose effect is smaller; of equal ones half counts.
+--   random_kl: Mean kl of these sets.
+--   perplexity_untouched: exp(loss_untouched).
+--   perplexity: exp(loss).
+--   promoted_untouched: Mean probability of the 50 tokens that the neurons promote most together, in the model as it is.
+--   promoted: The same with the neurons changed.
+--   suppressed_untouched: Mean probability of the 50 tokens that they suppress most together, in the model as it is.
+--   suppressed: The same with the neurons changed.
+--   corpus: The shown corpus.
+with effects as (
+    select
+        model_id,
+        corpus_id,
+        intervention,
+        set_number,
+        sum(n_tokens) as n_tokens,
+        sum(nll) / sum(n_tokens) as loss,
+        sum(nll_untouched) / sum(n_tokens) as loss_untouched,
+        sum(kl) / sum(n_tokens) as kl,
+        sum(mass_promoted) / sum(n_tokens) as promoted,
+        sum(mass_promoted_untouched) / sum(n_tokens) as promoted_untouched,
+        sum(mass_suppressed) / sum(n_tokens) as suppressed,
+        sum(mass_suppressed_untouched) / sum(n_tokens) as suppressed_untouched,
+    from store.intervention_effects
+    group by model_id, corpus_id, intervention, set_number
+),
+compared as (
+    select
+        asked.model_id,
+        asked.corpus_id,
+        asked.intervention,
+        count(random_sets.set_number) as n_sets,
+        avg(random_sets.loss - random_sets.loss_untouched) as random_effect,
+        min(random_sets.loss - random_sets.loss_untouched) as random_effect_least,
+        max(random_sets.loss - random_sets.loss_untouched) as random_effect_most,
+        100 * avg(
+            case
+                when random_sets.loss - random_sets.loss_untouched < asked.loss - asked.loss_untouched then cast(1 as double)
+                when random_sets.loss - random_sets.loss_untouched = asked.loss - asked.loss_untouched then cast(0.5 as double)
+                else cast(0 as double)
+            end
+        ) as percentile,
+        avg(random_sets.kl) as random_kl,
+    from effects as asked
+    left join effects as random_sets
+        on
+            random_sets.model_id = asked.model_id
+            and random_sets.corpus_id = asked.corpus_id
+            and random_sets.intervention = asked.intervention
+            and random_sets.set_number > 0
+    where asked.set_number = 0
+    group by asked.model_id, asked.corpus_id, asked.intervention
+)
+select
+    models.name as model,
+    models.family,
+    models.variant,
+    models.size,
+    interventions.intervention,
+    interventions.asked,
+    interventions.kind,
+    interventions.how,
+    interventions.value,
+    interventions.moment,
+    interventions.n_neurons,
+    cast(interventions.n_neurons as double) / models.n_neurons as neuron_share,
+    changed.n_tokens,
+    changed.loss_untouched,
+    changed.loss,
+    changed.loss - changed.loss_untouched as effect,
+    changed.kl,
+    compared.n_sets,
+    compared.random_effect,
+    compared.random_effect_least,
+    compared.random_effect_most,
+    compared.percentile,
+    compared.random_kl,
+    exp(changed.loss_untouched) as perplexity_untouched,
+    exp(changed.loss) as perplexity,
+    changed.promoted_untouched,
+    changed.promoted,
+    changed.suppressed_untouched,
+    changed.suppressed,
+    measured_corpora.corpus,
+from store.interventions as interventions
+inner join store.models as models on models.model_id = interventions.model_id
+inner join measured_corpora
+    on measured_corpora.model_id = interventions.model_id and measured_corpora.corpus_id = interventions.corpus_id
+inner join compared
+    on
+        compared.model_id = interventions.model_id
+        and compared.corpus_id = interventions.corpus_id
+        and compared.intervention = interventions.intervention
+inner join effects as changed
+    on
+        changed.model_id = interventions.model_id
+        and changed.corpus_id = interventions.corpus_id
+        and changed.intervention = interventions.intervention
+        and changed.set_number = 0
+where measured_corpora.is_shown
