@@ -11,7 +11,7 @@ from catalog.tables.registry import FACTS, JOB_TABLES
 from catalog.upkeep.changes import ModelUnknown
 from catalog.upkeep.verification import Agreement, NothingToVerify
 from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.jobs.registry import NAMES, PAIR_NAMES
+from ingest.jobs.registry import NAMES, PAIR_NAMES, QUERY_NAMES
 from ingest.pipeline.verify import Skipped
 from ingest.request import DEFAULT_BATCH_TOKENS
 from neurothek import Neurothek
@@ -50,9 +50,12 @@ TAMPERING = {
     "controls": "score_mean = score_mean + 0.01",
     "norm_overlaps": "n = n + 50",
     "coherences": "coherence = coherence + 0.01",
+    "interventions": "n_neurons = n_neurons + 50",
+    "intervention_neurons": "neuron = neuron + 1000",
+    "intervention_effects": "nll = nll * 1.1",
     "control_coherences": "coherence = coherence + 0.01",
 }
-FILLED = [table.name for job in (*NAMES, *PAIR_NAMES) for table in JOB_TABLES[job] if table.is_repeatable]
+FILLED = [table.name for job in (*NAMES, *PAIR_NAMES, *QUERY_NAMES) for table in JOB_TABLES[job] if table.is_repeatable]
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ingests.measure(warehouse, model, asked)
     ingests.measure(warehouse, other, ingests.request((), jobs=("projections",)))
     ingests.compare(warehouse, "tiny", "other")
+    door = neurothek.open(warehouse.path)
+    door.carry_out(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2))
     return folder
 
 

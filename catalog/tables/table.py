@@ -11,7 +11,7 @@ from catalog.errors import NeurothekError
 Scope = Literal["tokenizer", "corpus", "model", "model_corpus", "pair", "none"]
 
 # A shard of examples or sentences holds all layers and methods of them, so these come first.
-_PLACES = ("example_id", "sentence_id", "source_state", "layer", "method")
+_PLACES = ("intervention", "example_id", "sentence_id", "source_state", "layer", "method")
 
 SCOPE_IDS: Mapping[Scope, tuple[str, ...]] = {
     "tokenizer": ("tokenizer_id",),

@@ -84,7 +84,8 @@ def agreement(connection: duckdb.DuckDBPyConnection, again: Remeasured) -> Agree
     deviations = pairs.select(keys).with_columns(
         _deviation(pairs, name, TOLERANCE[again.dtype]).alias(name) for name in values
     )
-    worst = deviations.select(keys, pl.max_horizontal([pl.lit(0.0), *values]).alias("worst"))
+    # Of a table that is all key nothing is left to deviate.
+    worst = deviations.with_columns(pl.max_horizontal([pl.lit(0.0), *values]).alias("worst"))
     n_equal, n_close = int((worst["worst"] == 0).sum()), int(worst["worst"].is_between(0, 1, closed="right").sum())
     differing = deviations.filter(worst["worst"] > 1)
     return Agreement(

@@ -211,17 +211,19 @@ def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
 def _only_adds(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
     """Whether all that is different is that named things were added to those that a parameter had."""
     before, asked = _said(earlier, identity)
-    return all(
-        isinstance(before.get(name), dict)
-        and isinstance(asked.get(name), dict)
-        and before[name].items() <= asked[name].items()
-        for name in _different(before, asked)
-    )
+    return all(_is_added(before.get(name), asked.get(name)) for name in _different(before, asked))
+
+
+def _is_added(before: object, asked: object) -> bool:
+    if not isinstance(before, dict) or not isinstance(asked, dict):
+        return False
+    return all(name in asked and asked[name] == value for name, value in before.items())
 
 
 def _differences(earlier: Mapping[str, Any], identity: RunIdentity) -> list[str]:
     before, asked = _said(earlier, identity)
-    return [_difference(name, before.get(name), asked.get(name)) for name in _different(before, asked)]
+    names = [name for name in _different(before, asked) if not _is_added(before.get(name), asked.get(name))]
+    return [_difference(name, before.get(name), asked.get(name)) for name in names]
 
 
 def _said(earlier: Mapping[str, Any], identity: RunIdentity) -> tuple[dict[str, Any], dict[str, Any]]:

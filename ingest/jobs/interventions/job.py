@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
 from catalog.tables.table import Table
 from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.losses import Losses, losses
+from ingest.interventions.losses import Changes, Losses, losses
 from ingest.interventions.random_sets import matched_sets
 from ingest.jobs.interventions.chosen import Chosen, as_parameters, by_layer, changes, from_parameters
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
@@ -60,6 +60,7 @@ class InterventionsJob(PassJob):
         n_sets: random sets of neurons that each is compared with.
         seed: of these.
         replaces: whether one of a name that the warehouse has may be another one.
+        is_alone: whether it measures what is asked for and nothing else, whatever the warehouse holds.
     """
 
     interventions: tuple[Intervention, ...] = ()
@@ -67,6 +68,7 @@ class InterventionsJob(PassJob):
     n_sets: int = DEFAULT_RANDOM_SETS
     seed: int = 0
     replaces: bool = False
+    is_alone: bool = False
     name = "interventions"
     version = 1
     tables: ClassVar[tuple[Table, ...]] = (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS)
@@ -80,8 +82,20 @@ class InterventionsJob(PassJob):
         """
         if context.shape.is_gated and any(one.moment == "before" for one in request.interventions):
             raise GatesInTheWay(context.shape.architecture)
-        settings = {"tokens_per_domain": request.intervention_tokens, "n_sets": request.random_sets}
-        return cls(context, request.interventions, replaces=request.force, **settings)
+        return cls(
+            context,
+            request.interventions,
+            tokens_per_domain=request.intervention_tokens,
+            n_sets=request.random_sets,
+            replaces=request.force,
+        )
+
+    @classmethod
+    def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "InterventionsJob":
+        """The job that a run with such parameters was, which copies nothing from that run."""
+        job = super().from_parameters(context, parameters)
+        assert isinstance(job, InterventionsJob)
+        return replace(job, is_alone=True)
 
     @staticmethod
     def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,31 +131,25 @@ class InterventionsJob(PassJob):
         return {"activity": _ACTIVITY_VERSION}
 
     def shards(self) -> dict[str, tuple[str, ...]]:
-        """Of each intervention its neurons, then its effects domain by domain."""
-        found: dict[str, tuple[str, ...]] = {}
-        for number in range(len(self.all)):
-            found[f"{number:04d}-neurons"] = (INTERVENTIONS.name, INTERVENTION_NEURONS.name)
-            for domain in range(len(self._domains)):
-                found[f"{number:04d}-{domain:04d}"] = (INTERVENTION_EFFECTS.name,)
-        return found
+        """One an intervention, which fills all tables."""
+        tables = tuple(table.name for table in self.tables)
+        return {f"intervention-{number:04d}": tables for number in range(len(self.all))}
 
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
-        """What measures one intervention on one domain."""
+        """What measures one intervention, or copies what was measured of it before."""
         shared = Shared(self.context, n_sets=self.n_sets, seed=self.seed)
 
         def measure(shard: str) -> Frames:
-            number, _, part = shard.partition("-")
-            intervention = self.all[int(number)]
+            intervention = self.all[int(shard.rpartition("-")[2])]
             if self._is_measured(intervention):
-                return self._copied(intervention, part)
+                return self._copied(intervention)
             sets = shared.sets(intervention)
-            if part == "neurons":
-                return {
-                    INTERVENTIONS.name: self._described(intervention),
-                    INTERVENTION_NEURONS.name: _neurons_frame(intervention, sets),
-                }
-            return {INTERVENTION_EFFECTS.name: self._effects(shared, intervention, sets, int(part))}
+            return {
+                INTERVENTIONS.name: self._described(intervention),
+                INTERVENTION_NEURONS.name: _neurons_frame(intervention, sets),
+                INTERVENTION_EFFECTS.name: self._effects(shared, intervention, sets),
+            }
 
         yield measure
 
@@ -177,7 +185,7 @@ class InterventionsJob(PassJob):
     def _earlier(self) -> EarlierRuns | None:
         """The run that the warehouse holds of this job on the same model and text."""
         runs = self.context.runs
-        if runs is None or self.context.text is None:
+        if self.is_alone or runs is None or self.context.text is None:
             return None
         found = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: self.version})
         return found if found.has(self.name) else None
@@ -193,22 +201,15 @@ class InterventionsJob(PassJob):
         is_same = all(self._before.get(name) == value for name, value in settings.items())
         return is_same and self._before["interventions"].get(intervention.name) == as_parameters(intervention)
 
-    def _copied(self, intervention: Intervention, part: str) -> Frames:
+    def _copied(self, intervention: Intervention) -> Frames:
         """The rows of that run."""
         assert self._earlier is not None
-        tables = (INTERVENTIONS, INTERVENTION_NEURONS) if part == "neurons" else (INTERVENTION_EFFECTS,)
         frames = {}
-        for table in tables:
+        for table in self.tables:
             query = _EARLIER.format(table=table.name)
             rows = self._earlier.rows(query, self.name, intervention=intervention.name)
-            if part != "neurons":
-                rows = rows.filter(domain=self._domains[int(part)])
             frames[table.name] = rows.select(pl.col(name).cast(dtype) for name, dtype in table.columns.items())
         return frames
-
-    @cached_property
-    def _domains(self) -> Sequence[str]:
-        return self.context.corpus.domains
 
     def _described(self, intervention: Intervention) -> pl.DataFrame:
         row = {
@@ -224,34 +225,41 @@ class InterventionsJob(PassJob):
         }
         return pl.DataFrame([row], schema=dict(INTERVENTIONS.columns))
 
-    def _effects(
-        self, shared: "Shared", intervention: Intervention, sets: Sequence[Chosen], domain: int
-    ) -> pl.DataFrame:
-        """Sums over the tokens of a domain, for each set and range of positions."""
-        transformer = self.context.transformer
-        ways = [changes(intervention, neurons, shared.means, transformer.device) for neurons in sets]
+    def _effects(self, shared: "Shared", intervention: Intervention, sets: Sequence[Chosen]) -> pl.DataFrame:
+        """Sums over tokens, for each set, domain and range of positions."""
+        device = self.context.transformer.device
+        ways = [changes(intervention, neurons, shared.means, device) for neurons in sets]
         groups = shared.tokens_of(by_layer(intervention))
-        sums = np.zeros((len(sets), len(POSITIONS_FROM), len(_SUMMED)))
+        rows: list[dict[str, Any]] = []
+        for domain, name in enumerate(self.context.corpus.domains):
+            sums, counts = self._sums(domain, ways, groups)
+            rows += [
+                {
+                    "intervention": intervention.name,
+                    "set_number": number,
+                    "domain": name,
+                    "position_from": POSITIONS_FROM[place],
+                    "n_tokens": int(counts[place]),
+                    **dict(zip(_SUMMED, sums[number, place].tolist(), strict=True)),
+                }
+                for number in range(len(sets))
+                for place in np.flatnonzero(counts).tolist()
+            ]
+        return pl.DataFrame(rows, schema=dict(INTERVENTION_EFFECTS.columns))
+
+    def _sums(
+        self, domain: int, ways: Sequence[Changes], groups: Sequence[Int[Tensor, " _"]]
+    ) -> tuple[Float[np.ndarray, "sets ranges summed"], Int[np.ndarray, " ranges"]]:
+        """[sets ranges summed] over the tokens of a domain, and [ranges] how many these are."""
+        sums = np.zeros((len(ways), len(POSITIONS_FROM), len(_SUMMED)))
         counts = np.zeros(len(POSITIONS_FROM), dtype=np.int64)
         for batch in self._batches(domain):
-            untouched, *changed = losses(transformer, batch, ways, groups=groups)
+            untouched, *changed = losses(self.context.transformer, batch, ways, groups=groups)
             ranges = _ranges(batch)
             counts += np.bincount(ranges, minlength=len(POSITIONS_FROM))
             for number, one in enumerate(changed):
                 sums[number] += _summed(one, untouched, ranges)
-        rows = [
-            {
-                "intervention": intervention.name,
-                "set_number": number,
-                "domain": self._domains[domain],
-                "position_from": POSITIONS_FROM[place],
-                "n_tokens": int(counts[place]),
-                **dict(zip(_SUMMED, sums[number, place].tolist(), strict=True)),
-            }
-            for number in range(len(sets))
-            for place in np.flatnonzero(counts).tolist()
-        ]
-        return pl.DataFrame(rows, schema=dict(INTERVENTION_EFFECTS.columns))
+        return sums, counts
 
     def _batches(self, domain: int) -> Iterator[RightPadded]:
         """The first sequences of a domain, whole ones, until enough ids are read."""
@@ -322,7 +330,7 @@ class Shared:
             self._drawn = {intervention.name: [chosen, *drawn]}
         return self._drawn[intervention.name]
 
-    def tokens_of(self, chosen: Chosen) -> list[Int[Tensor, " tokens"]]:
+    def tokens_of(self, chosen: Chosen) -> list[Int[Tensor, " _"]]:
         """Ids of the tokens that the neurons promote most together, then of those that they suppress most.
 
         Together: by the scores of the sum of their value vectors.

@@ -1,0 +1,268 @@
+"""The job from end to end: every number against a model edited by hand; planted neurons; refusals; going on."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+import neurothek
+from catalog.errors import NeurothekError
+from catalog.store.warehouse import Warehouse
+from ingest.errors import AskedByQuery, CausalNeeded, ParametersDiffer
+from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from ingest.jobs.interventions.job import InterventionsJob, Shared
+from ingest.request import Intervention
+from neurothek import Neurothek
+from tests.support import ingests
+from tests.support.anatomy import PLACES, loaded
+from tests.support.models import Kind, build
+
+pytestmark = pytest.mark.xdist_group("interventions")
+
+D_FFN = 24
+FROM = (0, 1, 8, 64, 512)
+KINDS: tuple[Kind, ...] = ("opt", "gpt2", "llama")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models of three families, measured on one text."""
+    folder = tmp_path_factory.mktemp("interventions")
+    corpora = ingests.write_corpus(folder)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    for kind in KINDS:
+        build(folder / kind, kind, d_ffn=D_FFN, seed=2)
+        ingests.measure(warehouse, folder / kind, ingests.request(corpora, jobs=("projections", "activity")))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def door(folder: Path) -> Neurothek:
+    return neurothek.open(folder / "w.duckdb")
+
+
+def rows(warehouse: Warehouse, name: str, model: str, intervention: str) -> pl.DataFrame:
+    query = f"""
+        select rows.* from store.{name} as rows inner join store.models as models on models.model_id = rows.model_id
+        where models.name = '{model}' and rows.intervention = '{intervention}'
+    """
+    with warehouse.reader() as connection:
+        found: pl.DataFrame = connection.sql(query).pl()
+    return found
+
+
+def sequences(door: Neurothek, model: str) -> list[tuple[str, list[int]]]:
+    query = """
+        select sequences.domain, sequences.tokens
+        from store.sequences as sequences
+        inner join store.runs as runs on runs.corpus_id = sequences.corpus_id and runs.job = 'activity'
+        inner join store.models as models on models.model_id = runs.model_id and models.name = $model
+        order by sequences.sequence_id
+    """
+    return [(str(row["domain"]), list(row["tokens"])) for row in door.sql(query, {"model": model}).to_dicts()]
+
+
+def log_p(folder: Path, ids: list[int], neurons: Mapping[int, list[int]], factor: float) -> np.ndarray:
+    """[positions vocab] of transformers' own model, the columns of some value vectors multiplied."""
+    model = loaded(folder)
+    places = PLACES[model.config.model_type]
+    for layer, some in neurons.items():
+        weight: Any = model.get_submodule(f"{places.blocks}.{layer}.{places.values}").weight
+        with torch.no_grad():
+            if places.is_transposed:
+                weight[some] *= factor
+            else:
+                weight[:, some] *= factor
+    with torch.no_grad():
+        logits = model(torch.tensor(ids)[None]).logits[0].double().numpy()
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    found: np.ndarray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kind: Kind) -> None:
+    """Sets are read from the warehouse; all that is measured of them is measured again, a sequence at a time."""
+    planned = door.plan_intervention(
+        kind, where="layer = 1 and neuron in (3, 5) or layer = 0 and neuron = 7", set="x0.25", tokens=90, sets=2
+    )
+    answer = door.carry_out(planned)
+    (name,) = planned.names
+    chosen = rows(door.warehouse, "intervention_neurons", kind, name)
+    effects = rows(door.warehouse, "intervention_effects", kind, name)
+    assert set(chosen.filter(set_number=0).select("layer", "neuron").iter_rows()) == {(0, 7), (1, 3), (1, 5)}
+    read = {"long": 0, "short": 0}
+    sums: dict[tuple[int, str, int], list[float]] = {}
+    for domain, ids in sequences(door, kind):
+        if read[domain] >= 90:
+            continue
+        read[domain] += len(ids)
+        before = log_p(folder / kind, ids, {}, 1.0)
+        for number in range(3):
+            some: dict[int, list[int]] = {}
+            for layer, neuron in chosen.filter(set_number=number).select("layer", "neuron").iter_rows():
+                some.setdefault(layer, []).append(neuron)
+            after = log_p(folder / kind, ids, some, 0.25)
+            for position in range(len(ids) - 1):
+                begins = max(start for start in FROM if start <= position)
+                entry = sums.setdefault((number, domain, begins), [0.0, 0.0, 0.0, 0.0])
+                target = ids[position + 1]
+                kl = float((np.exp(before[position]) * (before[position] - after[position])).sum())
+                for place, value in enumerate((1, -after[position, target], -before[position, target], kl)):
+                    entry[place] += value
+    found = {
+        (row["set_number"], row["domain"], row["position_from"]): [
+            row["n_tokens"],
+            row["nll"],
+            row["nll_untouched"],
+            row["kl"],
+        ]
+        for row in effects.to_dicts()
+    }
+    assert found.keys() == sums.keys()
+    for key, expected in sums.items():
+        assert found[key][0] == expected[0]
+        assert found[key][1:3] == pytest.approx(expected[1:3], rel=1e-4)
+        assert found[key][3] == pytest.approx(expected[3], rel=2e-2, abs=1e-4)
+    (row,) = answer.interventions.to_dicts()
+    n = sum(entry[0] for (number, *_), entry in sums.items() if number == 0)
+    by_set = [sum(entry[1] - entry[2] for (one, *_), entry in sums.items() if one == number) / n for number in range(3)]
+    assert row["effect"] == pytest.approx(by_set[0], abs=1e-5)
+    assert row["random_effect"] == pytest.approx(sum(by_set[1:]) / 2, abs=1e-5)
+    assert (row["random_effect_least"], row["random_effect_most"]) == pytest.approx(sorted(by_set[1:]), abs=1e-5)
+    assert row["percentile"] == 50 * sum(one < by_set[0] for one in by_set[1:])
+    assert row["perplexity"] == pytest.approx(math.exp(row["loss"]))
+    assert row["neuron_share"] == 3 / (2 * D_FFN)
+
+
+def test_tokens_are_those_that_the_sum_of_value_vectors_scores(door: Neurothek, folder: Path) -> None:
+    planned = door.plan_intervention("opt", where="layer = 1 and neuron < 3", set=0, tokens=90, sets=2, name="masses")
+    door.carry_out(planned)
+    model = loaded(folder / "opt")
+    values: Any = model.get_submodule("model.decoder.layers.1.fc2").weight
+    scores = (model.get_output_embeddings().weight @ values[:, :3].sum(1)).detach().numpy()
+    ids_of = "select token_id from store.tokens inner join store.models using (tokenizer_id) where name = 'opt'"
+    known = np.sort(door.sql(ids_of)["token_id"].to_numpy())
+    order = known[np.argsort(-scores[known], kind="stable")]
+    untouched = {"mass_promoted_untouched": 0.0, "mass_suppressed_untouched": 0.0}
+    read = {"long": 0, "short": 0}
+    for domain, ids in sequences(door, "opt"):
+        if read[domain] >= 90:
+            continue
+        read[domain] += len(ids)
+        p = np.exp(log_p(folder / "opt", ids, {}, 1.0)[:-1])
+        untouched["mass_promoted_untouched"] += p[:, order[:50]].sum()
+        untouched["mass_suppressed_untouched"] += p[:, order[-50:]].sum()
+    found = rows(door.warehouse, "intervention_effects", "opt", "masses").filter(set_number=0)
+    for name, expected in untouched.items():
+        assert found[name].sum() == pytest.approx(expected, rel=1e-3)
+
+
+def test_neurons_that_never_fire_change_nothing_to_the_bit(folder: Path, tmp_path: Path) -> None:
+    """A bias of -1000 keeps them silent, whatever they read."""
+    import safetensors.torch  # noqa: PLC0415 - of one test
+
+    build(tmp_path / "opt", "opt", d_ffn=D_FFN)
+    weights = safetensors.torch.load_file(tmp_path / "opt" / "model.safetensors")
+    weights["model.decoder.layers.0.fc1.bias"][:4] = -1000
+    safetensors.torch.save_file(weights, tmp_path / "opt" / "model.safetensors", {"format": "pt"})
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    corpora = (f"long={folder / 'long.txt'}",)
+    ingests.measure(warehouse, tmp_path / "opt", ingests.request(corpora, jobs=("projections", "activity")))
+    door = neurothek.open(tmp_path / "w.duckdb")
+    (row,) = door.carry_out(door.plan_intervention("opt", where="is_dead", tokens=100, sets=3)).interventions.to_dicts()
+    assert row["n_neurons"] >= 4
+    assert (row["effect"], row["kl"]) == (0.0, 0.0)
+    assert row["promoted"] == row["promoted_untouched"]
+    set_on = door.carry_out(door.plan_intervention("opt", where="is_dead", set=3, tokens=100, sets=3)).interventions
+    assert set_on["kl"].item() > 0
+
+
+def test_interventions_stay_side_by_side_and_are_not_measured_again(
+    door: Neurothek, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {"tokens": 90, "sets": 2}
+    first = door.plan_intervention("gpt2", where="neuron = 1", **asked)
+    before = door.carry_out(first).interventions
+    measured: list[str] = []
+    real = InterventionsJob._effects
+
+    def watched(self: InterventionsJob, shared: Shared, one: Intervention, sets: Any) -> pl.DataFrame:
+        measured.append(one.name)
+        return real(self, shared, one, sets)
+
+    monkeypatch.setattr(InterventionsJob, "_effects", watched)
+    door.carry_out(door.plan_intervention("gpt2", neurons=["gpt2/L0N2", "gpt2/L1N2"], name="mine", **asked))
+    assert measured == ["mine"]
+    door.carry_out(first)
+    assert measured == ["mine"]
+    again = door.sql("select * from interventions where intervention = $name", {"name": first.names[0]})
+    assert again.equals(before.select(again.columns))
+    with pytest.raises(InterventionTaken, match="another --name, or replace that one with --force"):
+        door.carry_out(door.plan_intervention("gpt2", where="neuron = 5", name="mine", **asked))
+    door.carry_out(door.plan_intervention("gpt2", where="neuron = 5", name="mine", force=True, **asked))
+    assert door.sql("select asked from interventions where intervention = 'mine'")["asked"].to_list() == [
+        "where neuron = 5"
+    ]
+    with pytest.raises(ParametersDiffer, match=r"n_sets: 2 there, 3 asked for\)"):
+        door.carry_out(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=3))
+    ((parameters,),) = door.sql(
+        "select parameters from store.runs where job = 'interventions' and model_id = (select model_id from"
+        " store.models where name = 'gpt2')"
+    ).rows()
+    assert set(json.loads(parameters)["interventions"]) >= {first.names[0], "mine"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({}, "choose the neurons in one way: where, search"),
+        ({"where": "is_dead", "words": ["school"]}, "choose the neurons in one way.*, not where and words"),
+        ({"where": "neuron = 99"}, "opt has no neurons where neuron = 99; try the query first"),
+        ({"where": "nonsense > 3"}, "nonsense"),
+        ({"where": "(select 1)"}, "is not one expression"),
+        ({"words": ["zzzzqq"]}, "zzzzqq"),
+        ({"neurons": ["opt/L9N0"]}, "L9N0"),
+        ({"neurons": ["gpt2/L0N0"]}, "opt has no neurons named"),
+        ({"neurons": "no-such-file"}, "that file cannot be read"),
+        ({"where": "neuron = 1", "set": "off"}, "give a number such as 0 or 3"),
+        ({"where": "neuron = 1", "set": "mean", "pre": True}, "after the non-linearity"),
+        ({"where": "neuron = 1", "corpus": "none"}, "none"),
+        ({"each": "layer"}, "give 'kind' or None"),
+    ],
+)
+def test_what_cannot_be_chosen_is_one_sentence(door: Neurothek, asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(NeurothekError, match=sentence) as caught:
+        door.plan_intervention("opt", **asked)
+    assert "\n" not in str(caught.value)
+
+
+def test_gates_have_no_value_before_the_non_linearity(door: Neurothek) -> None:
+    planned = door.plan_intervention("llama", where="neuron = 1", set=3, pre=True, tokens=90, sets=2)
+    with pytest.raises(GatesInTheWay, match="leave out --pre"):
+        door.carry_out(planned)
+
+
+def test_a_masked_model_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    build(tmp_path / "bert", "bert", d_ffn=D_FFN)
+    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
+    corpora = (f"long={folder / 'long.txt'}",)
+    asked = ingests.request(corpora, jobs=("projections", "shortcuts"), fit=20, validate=10)
+    try:
+        ingests.measure(warehouse, tmp_path / "bert", asked)
+    except NeurothekError:
+        ingests.measure(warehouse, tmp_path / "bert", ingests.request(corpora, jobs=("projections",)))
+    with pytest.raises((CausalNeeded, NeurothekError)):
+        door = neurothek.open(tmp_path / "w.duckdb")
+        door.carry_out(door.plan_intervention("bert", where="neuron = 1"))
+
+
+def test_ingest_alone_cannot_ask_for_it(door: Neurothek, folder: Path) -> None:
+    with pytest.raises(AskedByQuery, match=r"`neurothek intervene MODEL --where is_token_detector`"):
+        door.ingest(str(folder / "opt"), job="interventions")
