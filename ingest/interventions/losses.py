@@ -35,7 +35,7 @@ class Losses:
 
 
 @torch.inference_mode()
-def losses(
+def changed_losses(
     transformer: Transformer,
     batch: RightPadded,
     ways: Sequence[Changes],

@@ -1,6 +1,6 @@
 """The answer of `intervene`: what each intervention did to the loss, and where, never without its random sets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,15 +8,8 @@ import duckdb
 import polars as pl
 
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.steering.tables import REMARK, by_domain, effects_table
 from queries.views.of_models import rows_of_models
-
-_EFFECT = ("effect", "random_effect", "random_effect_least", "random_effect_most", "percentile")
-_HEADINGS: Mapping[str, str] = {
-    "n_neurons": "neurons",
-    "random_effect": "random mean",
-    "random_effect_least": "random least",
-    "random_effect_most": "random most",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,21 +41,10 @@ class Effects(TabularAnswer):
 
     def sections(self) -> list[Section]:
         """Its tables with their titles."""
-        effects = self.interventions.select("intervention", "n_neurons", *_EFFECT, "kl", "perplexity").rename(_HEADINGS)
-        by_domain = self.by_domain()
         return [
-            Section("what changing the neurons adds to the loss", effects, _REMARK),
-            Section("the same by domain", by_domain),
+            Section("what changing the neurons adds to the loss", effects_table(self.interventions), REMARK),
+            Section("the same by domain", by_domain(self.steering)),
         ]
-
-    def by_domain(self) -> pl.DataFrame:
-        """The effect in every domain, over all positions: one row an intervention and domain."""
-        weight = pl.col("n_tokens")
-        means = [
-            ((pl.col(name) * weight).sum() / weight.sum()).alias(name) for name in ("effect", "random_effect", "kl")
-        ]
-        grouped = self.steering.group_by("intervention", "domain", maintain_order=True)
-        return grouped.agg(*means, weight.sum().alias("tokens")).rename({"random_effect": "random mean"})
 
     def data(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -70,12 +52,6 @@ class Effects(TabularAnswer):
             "interventions": self.interventions.to_dicts(),
             "steering": self.steering.to_dicts(),
         }
-
-
-_REMARK = (
-    "random: the effects of random sets of as many neurons, matched by layer and frequency;\n"
-    "percentile: percent of these sets whose effect is smaller: near 50 the neurons are as good as any"
-)
 
 
 @with_its_sql

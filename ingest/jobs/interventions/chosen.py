@@ -12,13 +12,13 @@ from ingest.interventions.losses import Changes
 from ingest.models.transformer import Change
 from ingest.request import Intervention
 
-Chosen = Mapping[int, Int[np.ndarray, " _"]]
+ByLayer = Mapping[int, Int[np.ndarray, " _"]]
 """Layer -> neurons, in ascending order."""
 
 _FIELDS = ("asked", "how", "value", "moment", "kind")
 
 
-def by_layer(intervention: Intervention) -> Chosen:
+def by_layer(intervention: Intervention) -> ByLayer:
     """Its neurons, layer by layer."""
     return {
         layer: np.array([neuron for _, neuron in some], dtype=np.int64)
@@ -57,7 +57,7 @@ def from_parameters(name: str, parameters: Mapping[str, Any]) -> Intervention:
 
 
 def changes(
-    intervention: Intervention, neurons: Chosen, means: Mapping[int, Float[np.ndarray, " _"]], device: torch.device
+    intervention: Intervention, neurons: ByLayer, means: Mapping[int, Float[np.ndarray, " _"]], device: torch.device
 ) -> Changes:
     """What becomes of neurons: those that were asked for, or others in their place.
 

@@ -2,26 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
 from catalog.tables.table import Table
 from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.losses import Changes, Losses, losses
-from ingest.interventions.random_sets import matched_sets
-from ingest.jobs.interventions.chosen import Chosen, as_parameters, by_layer, changes, from_parameters
+from ingest.interventions.losses import Changes, Losses, changed_losses
+from ingest.jobs.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from ingest.jobs.interventions.shared import Shared
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
-from ingest.lens.vocabulary import Vocabulary
 from ingest.request import DEFAULT_INTERVENTION_TOKENS, DEFAULT_RANDOM_SETS, IngestRequest, Intervention
 from ingest.runs.finished import EarlierRuns
 from ingest.runs.identity import OTHER_RUN
@@ -29,19 +27,9 @@ from ingest.runs.identity import OTHER_RUN
 POSITIONS_FROM = (0, 1, 8, 64, 512)
 """Where ranges of positions begin."""
 
-N_TOKENS = 50
-"""Tokens that the neurons promote, and suppress, most together: those whose probability is watched."""
-
 BATCH_TOKENS = 2_048
 """Ids of a batch at most: the streams of all sets are held at a time."""
 
-_ACTIVITY = """
-    select layer, neuron, sum(n_active) / sum(n_positions) as frequency, sum(activation_sum) / sum(n_positions) as mean
-    from store.activity
-    where run_id = $run_id
-    group by layer, neuron
-    order by layer, neuron
-"""
 _EARLIER = """
     select * exclude (model_id, corpus_id, run_id)
     from store.{table}
@@ -225,7 +213,7 @@ class InterventionsJob(PassJob):
         }
         return pl.DataFrame([row], schema=dict(INTERVENTIONS.columns))
 
-    def _effects(self, shared: "Shared", intervention: Intervention, sets: Sequence[Chosen]) -> pl.DataFrame:
+    def _effects(self, shared: Shared, intervention: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
         """Sums over tokens, for each set, domain and range of positions."""
         device = self.context.transformer.device
         ways = [changes(intervention, neurons, shared.means, device) for neurons in sets]
@@ -254,7 +242,7 @@ class InterventionsJob(PassJob):
         sums = np.zeros((len(ways), len(POSITIONS_FROM), len(_SUMMED)))
         counts = np.zeros(len(POSITIONS_FROM), dtype=np.int64)
         for batch in self._batches(domain):
-            untouched, *changed = losses(self.context.transformer, batch, ways, groups=groups)
+            untouched, *changed = changed_losses(self.context.transformer, batch, ways, groups=groups)
             ranges = _ranges(batch)
             counts += np.bincount(ranges, minlength=len(POSITIONS_FROM))
             for number, one in enumerate(changed):
@@ -281,71 +269,7 @@ class InterventionsJob(PassJob):
 _SUMMED = tuple(INTERVENTION_EFFECTS.columns)[5:]
 
 
-@dataclass(eq=False)
-class Shared:
-    """What all interventions on one model share, read when it is asked for.
-
-    Attributes:
-        context: the model, its text and the run that says how often neurons fire.
-        n_sets: random sets that are drawn for each intervention.
-        seed: of these.
-    """
-
-    context: JobContext
-    n_sets: int
-    seed: int
-    _drawn: dict[str, Sequence[Chosen]] = field(default_factory=dict)
-
-    @cached_property
-    def _activity(self) -> pl.DataFrame:
-        assert self.context.runs is not None
-        return self.context.runs.rows(_ACTIVITY, "activity")
-
-    def _column(self, name: str) -> dict[int, np.ndarray]:
-        return {
-            int(layer): some[name].to_numpy()
-            for (layer,), some in self._activity.partition_by("layer", as_dict=True).items()
-        }
-
-    @cached_property
-    def frequencies(self) -> Mapping[int, np.ndarray]:
-        """[d_ffn] a layer: how often each neuron fires."""
-        return self._column("frequency")
-
-    @cached_property
-    def means(self) -> Mapping[int, np.ndarray]:
-        """[d_ffn] a layer: each neuron's mean coefficient over the corpus."""
-        return self._column("mean")
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The tokens that the model may say."""
-        return Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
-
-    def sets(self, intervention: Intervention) -> Sequence[Chosen]:
-        """The neurons that were asked for, then the random sets."""
-        if intervention.name not in self._drawn:
-            chosen = by_layer(intervention)
-            drawn = matched_sets(chosen, self.frequencies, n_sets=self.n_sets, seed=self.seed)
-            self._drawn = {intervention.name: [chosen, *drawn]}
-        return self._drawn[intervention.name]
-
-    def tokens_of(self, chosen: Chosen) -> list[Int[Tensor, " _"]]:
-        """Ids of the tokens that the neurons promote most together, then of those that they suppress most.
-
-        Together: by the scores of the sum of their value vectors.
-        """
-        transformer = self.context.transformer
-        summed = torch.zeros(transformer.shape.d_model, device=transformer.device)
-        for layer, neurons in chosen.items():
-            summed += transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)].sum(0)
-        scores = self.vocabulary.rows @ summed
-        ids = torch.from_numpy(self.vocabulary.ids.astype(np.int64)).to(transformer.device)
-        n = min(N_TOKENS, len(ids) // 2)
-        return [ids[scores.topk(n).indices], ids[(-scores).topk(n).indices]]
-
-
-def _neurons_frame(intervention: Intervention, sets: Sequence[Chosen]) -> pl.DataFrame:
+def _neurons_frame(intervention: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
     rows = [
         (intervention.name, number, layer, neuron)
         for number, neurons in enumerate(sets)
@@ -356,7 +280,7 @@ def _neurons_frame(intervention: Intervention, sets: Sequence[Chosen]) -> pl.Dat
 
 
 def _ranges(batch: RightPadded) -> Int[np.ndarray, " positions"]:
-    """[positions] the range of each predicted position, in the order of `losses`."""
+    """[positions] the range of each predicted position, in the order of `changed_losses`."""
     positions = np.concatenate([np.arange(length - 1) for length in batch.lengths])
     return np.searchsorted(POSITIONS_FROM, positions, side="right") - 1
 

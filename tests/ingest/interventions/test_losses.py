@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers.activations import ACT2FN
 
 from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.losses import Changes, losses
+from ingest.interventions.losses import Changes, changed_losses
 from ingest.models.checkpoints import find
 from ingest.models.transformer import Change, Transformer, open_transformer
 from tests.support.anatomy import PLACES, loaded
@@ -86,7 +86,7 @@ def change(neurons: Sequence[int], **how: object) -> Change:
 
 
 def test_the_model_as_it_is(folder: Path, transformer: Transformer) -> None:
-    (untouched,) = losses(transformer, batch(), [])
+    (untouched,) = changed_losses(transformer, batch(), [])
     expected, _ = nll(loaded(folder))
     close(untouched.nll, expected)
     assert not untouched.kl.any()
@@ -95,7 +95,7 @@ def test_the_model_as_it_is(folder: Path, transformer: Transformer) -> None:
 def test_turned_off_is_a_row_of_zeros(folder: Path, transformer: Transformer) -> None:
     off = {0: [3, 11], 2: [0, 23]}
     ways: list[Changes] = [{layer: change(some, factor=0.0) for layer, some in off.items()}]
-    untouched, changed = losses(transformer, batch(), ways)
+    untouched, changed = changed_losses(transformer, batch(), ways)
     model = edited(folder, {layer: [(neuron, 0.0) for neuron in some] for layer, some in off.items()})
     expected, said = nll(model)
     close(changed.nll, expected)
@@ -107,13 +107,13 @@ def test_turned_off_is_a_row_of_zeros(folder: Path, transformer: Transformer) ->
 
 
 def test_half_is_half_a_row(folder: Path, transformer: Transformer) -> None:
-    _, changed = losses(transformer, batch(), [{1: change([5, 6, 7], factor=0.5)}])
+    _, changed = changed_losses(transformer, batch(), [{1: change([5, 6, 7], factor=0.5)}])
     expected, _ = nll(edited(folder, {1: [(5, 0.5), (6, 0.5), (7, 0.5)]}))
     close(changed.nll, expected)
 
 
 def test_set_after_the_non_linearity_is_a_bias(folder: Path, transformer: Transformer) -> None:
-    _, changed = losses(transformer, batch(), [{0: change([2], values=torch.tensor([3.0]))}])
+    _, changed = changed_losses(transformer, batch(), [{0: change([2], values=torch.tensor([3.0]))}])
     expected, _ = nll(edited(folder, {0: [(2, 0.0)]}, to=3.0))
     close(changed.nll, expected, 1e-4)
 
@@ -122,7 +122,7 @@ def test_set_before_the_non_linearity_passes_through_it(folder: Path, transforme
     if transformer.shape.is_gated:
         pytest.skip("an FFN with gates is changed after them")
     value = 1.7
-    _, changed = losses(transformer, batch(), [{1: change([4], values=torch.tensor([value]), is_before=True)}])
+    _, changed = changed_losses(transformer, batch(), [{1: change([4], values=torch.tensor([value]), is_before=True)}])
     passed = float(ACT2FN[transformer.shape.activation](torch.tensor(value)))
     expected, _ = nll(edited(folder, {1: [(4, 0.0)]}, to=passed))
     close(changed.nll, expected, 1e-4)
@@ -134,9 +134,9 @@ def test_ways_beside_each_other_are_each_alone(transformer: Transformer) -> None
         {},
         {0: change([1, 2], factor=0.0), 2: change([1], factor=2.0)},
     ]
-    together = losses(transformer, batch(), ways)
+    together = changed_losses(transformer, batch(), ways)
     for way, beside in zip(ways, together[1:], strict=True):
-        _, alone = losses(transformer, batch(), [way])
+        _, alone = changed_losses(transformer, batch(), [way])
         assert torch.equal(alone.nll, beside.nll)
     assert torch.equal(together[2].nll, together[0].nll)
     assert not together[2].kl.any()
@@ -146,17 +146,21 @@ def test_positions_that_are_not_chosen_are_left_alone(transformer: Transformer) 
     where = torch.zeros(5, 30, dtype=torch.bool)
     where[:, 10:] = True
     off = change(range(D_FFN), factor=0.0, where=where)
-    untouched, changed = losses(transformer, batch(), [{1: off}])
+    untouched, changed = changed_losses(transformer, batch(), [{1: off}])
     is_after = torch.cat([torch.arange(len(sequence) - 1) >= 10 for sequence in SEQUENCES])
     assert torch.equal(changed.nll[~is_after], untouched.nll[~is_after])
     assert (changed.nll[is_after] != untouched.nll[is_after]).all()
-    everywhere = losses(transformer, batch(), [{1: change(range(D_FFN), factor=0.0)}])[1]
-    of_all = losses(transformer, batch(), [{1: change(range(D_FFN), factor=0.0, where=torch.ones_like(where))}])[1]
+    everywhere = changed_losses(transformer, batch(), [{1: change(range(D_FFN), factor=0.0)}])[1]
+    of_all = changed_losses(
+        transformer, batch(), [{1: change(range(D_FFN), factor=0.0, where=torch.ones_like(where))}]
+    )[1]
     assert torch.equal(everywhere.nll, of_all.nll)
 
 
 def test_a_change_to_what_it_is_changes_nothing_to_the_bit(transformer: Transformer) -> None:
-    untouched, same, nobody = losses(transformer, batch(), [{1: change([3], factor=1.0)}, {0: change([], factor=0.0)}])
+    untouched, same, nobody = changed_losses(
+        transformer, batch(), [{1: change([3], factor=1.0)}, {0: change([], factor=0.0)}]
+    )
     for other in (same, nobody):
         assert torch.equal(untouched.nll, other.nll)
         assert not other.kl.any()
@@ -164,22 +168,22 @@ def test_a_change_to_what_it_is_changes_nothing_to_the_bit(transformer: Transfor
 
 def test_masses_are_probabilities_of_groups(folder: Path, transformer: Transformer) -> None:
     groups = [torch.tensor([7, 300]), torch.arange(transformer.shape.vocab_size)]
-    (untouched,) = losses(transformer, batch(), [], groups=groups)
+    (untouched,) = changed_losses(transformer, batch(), [], groups=groups)
     _, said = nll(loaded(folder))
     np.testing.assert_allclose(untouched.mass[:, 0], [np.exp(row[[7, 300]]).sum() for row in said], rtol=1e-4)
     np.testing.assert_allclose(untouched.mass[:, 1], 1, rtol=1e-5)
 
 
 def test_a_sequence_of_one_predicts_nothing(transformer: Transformer) -> None:
-    untouched, changed = losses(transformer, batch([np.array([7])]), [{0: change([0], factor=0.0)}])
+    untouched, changed = changed_losses(transformer, batch([np.array([7])]), [{0: change([0], factor=0.0)}])
     assert len(untouched.nll) == len(changed.kl) == 0
 
 
 def test_slices_of_positions_are_the_whole(transformer: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     ways: list[Changes] = [{0: change([1], factor=0.0)}]
-    whole = losses(transformer, batch(), ways, groups=[torch.tensor([3])])
+    whole = changed_losses(transformer, batch(), ways, groups=[torch.tensor([3])])
     monkeypatch.setattr("ingest.interventions.losses._LOGITS", 3 * transformer.shape.vocab_size)
-    for one, other in zip(whole, losses(transformer, batch(), ways, groups=[torch.tensor([3])]), strict=True):
+    for one, other in zip(whole, changed_losses(transformer, batch(), ways, groups=[torch.tensor([3])]), strict=True):
         for name in ("nll", "kl", "mass"):
             torch.testing.assert_close(getattr(one, name), getattr(other, name), rtol=1e-5, atol=1e-6)
 
@@ -200,6 +204,6 @@ def test_a_neuron_that_writes_a_token_raises_it(tmp_path: Path, kind: Kind) -> N
     on = {layer: change([neuron], values=torch.tensor([3.0]))}
     off = {layer: change([neuron], factor=0.0)}
     others = {layer: change([neuron, neuron + 1], values=torch.tensor([0.0, 3.0]))}
-    _, turned_on, turned_off, beside = losses(transformer, batch(), [on, off, others], groups=group)
+    _, turned_on, turned_off, beside = changed_losses(transformer, batch(), [on, off, others], groups=group)
     assert turned_on.mass.mean() > 3 * turned_off.mass.mean()
     assert turned_on.mass.mean() > 3 * beside.mass.mean()

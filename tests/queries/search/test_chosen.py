@@ -84,7 +84,7 @@ def test_kinds_are_what_the_views_call_so(connection: duckdb.DuckDBPyConnection)
         "token detectors": "is_token_detector",
         "positional": "position_strength in ('strong', 'weak')",
     }
-    seen = set()
+    seen: set[str] = set()
     for model in models(connection):
         try:
             kinds = neurons_of_kinds(connection, model)

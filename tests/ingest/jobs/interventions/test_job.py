@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ import neurothek
 from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
 from ingest.errors import AskedByQuery, CausalNeeded, ParametersDiffer
+from ingest.jobs.interventions.chosen import ByLayer
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
-from ingest.jobs.interventions.job import InterventionsJob, Shared
+from ingest.jobs.interventions.job import InterventionsJob
+from ingest.jobs.interventions.shared import Shared
 from ingest.request import Intervention
 from neurothek import Neurothek
 from tests.support import ingests
@@ -193,7 +195,7 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
     measured: list[str] = []
     real = InterventionsJob._effects
 
-    def watched(self: InterventionsJob, shared: Shared, one: Intervention, sets: Any) -> pl.DataFrame:
+    def watched(self: InterventionsJob, shared: Shared, one: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
         measured.append(one.name)
         return real(self, shared, one, sets)
 

@@ -1,0 +1,92 @@
+"""What all interventions on one model share: how often neurons fire, and the tokens that may be said."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ingest.interventions.random_sets import matched_sets
+from ingest.jobs.interventions.chosen import ByLayer, by_layer
+from ingest.jobs.job import JobContext
+from ingest.lens.vocabulary import Vocabulary
+from ingest.request import Intervention
+
+N_TOKENS = 50
+"""Tokens that the neurons promote, and suppress, most together: those whose probability is watched."""
+
+_ACTIVITY = """
+    select layer, neuron, sum(n_active) / sum(n_positions) as frequency, sum(activation_sum) / sum(n_positions) as mean
+    from store.activity
+    where run_id = $run_id
+    group by layer, neuron
+    order by layer, neuron
+"""
+
+
+@dataclass(eq=False)
+class Shared:
+    """What all interventions on one model share, read when it is asked for.
+
+    Attributes:
+        context: the model, its text and the run that says how often neurons fire.
+        n_sets: random sets that are drawn for each intervention.
+        seed: of these.
+    """
+
+    context: JobContext
+    n_sets: int
+    seed: int
+    _drawn: dict[str, Sequence[ByLayer]] = field(default_factory=dict)
+
+    @cached_property
+    def _activity(self) -> pl.DataFrame:
+        assert self.context.runs is not None
+        return self.context.runs.rows(_ACTIVITY, "activity")
+
+    def _column(self, name: str) -> dict[int, np.ndarray]:
+        return {
+            int(layer): some[name].to_numpy()
+            for (layer,), some in self._activity.partition_by("layer", as_dict=True).items()
+        }
+
+    @cached_property
+    def frequencies(self) -> Mapping[int, np.ndarray]:
+        """[d_ffn] a layer: how often each neuron fires."""
+        return self._column("frequency")
+
+    @cached_property
+    def means(self) -> Mapping[int, np.ndarray]:
+        """[d_ffn] a layer: each neuron's mean coefficient over the corpus."""
+        return self._column("mean")
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens that the model may say."""
+        return Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
+
+    def sets(self, intervention: Intervention) -> Sequence[ByLayer]:
+        """The neurons that were asked for, then the random sets."""
+        if intervention.name not in self._drawn:
+            chosen = by_layer(intervention)
+            drawn = matched_sets(chosen, self.frequencies, n_sets=self.n_sets, seed=self.seed)
+            self._drawn = {intervention.name: [chosen, *drawn]}
+        return self._drawn[intervention.name]
+
+    def tokens_of(self, chosen: ByLayer) -> list[Int[Tensor, " _"]]:
+        """Ids of the tokens that the neurons promote most together, then of those that they suppress most.
+
+        Together: by the scores of the sum of their value vectors.
+        """
+        transformer = self.context.transformer
+        summed = torch.zeros(transformer.shape.d_model, device=transformer.device)
+        for layer, neurons in chosen.items():
+            summed += transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)].sum(0)
+        scores = self.vocabulary.rows @ summed
+        ids = torch.from_numpy(self.vocabulary.ids.astype(np.int64)).to(transformer.device)
+        n = min(N_TOKENS, len(ids) // 2)
+        return [ids[scores.topk(n).indices], ids[(-scores).topk(n).indices]]
