@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from ingest.interventions.losses import Changes
+from ingest.interventions.changed import Changes
 from ingest.models.transformer import Change
 from ingest.request import Intervention
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
 from catalog.tables.table import Table
 from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.losses import Changes, Losses, changed_losses
+from ingest.interventions.changed import Changes, Losses, changed_losses
 from ingest.jobs.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
 from ingest.jobs.interventions.shared import Shared
