@@ -29,10 +29,10 @@
 --   random_kl: Mean kl of these sets.
 --   perplexity_untouched: exp(loss_untouched).
 --   perplexity: exp(loss).
---   promoted_untouched: Mean probability of the 50 tokens that the neurons promote most together, in the model as it is.
---   promoted: The same with the neurons changed.
---   suppressed_untouched: Mean probability of the 50 tokens that they suppress most together, in the model as it is.
---   suppressed: The same with the neurons changed.
+--   mass_promoted_untouched: Mean probability of the 50 tokens that the neurons promote most together, in the model as it is.
+--   mass_promoted: The same with the neurons changed.
+--   mass_suppressed_untouched: Mean probability of the 50 tokens that they suppress most together, in the model as it is.
+--   mass_suppressed: The same with the neurons changed.
 --   corpus: The shown corpus.
 with effects as (
     select
@@ -44,10 +44,10 @@ with effects as (
         sum(nll) / sum(n_tokens) as loss,
         sum(nll_untouched) / sum(n_tokens) as loss_untouched,
         sum(kl) / sum(n_tokens) as kl,
-        sum(mass_promoted) / sum(n_tokens) as promoted,
-        sum(mass_promoted_untouched) / sum(n_tokens) as promoted_untouched,
-        sum(mass_suppressed) / sum(n_tokens) as suppressed,
-        sum(mass_suppressed_untouched) / sum(n_tokens) as suppressed_untouched,
+        sum(mass_promoted) / sum(n_tokens) as mass_promoted,
+        sum(mass_promoted_untouched) / sum(n_tokens) as mass_promoted_untouched,
+        sum(mass_suppressed) / sum(n_tokens) as mass_suppressed,
+        sum(mass_suppressed_untouched) / sum(n_tokens) as mass_suppressed_untouched,
     from store.intervention_effects
     group by model_id, corpus_id, intervention, set_number
 ),
@@ -104,10 +104,10 @@ select
     compared.random_kl,
     exp(changed.loss_untouched) as perplexity_untouched,
     exp(changed.loss) as perplexity,
-    changed.promoted_untouched,
-    changed.promoted,
-    changed.suppressed_untouched,
-    changed.suppressed,
+    changed.mass_promoted_untouched,
+    changed.mass_promoted,
+    changed.mass_suppressed_untouched,
+    changed.mass_suppressed,
     measured_corpora.corpus,
 from store.interventions as interventions
 inner join store.models as models on models.model_id = interventions.model_id

@@ -1,6 +1,7 @@
 -- One row per model, intervention, domain and range of positions: where in the text changing the neurons matters.
 -- Why: neurons of code should matter to code, positional ones to their positions. From: store.intervention_effects, as the
 -- view interventions. Source: Geva et al. 2022, section 6.1; by domain and position, with random sets, this project's.
+-- Kinds of rows: domain.
 -- key: model, intervention, domain, position_from
 -- columns:
 --   model: Name of the model.
@@ -33,10 +34,6 @@ with effects as (
         sum(nll) / sum(n_tokens) as loss,
         sum(nll_untouched) / sum(n_tokens) as loss_untouched,
         sum(kl) / sum(n_tokens) as kl,
-        sum(mass_promoted) / sum(n_tokens) as promoted,
-        sum(mass_promoted_untouched) / sum(n_tokens) as promoted_untouched,
-        sum(mass_suppressed) / sum(n_tokens) as suppressed,
-        sum(mass_suppressed_untouched) / sum(n_tokens) as suppressed_untouched,
     from store.intervention_effects
     group by model_id, corpus_id, intervention, domain, position_from, set_number
 ),

@@ -7,7 +7,7 @@ import duckdb
 
 from catalog.publishing.facts import rebuild_facts
 from queries.views import install
-from tests.support import exit_rows, tiny
+from tests.support import exit_rows, intervention_rows, tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
 from tests.support.tiny import Row
@@ -39,6 +39,7 @@ def rows() -> Rows:
         for number in range(N_EXAMPLES):
             _add_example(found, ids, number, tiny.MODELS[model_id], draw)
     found["exits"] = exit_rows.rows((*MEASURED, UNSHOWN))
+    found |= intervention_rows.rows((*MEASURED, UNSHOWN))
     return found
 
 

@@ -27,9 +27,10 @@ MADE_ELSEWHERE = {
     *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
     *("shortcut_fit", "shortcut_quality", "early_exits", "exit_tradeoff"),
+    *("interventions", "steering", "worth_of_kinds"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
-test_shortcut_views shortcuts, test_exit_views exits."""
+test_shortcut_views shortcuts, test_exit_views exits, test_intervention_views interventions."""
 
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 

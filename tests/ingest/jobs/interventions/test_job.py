@@ -181,7 +181,7 @@ def test_neurons_that_never_fire_change_nothing_to_the_bit(folder: Path, tmp_pat
     (row,) = door.carry_out(door.plan_intervention("opt", where="is_dead", tokens=100, sets=3)).interventions.to_dicts()
     assert row["n_neurons"] >= 4
     assert (row["effect"], row["kl"]) == (0.0, 0.0)
-    assert row["promoted"] == row["promoted_untouched"]
+    assert row["mass_promoted"] == row["mass_promoted_untouched"]
     set_on = door.carry_out(door.plan_intervention("opt", where="is_dead", set=3, tokens=100, sets=3)).interventions
     assert set_on["kl"].item() > 0
 

@@ -1,0 +1,146 @@
+"""The views of interventions, and the answer made of them, against plain loops over the same rows."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from catalog.store.warehouse import Warehouse
+from queries.steering.effects import effects_of
+from queries.views.install import all_views
+from tests.support import event_warehouse as made
+from tests.support import intervention_rows
+from tests.support.tiny import MODELS
+
+ROWS = intervention_rows.rows((*made.MEASURED, made.UNSHOWN))
+CLOSE = 1e-12
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("interventions") / "w.duckdb"
+    made.create(path)
+    return path
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with Warehouse(path).reader() as connection:
+        yield connection
+
+
+def ask(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    cursor = connection.execute(query)
+    names = [column[0] for column in cursor.description or []]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def summed(model_id: int, intervention: str, **place: object) -> dict[int, Row]:
+    """Set number -> sums over the rows of a model on its shown corpus."""
+    wanted = {"model_id": model_id, "corpus_id": dict(made.MEASURED)[model_id], "intervention": intervention, **place}
+    found: dict[int, Row] = {}
+    for row in ROWS["intervention_effects"]:
+        if all(row[name] == value for name, value in wanted.items()):
+            entry = found.setdefault(row["set_number"], {})
+            for name in row.keys() - wanted.keys() - {"run_id", "set_number", "domain", "position_from"}:
+                entry[name] = entry.get(name, 0) + row[name]
+    return found
+
+
+def expected(sets: dict[int, Row]) -> Row:
+    asked = sets[0]
+    n = asked["n_tokens"]
+    effect = {number: (one["nll"] - one["nll_untouched"]) / n for number, one in sets.items()}
+    others = [effect[number] for number in sets if number]
+    less = sum(1.0 if one < effect[0] else 0.5 if one == effect[0] else 0.0 for one in others)
+    return {
+        "n_tokens": n,
+        "loss": asked["nll"] / n,
+        "loss_untouched": asked["nll_untouched"] / n,
+        "effect": effect[0],
+        "kl": asked["kl"] / n,
+        "n_sets": len(others),
+        "random_effect": sum(others) / len(others),
+        "random_effect_least": min(others),
+        "random_effect_most": max(others),
+        "percentile": 100 * less / len(others),
+    }
+
+
+@pytest.mark.parametrize("view", ["interventions", "steering", "worth_of_kinds"])
+def test_keys_are_unique(connection: duckdb.DuckDBPyConnection, view: str) -> None:
+    key = ", ".join(all_views()[view].key)
+    ((n_rows, n_keys),) = connection.execute(f"select count(*), count(distinct ({key})) from {view}").fetchall()
+    assert n_rows == n_keys > 0
+
+
+def test_interventions(connection: duckdb.DuckDBPyConnection) -> None:
+    found = {(row["model"], row["intervention"]): row for row in ask(connection, "from interventions")}
+    assert len(found) == len(made.MEASURED) * len(intervention_rows.INTERVENTIONS)
+    percentiles = set()
+    for model_id, _ in made.MEASURED:
+        for one in intervention_rows.INTERVENTIONS:
+            row = found[MODELS[model_id].name, str(one["intervention"])]
+            sets = summed(model_id, str(one["intervention"]))
+            for name, value in expected(sets).items():
+                assert row[name] == pytest.approx(value, abs=CLOSE), name
+            assert {name: row[name] for name in one} == one
+            assert row["perplexity"] == pytest.approx(math.exp(row["loss"]))
+            assert row["perplexity_untouched"] == pytest.approx(math.exp(row["loss_untouched"]))
+            n = sets[0]["n_tokens"]
+            for name in ("mass_promoted", "mass_promoted_untouched", "mass_suppressed", "mass_suppressed_untouched"):
+                assert row[name] == pytest.approx(sets[0][name] / n)
+            kls = [sets[number]["kl"] / n for number in sets if number]
+            assert row["random_kl"] == pytest.approx(sum(kls) / len(kls))
+            percentiles.add(row["percentile"])
+    assert len(percentiles) > 2
+
+
+def test_steering_is_the_same_by_domain_and_position(connection: duckdb.DuckDBPyConnection) -> None:
+    found = ask(connection, "from steering")
+    places = len(intervention_rows.DOMAINS) * len(intervention_rows.POSITIONS)
+    assert len(found) == len(made.MEASURED) * len(intervention_rows.INTERVENTIONS) * places
+    ids = {MODELS[model_id].name: model_id for model_id, _ in made.MEASURED}
+    for row in found:
+        place = {"domain": row["domain"], "position_from": row["position_from"]}
+        for name, value in expected(summed(ids[row["model"]], row["intervention"], **place)).items():
+            assert row[name] == pytest.approx(value, abs=CLOSE), name
+
+
+def test_kinds_are_worth_what_they_add_beyond_random_neurons(connection: duckdb.DuckDBPyConnection) -> None:
+    by_key = {(row["model"], row["kind"]): row for row in ask(connection, "from interventions where kind is not null")}
+    found = ask(connection, "from worth_of_kinds")
+    assert len(found) == len(by_key) == 2 * len(made.MEASURED)
+    for row in found:
+        whole = by_key[row["model"], row["kind"]]
+        assert row["worth"] == pytest.approx(whole["effect"] - whole["random_effect"], abs=CLOSE)
+        assert {name: row[name] for name in row.keys() - {"worth"}} == {
+            name: whole[name] for name in row.keys() - {"worth"}
+        }
+
+
+def test_the_answer_holds_what_was_asked_in_its_order(connection: duckdb.DuckDBPyConnection) -> None:
+    model = MODELS[made.MEASURED[0][0]].name
+    answer = effects_of(connection, model, ["mine", "dead set to 0"])
+    assert answer.interventions["intervention"].to_list() == ["mine", "dead set to 0"]
+    effects, by_domain = answer.sections()
+    assert effects.frame["intervention"].to_list() == ["mine", "dead set to 0"]
+    assert "random" in effects.remark
+    n = by_domain.frame.filter(intervention="mine")["tokens"].sum()
+    assert n == answer.interventions["n_tokens"][0]
+    weighted = by_domain.frame.filter(intervention="mine").select(("effect"), "tokens")
+    whole = sum(effect * tokens for effect, tokens in weighted.iter_rows()) / n
+    assert whole == pytest.approx(answer.interventions["effect"][0])
+    assert answer.summary.startswith(f"{model} on {n:,} tokens of ")
+    assert "from interventions" in answer.sql
+    assert set(answer.data()) == {"interventions", "steering"}
+    assert "random mean" in repr(answer)
+    elsewhere = effects_of(connection, model, ["none"])
+    assert elsewhere.interventions.is_empty()
+    assert "not its shown one" in elsewhere.summary
+    assert "(none)" in repr(elsewhere)
