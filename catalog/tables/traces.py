@@ -1,4 +1,4 @@
-"""What a model predicts for one prompt, handed from where the model runs to where it is joined with the warehouse."""
+"""What a model says when it is asked, handed from where it runs to where it is joined with the warehouse."""
 
 from dataclasses import dataclass
 
@@ -75,6 +75,23 @@ TRACE_STATES = Table(
     },
     # A token was not asked about.
     nullable=frozenset({"token_rank"}),
+)
+
+
+TOKEN_SCORES = Table(
+    name="token_scores",
+    scope="none",
+    is_fact=False,
+    key=("layer", "neuron", "token_id"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "token_id": INTEGER,
+        "score": FLOAT,
+        "z_score": DOUBLE,
+        "rank": INTEGER,
+        "rank_from_bottom": INTEGER,
+    },
 )
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from catalog.progress import Progress, Silent
-from catalog.tables.scores import TOKEN_SCORES
+from catalog.tables.traces import TOKEN_SCORES
 from ingest.lens.logit_lens import ranks
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.tokenizer import Tokenizer

@@ -111,7 +111,7 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
 def scored(
     connection: duckdb.DuckDBPyConnection, question: Question, scores: Sequence[tuple[Wanted, pl.DataFrame]]
 ) -> ScoredResult:
-    """Join the scores (rows of `catalog.tables.scores.TOKEN_SCORES`) with the neurons, and keep the best.
+    """Join the scores (rows of `catalog.tables.traces.TOKEN_SCORES`) with the neurons, and keep the best.
 
     Raises:
         BadPredicate, UnknownColumn: the question's condition cannot be evaluated.

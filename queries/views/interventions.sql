@@ -40,7 +40,7 @@ with effects as (
         corpus_id,
         intervention,
         set_number,
-        sum(n_tokens) as n_tokens,
+        cast(sum(n_tokens) as bigint) as n_tokens,
         sum(nll) / sum(n_tokens) as loss,
         sum(nll_untouched) / sum(n_tokens) as loss_untouched,
         sum(kl) / sum(n_tokens) as kl,

@@ -30,7 +30,7 @@ with effects as (
         domain,
         position_from,
         set_number,
-        sum(n_tokens) as n_tokens,
+        cast(sum(n_tokens) as bigint) as n_tokens,
         sum(nll) / sum(n_tokens) as loss,
         sum(nll_untouched) / sum(n_tokens) as loss_untouched,
         sum(kl) / sum(n_tokens) as kl,

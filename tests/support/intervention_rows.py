@@ -1,4 +1,4 @@
-"""Rows of the tables of interventions made by hand: sums are multiples of 1/8, and some random sets equal what was asked."""
+"""Rows of the tables of interventions made by hand: sums are multiples of 1/8, and some sets equal what was asked."""
 
 import random
 from collections.abc import Sequence

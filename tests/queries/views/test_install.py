@@ -30,7 +30,7 @@ MADE_ELSEWHERE = {
     *("interventions", "steering", "worth_of_kinds"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
-test_shortcut_views shortcuts, test_exit_views exits, test_intervention_views interventions."""
+test_shortcut_views shortcuts, test_exit_views exits, tests/queries/steering interventions."""
 
 every_view = pytest.mark.parametrize("view", list(all_views().values()), ids=list(all_views()))
 
