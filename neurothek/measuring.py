@@ -183,9 +183,9 @@ class Measuring(Opened):
             NeurothekError: the model cannot be measured so; what was measured by then is kept for the next attempt.
 
         Example:
-            >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="is_dead", tokens=500, sets=3)
-            >>> warehouse.carry_out(planned).interventions["effect"].to_list()
-            [0.0]
+            >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3", sets=3)
+            >>> warehouse.carry_out(planned).interventions["n_sets"].to_list()
+            [3]
         """
         from ingest.interventions.planned import Planned
         from ingest.planning.first_look import measured_as, require_weights
