@@ -37,7 +37,7 @@ def main() -> None:
         }
         best = best_seconds(contenders, rounds=ROUNDS)
     bare, untouched = best["bare"], best["untouched"]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, f"{best[name]:.2f}", f"{best[name] / bare:.2f}", f"{(best[name] - untouched) / ways / bare:.2f}")
         for name, ways in (
             ("one in the first layer", 1),

@@ -87,7 +87,7 @@ class AskedByQuery(NeurothekError):
     """A job on neurons that a query finds is asked for without a query."""
 
     def __init__(self, jobs: Sequence[str]) -> None:
-        command = command_line("intervene", "MODEL", "--where", "is_token_detector")
+        command = command_line("intervene", "MODEL", "--where", "frequency > 0.1")
         super().__init__(
             f"{' and '.join(jobs)} needs neurons that a query finds; choose them with, for example, `{command}`"
         )

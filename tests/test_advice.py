@@ -180,6 +180,10 @@ SITUATIONS: Mapping[str, Situation] = {
     "a changed matrix": Situation(("trace", "linear", "one two", "--lens", "mat"), change_matrices),
     "a matrix that was not kept": Situation(lambda: neurothek.open().shortcut("linear", state=0, target=1)),
     "a command of no kind": Situation(("nonsense",)),
+    "a job on what a query finds": Situation(
+        ("ingest", "mine", "--job", "interventions"), stands_for={"MODEL": "mine"}
+    ),
+    "a query that finds nothing": Situation(("intervene", "mine", "--where", "neuron > 99999")),
     "a report": Situation(("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections")),
     "a report of another warehouse": Situation(
         ("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections", *OTHER)
@@ -188,6 +192,7 @@ SITUATIONS: Mapping[str, Situation] = {
 }
 
 SLOW = (
+    "a job on what a query finds",
     "a search that hangs on text",
     "a report of another warehouse",
     "a report on a pair",

@@ -98,5 +98,5 @@ class NothingChosen(NeurothekError):
     """A query that was to choose neurons of a model finds none."""
 
     def __init__(self, model: str, asked: str) -> None:
-        command = command_line("search", "--where", "CONDITION", "--model", model)
-        super().__init__(f"{model} has no neurons {asked}; try the query first, for example with `{command}`")
+        command = command_line("sql", f"from neurons where model = '{model}'")
+        super().__init__(f"{model} has no neurons {asked}; try the condition first, beginning with `{command}`")

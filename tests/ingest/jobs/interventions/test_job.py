@@ -226,7 +226,7 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
     [
         ({}, "choose the neurons in one way: where, search"),
         ({"where": "is_dead", "words": ["school"]}, "choose the neurons in one way.*, not where and words"),
-        ({"where": "neuron = 99"}, "opt has no neurons where neuron = 99; try the query first"),
+        ({"where": "neuron = 99"}, "opt has no neurons where neuron = 99; try the condition first"),
         ({"where": "nonsense > 3"}, "nonsense"),
         ({"where": "(select 1)"}, "is not one expression"),
         ({"words": ["zzzzqq"]}, "zzzzqq"),
@@ -266,5 +266,5 @@ def test_a_masked_model_is_refused_by_name(folder: Path, tmp_path: Path) -> None
 
 
 def test_ingest_alone_cannot_ask_for_it(door: Neurothek, folder: Path) -> None:
-    with pytest.raises(AskedByQuery, match=r"`neurothek intervene MODEL --where is_token_detector`"):
+    with pytest.raises(AskedByQuery, match=r"`neurothek intervene MODEL --where 'frequency > 0\.1'`"):
         door.ingest(str(folder / "opt"), job="interventions")
