@@ -1,6 +1,7 @@
 """Arguments of calls from Python: one that cannot be meant is refused in a sentence, before anything is opened."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from types import UnionType
@@ -91,6 +92,19 @@ def kind_in_words(kind: Any) -> str:  # noqa: ANN401 - a type as it is annotated
     return _WORDS.get(kind) or f"a {kind.__name__}"
 
 
+def plain(value: object) -> object:
+    """A number of another library as Python's own, alone or in a tuple; anything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if fits(value, int):
+        return int(value)  # type: ignore[call-overload]  # a whole number, as fits says
+    return float(value) if _is_real(value) else value  # type: ignore[arg-type]  # a number, likewise
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Integral)
+
+
 def parse_size(text: str) -> int | None:
     """Bytes of a size such as 4GB, 500MB or 1073741824; None if it is none."""
     text = text.strip().lower().removesuffix("b")
@@ -110,8 +124,9 @@ _IS: Mapping[Any, Callable[[Any], bool]] = {
     Any: lambda _: True,
     None: lambda value: value is None,
     str: lambda value: isinstance(value, str) and is_text(value),
-    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
-    float: lambda value: isinstance(value, float) or (fits(value, int) and abs(value) < _INFINITE),
+    # Numbers of numpy are numbers, too.
+    int: lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+    float: lambda value: _is_real(value) or (fits(value, int) and abs(int(value)) < _INFINITE),
     Path: lambda value: isinstance(value, str | PathLike) and is_text(str(value)) and "\0" not in str(value),
 }
 _WORDS = {

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from catalog.arguments import require
+from catalog.arguments import plain, require
 from catalog.errors import NeurothekError
 
 Parameters = ParamSpec("Parameters")
@@ -40,6 +40,7 @@ def checked(method: Callable[Parameters, Result]) -> Callable[Parameters, Result
                 continue
             for one in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
                 require(parameter.annotation, **{name: one})
-        return method(*arguments, **named)
+            bound.arguments[name] = plain(value)
+        return method(*bound.args, **bound.kwargs)
 
     return call

@@ -1,4 +1,4 @@
-"""How well coherence tells neurons from random vectors, and what the final norm changes, as blocks of findings.md."""
+"""What is judged beside random vectors or random neurons, as blocks of findings.md."""
 
 from neurothek import Neurothek
 
@@ -32,6 +32,27 @@ _OVERLAP = """
     group by model, kind
     order by model, kind desc
 """
+_WORTH = """
+    select model, kind, n_neurons, neuron_share, effect, random_effect, random_effect_least, random_effect_most,
+        percentile, worth
+    from worth_of_kinds
+    order by size, model, kind
+"""
+_BY_DOMAIN = """
+    select intervention, domain, sum(effect * n_tokens) / sum(n_tokens) as effect,
+        sum(random_effect * n_tokens) / sum(n_tokens) as random_effect
+    from steering
+    where model = $model and starts_with(intervention, 'promote')
+    group by intervention, domain
+    order by intervention, domain
+"""
+_OF_TOKENS = """
+    select intervention, n_neurons, effect, random_effect, random_effect_most, percentile, mass_promoted_untouched,
+        mass_promoted
+    from interventions
+    where model = $model and starts_with(intervention, 'promote')
+    order by intervention
+"""
 
 
 def coherence(opened: Neurothek) -> str:
@@ -61,4 +82,43 @@ def norm_overlap(opened: Neurothek) -> str:
         kind = {"value": "neurons", "random": "random"}[row["kind"]]
         numbers = " | ".join("" if row[name] is None else f"{row[name]:.3f}" for name in ("whole", "unbiased"))
         lines.append(f"| {row['model']} | {kind} | {row['n']:,} | {numbers} |")
+    return "\n".join(lines)
+
+
+def worth(opened: Neurothek) -> str:
+    """What turning off each kind of neurons adds to the loss, beside random sets."""
+    lines = [
+        "| model | kind | neurons | of all | effect | random: mean (least to most) | percentile | worth |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in opened.sql(_WORTH).to_dicts():
+        others = f"{row['random_effect']:.4f} ({row['random_effect_least']:.4f} to {row['random_effect_most']:.4f})"
+        lines.append(
+            f"| {row['model'].removeprefix('mini-opt-')} | {row['kind']} | {row['n_neurons']:,} |"
+            f" {100 * row['neuron_share']:.1f}% | {row['effect']:.4f} | {others} | {row['percentile']:.0f} |"
+            f" {row['worth']:.4f} |"
+        )
+    return "\n".join(lines)
+
+
+def steered(opened: Neurothek, model: str) -> str:
+    """What turning neurons of some words on does to the loss, and to the tokens that they promote."""
+    lines = [
+        "| neurons | effect | random: mean (most) | percentile | probability of their tokens |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for row in opened.sql(_OF_TOKENS, {"model": model}).to_dicts():
+        before, after = (100 * row[name] for name in ("mass_promoted_untouched", "mass_promoted"))
+        lines.append(
+            f"| {row['n_neurons']} that {row['intervention']} | {row['effect']:.3f} | {row['random_effect']:.3f}"
+            f" ({row['random_effect_most']:.3f}) | {row['percentile']:.0f} | {before:.1f}% to {after:.1f}% |"
+        )
+    return "\n".join(lines)
+
+
+def steered_by_domain(opened: Neurothek, model: str) -> str:
+    """The same effects by domain."""
+    lines = ["| neurons | domain | effect | random mean |", "|---|---|---:|---:|"]
+    for row in opened.sql(_BY_DOMAIN, {"model": model}).to_dicts():
+        lines.append(f"| {row['intervention']} | {row['domain']} | {row['effect']:.3f} | {row['random_effect']:.3f} |")
     return "\n".join(lines)

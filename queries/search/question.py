@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 
-from catalog.arguments import ArgumentUnknown, BadArgument, fits, require
+from catalog.arguments import ArgumentUnknown, BadArgument, fits, plain, require
 from catalog.spelling import readable, typed, visible
 from queries.errors import BadDepth, BadLayers, NoConcept, NotAskedHere
 
@@ -95,9 +95,10 @@ class Question:
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
         for name, kind in get_type_hints(Question).items():
-            require(kind, **{name: getattr(self, name)})
-            if kind == tuple[str, ...]:
-                object.__setattr__(self, name, tuple(getattr(self, name)))
+            value = getattr(self, name)
+            require(kind, **{name: value})
+            is_row = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str)
+            object.__setattr__(self, name, plain(tuple(value) if is_row else value))
         for name, (least, most) in _RANGES.items():
             if not least <= getattr(self, name) <= most:
                 raise BadArgument(name, getattr(self, name), f"give a whole number from {least} to {most}")

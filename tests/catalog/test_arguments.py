@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.arguments import ArgumentUnknown, BadArgument, fits, kind_in_words, parse_size, require
+from catalog.arguments import ArgumentUnknown, BadArgument, fits, kind_in_words, parse_size, plain, require
 from catalog.errors import NeurothekError
 
 Side = Literal["up", "down"]
@@ -29,6 +29,9 @@ class Something:
         (-3, int | None),
         (0, float),
         (0.5, float),
+        (np.int64(3), int),
+        (np.float32(3), float | None),
+        ((np.int32(1), 2), tuple[int, int]),
         (True, bool),
         (Something(), Something),
         (Something(), Any),
@@ -61,6 +64,7 @@ def test_what_is_of_a_kind(value: object, kind: Any) -> None:  # noqa: ANN401 - 
         (True, int, "argument=True is not valid; give a whole number"),
         (2.0, int, "argument=2.0 is not valid; give a whole number"),
         (np.float32(1), int, "argument=np.float32(1.0) is not valid; give a whole number"),
+        (np.bool_(True), int, "argument=np.True_ is not valid; give a whole number"),
         (2**1024, float | None, f"argument={str(2**1024)[:80]}… is not valid; give a number or None"),
         (False, float, "argument=False is not valid; give a number"),
         ("1", float | None, "argument='1' is not valid; give a number or None"),
@@ -109,6 +113,14 @@ def test_any_value_is_judged_against_any_kind(value: object) -> None:
             assert isinstance(fits(value, one), bool)
             assert kind_in_words(one)
         assert fits(value, kind | None) == (value is None or fits(value, kind))
+
+
+def test_numbers_of_numpy_become_pythons_own() -> None:
+    for value, own in ((np.int64(3), 3), (np.float32(0.5), 0.5), (True, True), ("a", "a"), (None, None)):
+        assert plain(value) == own
+        assert type(plain(value)) is type(own)
+    assert plain((np.int64(1), (2, np.float64(0.5)))) == (1, (2, 0.5))
+    assert [type(one) for one in plain((np.int64(1), 2))] == [int, int]  # type: ignore[attr-defined]  # a tuple
 
 
 def test_an_unknown_argument_is_a_type_error_too() -> None:
