@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import neurothek
 from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
 from ingest.errors import AskedByQuery, CausalNeeded, ParametersDiffer
+from ingest.interventions.planned import Way, interventions
 from ingest.jobs.interventions.chosen import ByLayer
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
 from ingest.jobs.interventions.job import InterventionsJob
@@ -219,6 +221,31 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
         " store.models where name = 'gpt2')"
     ).rows()
     assert set(json.loads(parameters)["interventions"]) >= {first.names[0], "mine"}
+
+
+def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = door.plan_intervention("llama", where="neuron = 1", tokens=90, sets=2)
+    made = interventions({"first": ((0, 1),), "second": ((0, 2),)}, Way.parse("0"), name=None, of_kinds=False)
+    planned = replace(planned, request=replace(planned.request, interventions=tuple(made)))
+    before = door.sql("select intervention from interventions where model = 'llama'").height
+    measured: list[str] = []
+    real = InterventionsJob._effects
+
+    def stopped(self: InterventionsJob, shared: Shared, one: Intervention, sets: Sequence[ByLayer]) -> pl.DataFrame:
+        if one.asked == "second" and measured == ["first"]:
+            raise KeyboardInterrupt
+        measured.append(one.asked)
+        return real(self, shared, one, sets)
+
+    monkeypatch.setattr(InterventionsJob, "_effects", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        door.carry_out(planned)
+    assert measured == ["first"]
+    assert door.sql("select intervention from interventions where model = 'llama'").height == before
+    measured.append("stopped")
+    answer = door.carry_out(planned)
+    assert measured == ["first", "stopped", "second"]
+    assert answer.interventions["n_sets"].to_list() == [2, 2]
 
 
 @pytest.mark.parametrize(
