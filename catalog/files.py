@@ -7,6 +7,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from catalog.errors import NeurothekError
+
+
+class PathInvalid(NeurothekError):
+    """No file can lie at a path."""
+
+    def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
+        shown = str(path)
+        shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+        super().__init__(f"{shown!r} cannot be a path: {reason}; give another path")
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A path as a person wrote it, with `~` for a home folder.
+
+    Raises:
+        PathInvalid: nobody has such a home, or a name in it is longer than any system takes.
+    """
+    try:
+        found = Path(path).expanduser()
+    except RuntimeError as error:
+        raise PathInvalid(path, "there is no such home folder") from error
+    if len(os.fsencode(found)) > _LONGEST_PATH or any(len(os.fsencode(part)) > _LONGEST_NAME for part in found.parts):
+        raise PathInvalid(path, "it is too long")
+    return found
+
+
+_LONGEST_PATH, _LONGEST_NAME, _LONGEST_SHOWN = 4095, 255, 60
+
 
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:

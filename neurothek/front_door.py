@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.advice import DEFAULT_WAREHOUSE
+from catalog.files import expanded
 from neurothek.arguments import checked
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
@@ -46,4 +47,4 @@ def open(path: str | Path | None = None) -> Neurothek:  # noqa: A001 - neurothek
         ...
         catalog.store.errors.WarehouseMissing: there is no warehouse at ...
     """
-    return Neurothek(Path(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE).expanduser())
+    return Neurothek(expanded(path or os.environ.get("NEUROTHEK_WAREHOUSE") or DEFAULT_WAREHOUSE))

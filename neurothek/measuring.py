@@ -140,20 +140,36 @@ class Measuring(Opened):
             >>> planned.names
             ('where layer = 0 and neuron < 3 set to 0',)
         """
-        from ingest.interventions.planned import Planned, Way, interventions, request_for
+        from ingest.interventions.planned import (
+            Planned,
+            Way,
+            interventions,
+            request_for,
+            require_one_way,
+            require_title,
+        )
         from ingest.request import ModelSource
         from queries.errors import NotMeasured
         from queries.names.corpora import choose_corpora
         from queries.names.models import choose_model
         from queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
+        from queries.views.on_corpus import on_corpus
 
         ways = {"where": where, "words": tuple(words), "neurons": neurons, "each": each}
-        given = [way for way, value in ways.items() if value is not None and value != ()]
-        if len(given) != 1:
-            told = "choose the neurons in one way: where, search (words), neurons, or each"
-            raise BadArgument("where", where, told if not given else f"{told}, not {' and '.join(given)}")
+        require_one_way([way for way, value in ways.items() if value is not None and value != ()])
+        for option, value, least, most in (
+            ("tokens", tokens, 2, 10**12),
+            ("sets", sets, 1, 1000),
+            ("limit", limit, 1, 10**9),
+        ):
+            if not least <= value <= most:
+                raise BadArgument(option, value, f"give {least:,} to {most:,}")
+        if name is not None:
+            require_title(name)
+            if each is not None:
+                raise BadArgument("name", name, "each kind has a name of its own; leave it out")
         way = Way.parse(str(set), pre=pre)
-        with self.reader() as connection:
+        with self.reader() as reader, on_corpus(reader, [model], corpus) as connection:
             known = choose_model(connection, model)
             if where is not None:
                 chosen = {f"where {where}": neurons_where(connection, model, where)}
@@ -165,11 +181,11 @@ class Measuring(Opened):
                 chosen = {**neurons_of_kinds(connection, model)}
             read = choose_corpora(connection, [model], corpus).get(model)
         if read is None:
-            raise NotMeasured("how often neurons fire is measured", "activity")
+            raise NotMeasured("frequencies are known", "activity")
         made = interventions(chosen, way, name=name, of_kinds=each is not None)
         request = request_for(made, corpus_id=read.corpus_id, tokens=tokens, n_sets=sets, force=force)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
-        return Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus)
+        return Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)
 
     @checked
     def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
@@ -195,9 +211,10 @@ class Measuring(Opened):
         require_weights(measured_as(self.warehouse, planned.model), weights=weights)
         from ingest.pipeline.ingest_model import ingest_model
         from queries.steering.effects import effects_of
+        from queries.views.on_corpus import on_corpus
 
         ingest_model(self.warehouse, planned.request, planned.source, progress=progress)
-        with self.reader() as connection:
+        with self.reader() as reader, on_corpus(reader, [planned.model], planned.asked_corpus) as connection:
             return effects_of(connection, planned.model, planned.names)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catalog.files import expanded
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -21,6 +23,10 @@ class Opened:
     """
 
     path: Path
+
+    def __post_init__(self) -> None:
+        """A path may be given as text."""
+        object.__setattr__(self, "path", expanded(self.path))
 
     @property
     def warehouse(self) -> "Warehouse":

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportedTable, Manifest
-from catalog.files import sha256_of
+from catalog.files import expanded, sha256_of
 from catalog.progress import Progress, Silent
 from catalog.publishing import summaries
 from catalog.store.matrices import KeptMap, kept_maps, take
@@ -83,7 +83,7 @@ def export(
         FolderNowhere: it is a link to nothing, or to itself.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
-    folder = folder.expanduser().absolute()
+    folder = expanded(folder).absolute()
     if folder.is_symlink():
         if not folder.exists():
             raise FolderNowhere(folder)

@@ -10,7 +10,7 @@ from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.exchange.exports import MAPS, exported, store_tables
 from catalog.exchange.manifest import MANIFEST, ExportedColumn, ExportedFile, ExportInvalid, Manifest, read_manifest
-from catalog.files import sha256_of
+from catalog.files import expanded, sha256_of
 from catalog.progress import Progress, Silent
 from catalog.publishing import summaries
 from catalog.publishing.facts import rebuild_facts
@@ -40,7 +40,7 @@ def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | No
         WarehouseNotEmpty: the warehouse has other rows already.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
-    folder, progress = folder.expanduser().absolute(), progress or Silent()
+    folder, progress = expanded(folder).absolute(), progress or Silent()
     manifest = read_manifest(folder)
     warehouse.require_writable()
     with duckdb.connect() as blank:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import duckdb
 
+from catalog.files import expanded
 from catalog.progress import Progress, Silent
 from catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
 from catalog.store.duckdb_settings import lock_down, settings_of
@@ -72,7 +73,7 @@ class Warehouse:
         Raises:
             WarehouseInvalid: the path is a link that leads back to itself.
         """
-        object.__setattr__(self, "path", followed(self.path.expanduser()))
+        object.__setattr__(self, "path", followed(expanded(self.path)))
 
     @property
     def staging(self) -> Path:

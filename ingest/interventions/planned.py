@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import isfinite
 
+from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
 from ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, TextRequest
 
@@ -19,6 +21,14 @@ class WayInvalid(NeurothekError):
         super().__init__(
             f"neurons cannot be set to {text!r}: {reason}; give a number such as 0 or 3, mean, or x0.5 to scale"
         )
+
+
+class ChosenOtherwise(NeurothekError):
+    """Neurons are chosen in no way, or in several."""
+
+    def __init__(self, given: Sequence[str]) -> None:
+        found = f"not in several ({' and '.join(given)})" if given else "but none was given"
+        super().__init__(f"the neurons are chosen in one way, {found}: give where, search (words), neurons or each")
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,7 @@ class Planned:
         source: where its weights are.
         n_neurons: how many neurons the model has.
         corpus: name of the corpus that is read.
+        asked_corpus: the corpus that was asked for; None: the shown one.
     """
 
     model: str
@@ -82,6 +93,7 @@ class Planned:
     source: ModelSource
     n_neurons: int
     corpus: str
+    asked_corpus: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,9 +106,10 @@ class Planned:
             f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}"
             for one in self.request.interventions
         ]
+        n_sets = self.request.random_sets
         read = (
-            f"measured on {self.corpus}, {self.request.intervention_tokens:,} ids of each domain, beside"
-            f" {self.request.random_sets} random sets of as many neurons each"
+            f"measured on {self.corpus}, whole sequences up to {self.request.intervention_tokens:,} ids of each domain,"
+            f" beside {n_sets} random {'set' if n_sets == 1 else 'sets'} of as many neurons"
         )
         return [*asked, read]
 
@@ -112,7 +125,7 @@ def interventions(chosen: Mapping[str, Neurons], way: Way, *, name: str | None, 
     """
     return [
         Intervention(
-            name=(name or f"{asked} {way.told()}")[:_LONGEST_NAME],
+            name=_called(asked, way) if name is None else name,
             neurons=neurons,
             asked=asked,
             how=way.how,
@@ -122,6 +135,35 @@ def interventions(chosen: Mapping[str, Neurons], way: Way, *, name: str | None, 
         )
         for asked, neurons in chosen.items()
     ]
+
+
+def _called(asked: str, way: Way) -> str:
+    """What was asked, cut where it is long, with what tells it from others that begin alike."""
+    whole = f"{asked} {way.told()}".replace("\n", " ")
+    if len(whole) <= _LONGEST_NAME:
+        return whole
+    digest = sha256(whole.encode()).hexdigest()[:8]
+    return f"{asked[:60]}… {way.told()} ({digest})".replace("\n", " ")
+
+
+def require_one_way(given: Sequence[str]) -> None:
+    """Refuse neurons that are chosen in no way, or in several.
+
+    Raises:
+        ChosenOtherwise: they are.
+    """
+    if len(given) != 1:
+        raise ChosenOtherwise(given)
+
+
+def require_title(name: str) -> None:
+    """Refuse what nobody could type or read as the name of an intervention.
+
+    Raises:
+        BadArgument: it is empty, long, or holds what cannot be printed.
+    """
+    if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise BadArgument("name", name, f"give one line of 1 to {_LONGEST_NAME} printable characters")
 
 
 def request_for(

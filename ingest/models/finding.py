@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from catalog.files import why_no_file
+from catalog.files import expanded, why_no_file
 from catalog.store.warehouse import Warehouse
 from ingest import minis
 from ingest.models import hub
@@ -66,7 +66,7 @@ def folder_of(source: str, *, revision: str | None) -> Path | None:
     Raises:
         ModelIsFile, ModelMissing, RevisionOfFolder: it cannot be a model's.
     """
-    path = Path(source).expanduser()
+    path = expanded(source)
     if path.is_file():
         raise ModelIsFile(source)
     found = _why_no_file(path)
@@ -113,7 +113,7 @@ def split_revision(source: str, revision: str | None = None) -> tuple[str, str |
         RevisionTwice: another one is asked for as well.
     """
     repo, _, written = source.partition("@")
-    if not written or not hub.is_id(repo) or Path(source).expanduser().exists():
+    if not written or not hub.is_id(repo) or expanded(source).exists():
         return source, revision
     if revision is not None and revision != written:
         raise RevisionTwice(source, revision)
@@ -131,7 +131,7 @@ def model_name(source: str, *, name: str | None = None, revision: str | None = N
     source, revision = split_revision(source, revision)
     last = Path(source).name
     # "." and ".." are folders whose name stands elsewhere.
-    last = last if last not in ("", "..") else Path(source).expanduser().resolve().name
+    last = last if last not in ("", "..") else expanded(source).resolve().name
     return f"{last}@{revision}" if revision is not None else last
 
 
@@ -213,7 +213,7 @@ def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     source = asked.source
-    if asked.name is not None or revision is not None or Path(source).expanduser().exists() or minis.folder(source):
+    if asked.name is not None or revision is not None or expanded(source).exists() or minis.folder(source):
         return None
     known = measured_models(warehouse).get(source)
     if known is None or (known.source != source and _is_gone(known) and hub.cached(source)):

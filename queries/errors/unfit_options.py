@@ -7,12 +7,15 @@ from catalog.errors import NeurothekError
 from catalog.spelling import visible
 from catalog.suggestions import enumerated
 
+_LONGEST = 60
+
 
 class BadLayers(NeurothekError):
     """A range of layers that is none."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is not a range of layers; write one layer as 3, or several as 3-5")
+        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        super().__init__(f"{shown!r} is not a range of layers; write one layer as 3, or several as 3-5")
 
 
 class BadDepth(NeurothekError):
@@ -92,6 +95,13 @@ class BadPredicate(NeurothekError):
             f"the condition {text!r} {problem}; write one expression over the columns of neurons, "
             'for example "frequency < 0.01 and layer > 3"'
         )
+
+
+class NeuronOfOther(NeurothekError):
+    """An address among those of one model is that of another."""
+
+    def __init__(self, address: str, model: str) -> None:
+        super().__init__(f"{address} is not a neuron of {model}; name neurons of this model only")
 
 
 class NothingChosen(NeurothekError):

@@ -6,7 +6,7 @@ from itertools import groupby
 import duckdb
 
 from queries.ask.statements import ask_records
-from queries.errors import NothingChosen
+from queries.errors import NeuronOfOther, NothingChosen
 from queries.names.models import choose_model
 from queries.names.neurons import find_neuron
 from queries.search.by_word import search
@@ -47,11 +47,15 @@ def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: 
 
     Raises:
         BadAddress, UnknownModel, UnknownNeuron: there is no such neuron.
-        NothingChosen: there is no address of the model.
+        NeuronOfOther: one is of another model.
+        NothingChosen: there is no address.
     """
-    own = choose_model(connection, model)
+    choose_model(connection, model)
     found = [find_neuron(connection, address) for address in addresses]
-    return _some(model, "named", [(one.layer, one.neuron) for one in found if one.model_id == own.model_id])
+    for address in found:
+        if address.model != model:
+            raise NeuronOfOther(str(address), model)
+    return _some(model, "named", [(one.layer, one.neuron) for one in found])
 
 
 def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:

@@ -13,6 +13,9 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 _RANGES = {"min_count": (0, 10**18), "limit": (1, 10**9), "neighbours": (0, 10**6)}
 _MOST_LAYERS = 10**9
+_MOST_DIGITS = 20
+_MOST_CHARACTERS = 1_000
+"""Of a word or phrase that is searched for: no token is as long."""
 
 NEURON_FLAGS: Mapping[str, str] = {"alive": "n_active > 0"}
 """Options that keep some neurons: a field of `Question` -> its condition over the columns of the view `neurons`."""
@@ -99,6 +102,8 @@ class Question:
             require(kind, **{name: value})
             is_row = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str)
             object.__setattr__(self, name, plain(tuple(value) if is_row else value))
+            if kind == tuple[str, ...] and any(len(one) > _MOST_CHARACTERS for one in value):
+                raise BadArgument(name, value, f"give texts of at most {_MOST_CHARACTERS:,} characters")
         for name, (least, most) in _RANGES.items():
             if not least <= getattr(self, name) <= most:
                 raise BadArgument(name, getattr(self, name), f"give a whole number from {least} to {most}")
@@ -223,7 +228,8 @@ def parse_layers(text: str) -> tuple[int, int]:
     """
     first, _, last = text.replace(" ", "").partition("-")
     last = last or first
-    if not (first.isdecimal() and last.isdecimal()) or int(first) > int(last) or text.endswith("-"):
+    is_range = first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < _MOST_DIGITS
+    if not is_range or int(first) > int(last) or text.endswith("-"):
         raise BadLayers(text)
     return int(first), int(last)
 

@@ -17,8 +17,8 @@ from catalog.terminal.printing import show_tables
 @click.option("--where", metavar="SQL", help='Neurons that a condition on the view neurons keeps, e.g. "is_dead".')
 @click.option("--search", "words", multiple=True, metavar="WORD", help="Neurons that promote a word (repeatable).")
 @click.option("--limit", "-n", type=click.IntRange(1), default=10, show_default=True, help="How many, for --search.")
-@click.option("--neurons", type=click.Path(path_type=Path, dir_okay=False), help="File of addresses, one a line.")
-@click.option("--each", type=click.Choice(["kind"]), help="Turn each kind of neurons off in its turn.")
+@click.option("--neurons", type=click.Path(path_type=Path, dir_okay=False), help="File of addresses, one per line.")
+@click.option("--each", type=click.Choice(["kind"]), help="Change each kind of neurons, one kind at a time.")
 @click.option(
     "--set", "value", default="0", show_default=True, metavar="V", help="0, another number, mean, or x0.5 to scale."
 )

@@ -14,7 +14,7 @@ _HEADINGS: Mapping[str, str] = {
 
 REMARK = (
     "random: the effects of random sets of as many neurons, matched by layer and frequency;\n"
-    "percentile: percent of these sets whose effect is smaller: near 50 the neurons are as good as any"
+    "percentile: percent of these sets whose effect is smaller: near 50, these neurons matter no more than random ones"
 )
 
 

@@ -1,6 +1,6 @@
 -- One row per model and intervention: what became of the loss on the shown corpus when its neurons were changed.
--- Why: whether what is said of neurons matters to what the model says; read percentile first: random neurons have effects,
--- too. From: store.interventions, store.intervention_effects. Source: Geva et al. 2022, section 6.1, for changing neurons
+-- Why: whether what is said of neurons matters to what the model says. Read the percentile first, as random neurons have
+-- effects too. From: store.interventions, store.intervention_effects. Source: Geva et al. 2022, section 6.1, for changing neurons
 -- and perplexity; random sets, divergence and percentile are this project's.
 -- key: model, intervention
 -- columns:
@@ -64,7 +64,7 @@ compared as (
             case
                 when random_sets.loss - random_sets.loss_untouched < asked.loss - asked.loss_untouched then cast(1 as double)
                 when random_sets.loss - random_sets.loss_untouched = asked.loss - asked.loss_untouched then cast(0.5 as double)
-                else cast(0 as double)
+                when random_sets.set_number > 0 then cast(0 as double)
             end
         ) as percentile,
         avg(random_sets.kl) as random_kl,

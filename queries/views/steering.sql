@@ -52,7 +52,7 @@ compared as (
             case
                 when random_sets.loss - random_sets.loss_untouched < asked.loss - asked.loss_untouched then cast(1 as double)
                 when random_sets.loss - random_sets.loss_untouched = asked.loss - asked.loss_untouched then cast(0.5 as double)
-                else cast(0 as double)
+                when random_sets.set_number > 0 then cast(0 as double)
             end
         ) as percentile,
         avg(random_sets.kl) as random_kl,

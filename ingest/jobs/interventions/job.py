@@ -17,7 +17,7 @@ from catalog.tables.table import Table
 from ingest.forward.batches import RightPadded, padded
 from ingest.interventions.changed import Changes, Losses, changed_losses
 from ingest.jobs.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
-from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken, OtherSettings
 from ingest.jobs.interventions.shared import Shared
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, PassJob, ReadBack
 from ingest.request import DEFAULT_INTERVENTION_TOKENS, DEFAULT_RANDOM_SETS, IngestRequest, Intervention
@@ -161,7 +161,13 @@ class InterventionsJob(PassJob):
 
         Raises:
             InterventionTaken: the warehouse has another one of the name, and nobody said to replace it.
+            OtherSettings: those of the warehouse were measured on another number of ids or sets.
         """
+        settings = {"tokens": "tokens_per_domain", "sets": "n_sets"}
+        there = {option: self._before.get(name) for option, name in settings.items()}
+        if self._before and there != {option: self._settings()[name] for option, name in settings.items()}:
+            assert self._earlier is not None
+            raise OtherSettings(self._earlier.model, there)
         before = self._before.get("interventions", {})
         for one in self.interventions:
             if before.get(one.name, as_parameters(one)) != as_parameters(one) and not self.replaces:

@@ -68,10 +68,12 @@ def test_addresses_are_sorted_and_counted_once(connection: duckdb.DuckDBPyConnec
         "select model from neurons group by model having max(layer) > 0 order by model"
     ).fetchall()
     model, other = (str(name) for (name,) in deep[:2])
-    named = [f"{model}/L1N3", f"{model}/L0N2", f"{model}/L1N3", f"{other}/L0N0"]
+    named = [f"{model}/L1N3", f"{model}/L0N2", f"{model}/L1N3"]
     assert neurons_named(connection, model, named) == ((0, 2), (1, 3))
     with pytest.raises(errors.NothingChosen):
-        neurons_named(connection, model, [f"{other}/L0N0"])
+        neurons_named(connection, model, [])
+    with pytest.raises(errors.NeuronOfOther, match=f"{other}/L0N0 is not a neuron of {model}"):
+        neurons_named(connection, model, [*named, f"{other}/L0N0"])
     with pytest.raises(errors.UnknownNeuron):
         neurons_named(connection, model, [f"{model}/L99N0"])
     with pytest.raises(errors.BadAddress):

@@ -38,7 +38,7 @@ def test_it_says_first_what_it_will_do(path: Path) -> None:
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
         "where layer = 0 and neuron < 3 set to 0: 3 of the 48 neurons of tiny",
-        "measured on long+short, 90 ids of each domain, beside 2 random sets of as many neurons each",
+        "measured on long+short, whole sequences up to 90 ids of each domain, beside 2 random sets of as many neurons",
     ]
     assert neurothek.open(path).sql("select * from interventions").is_empty()
 
@@ -70,8 +70,8 @@ def test_neurons_come_from_a_file_too(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "choose the neurons in one way"),
-        (("--where", "true", "--each", "kind"), "not where and each"),
+        ((), "chosen in one way, but none was given"),
+        (("--where", "true", "--each", "kind"), "not in several (where and each)"),
         (("--where", "neuron > 99"), "tiny has no neurons where neuron > 99"),
         (("--where", "neuron = 1", "--set", "0%"), "give a number such as 0 or 3"),
         (("--neurons", "none.txt"), "cannot be read"),

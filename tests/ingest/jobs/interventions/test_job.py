@@ -15,10 +15,10 @@ import torch
 import neurothek
 from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
-from ingest.errors import AskedByQuery, CausalNeeded, ParametersDiffer
+from ingest.errors import AskedByQuery, CausalNeeded
 from ingest.interventions.planned import Way, interventions
 from ingest.jobs.interventions.chosen import ByLayer
-from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
+from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken, OtherSettings
 from ingest.jobs.interventions.job import InterventionsJob
 from ingest.jobs.interventions.shared import Shared
 from ingest.request import Intervention
@@ -214,13 +214,30 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
     assert door.sql("select asked from interventions where intervention = 'mine'")["asked"].to_list() == [
         "where neuron = 5"
     ]
-    with pytest.raises(ParametersDiffer, match=r"n_sets: 2 there, 3 asked for\)"):
-        door.carry_out(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=3))
+    for force in (False, True):
+        with pytest.raises(OtherSettings, match=r"with --tokens 90 --sets 2; repeat these, or remove them first with"):
+            door.carry_out(door.plan_intervention("gpt2", where="neuron = 1", tokens=90, sets=3, force=force))
     ((parameters,),) = door.sql(
         "select parameters from store.runs where job = 'interventions' and model_id = (select model_id from"
         " store.models where name = 'gpt2')"
     ).rows()
     assert set(json.loads(parameters)["interventions"]) >= {first.names[0], "mine"}
+
+
+def test_on_another_corpus_the_answer_is_of_that_corpus(door: Neurothek, folder: Path) -> None:
+    (folder / "own.txt").write_text("the school is near river and old has a new roof " * 4)
+    own = ingests.request((f"own={folder / 'own.txt'}",), jobs=("activity",), text={"name": "own"})
+    ingests.measure(door.warehouse, folder / "gpt2", own)
+    asked: dict[str, Any] = {"where": "layer = 0 and neuron < 2", "name": "namesake", "tokens": 90, "sets": 2}
+    shown = door.carry_out(door.plan_intervention("gpt2", **asked))
+    other = door.carry_out(door.plan_intervention("gpt2", corpus="own", **asked))
+    assert shown.interventions["corpus"].to_list() == ["long+short"]
+    assert other.interventions["corpus"].to_list() == ["own"]
+    assert other.interventions["n_tokens"].item() < shown.interventions["n_tokens"].item()
+    assert other.interventions["effect"].item() != shown.interventions["effect"].item()
+    assert set(other.steering["domain"]) == {"own"}
+    told = door.sql("select effect from interventions where intervention = 'namesake'", corpus="own")
+    assert told["effect"].to_list() == other.interventions["effect"].to_list()
 
 
 def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,18 +268,23 @@ def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monke
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "choose the neurons in one way: where, search"),
-        ({"where": "is_dead", "words": ["school"]}, "choose the neurons in one way.*, not where and words"),
+        ({}, "the neurons are chosen in one way, but none was given: give where, search"),
+        ({"where": "is_dead", "words": ["school"]}, r"not in several \(where and words\)"),
         ({"where": "neuron = 99"}, "opt has no neurons where neuron = 99; try the condition first"),
         ({"where": "nonsense > 3"}, "nonsense"),
         ({"where": "(select 1)"}, "is not one expression"),
         ({"words": ["zzzzqq"]}, "zzzzqq"),
         ({"neurons": ["opt/L9N0"]}, "L9N0"),
-        ({"neurons": ["gpt2/L0N0"]}, "opt has no neurons named"),
+        ({"neurons": ["gpt2/L0N0"]}, "gpt2/L0N0 is not a neuron of opt"),
         ({"neurons": "no-such-file"}, "that file cannot be read"),
         ({"where": "neuron = 1", "set": "off"}, "give a number such as 0 or 3"),
         ({"where": "neuron = 1", "set": "mean", "pre": True}, "after the non-linearity"),
         ({"where": "neuron = 1", "corpus": "none"}, "none"),
+        ({"where": "neuron = 1", "sets": 0}, "sets=0 is not valid; give 1 to 1,000"),
+        ({"where": "neuron = 1", "tokens": 1}, "tokens=1 is not valid; give 2 to"),
+        ({"where": "neuron = 1", "name": ""}, "give one line of 1 to 120 printable characters"),
+        ({"where": "neuron = 1", "name": "a\nb"}, "give one line of 1 to 120 printable characters"),
+        ({"each": "kind", "name": "mine"}, "each kind has a name of its own"),
         ({"each": "layer"}, "give 'kind' or None"),
     ],
 )
