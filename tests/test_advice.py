@@ -166,7 +166,8 @@ SITUATIONS: Mapping[str, Situation] = {
     "an earlier release": Situation(
         ("merge", THEIRS),
         theirs(
-            statement="alter table store.models drop column size; delete from store.schema_versions"
+            statement="drop table store.interventions; drop table store.intervention_neurons;"
+            " drop table store.intervention_effects; delete from store.schema_versions"
             " where version = (select max(version) from store.schema_versions)"
         ),
     ),
@@ -183,6 +184,10 @@ SITUATIONS: Mapping[str, Situation] = {
     "a job on what a query finds": Situation(
         ("ingest", "mine", "--job", "interventions"), stands_for={"MODEL": "mine"}
     ),
+    "interventions with other settings": Situation(
+        ("intervene", "mine", "--where", "neuron < 2", "--tokens", "40", "--sets", "2"),
+        lambda: run(["intervene", "mine", "--where", "neuron = 1", "--tokens", "40", "--sets", "1"]),
+    ),
     "a query that finds nothing": Situation(("intervene", "mine", "--where", "neuron > 99999")),
     "a report": Situation(("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections")),
     "a report of another warehouse": Situation(
@@ -192,6 +197,7 @@ SITUATIONS: Mapping[str, Situation] = {
 }
 
 SLOW = (
+    "interventions with other settings",
     "a job on what a query finds",
     "a search that hangs on text",
     "a report of another warehouse",
@@ -279,7 +285,7 @@ def printed(name: str, reached: set[Place]) -> str:
 
 def delete(text: str) -> None:
     """What the text says is to be deleted."""
-    for files in re.findall(r"delete (.+), and `", text):
+    for files in re.findall(r"delete (.+), then `", text):
         for file in shlex.split(files):
             Path(file).unlink()
     for file in re.findall(r"Error: (.+) is not the matrix that was kept: .*; delete it", text):

@@ -62,7 +62,8 @@ def merge(ctx: click.Context, other: Path) -> None:
     new = "new model" if len(merged.models) == 1 else "new models"
     models = f"{len(merged.models):,} {new} ({', '.join(merged.models)})" if merged.models else "no new model"
     more = f" and more of {', '.join(merged.extended)}" if merged.extended else ""
-    noted = f" and {merged.n_annotations:,} annotations" if merged.n_annotations else ""
+    n = merged.n_annotations
+    noted = f" and {n:,} annotation{'' if n == 1 else 's'}" if n else ""
     note(f"{ctx.obj.path} received {models}{more}: {merged.n_runs:,} runs of {merged.n_rows:,} rows{noted}")
     for name, label in merged.labels.items():
         counted = f"{other} labels {name} as {described(label.family, label.variant)}, which was not adopted"

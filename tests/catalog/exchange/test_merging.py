@@ -220,12 +220,12 @@ def test_every_table_of_the_store_is_merged(ours: Warehouse) -> None:
 def test_the_command(ours: Warehouse, theirs: Warehouse) -> None:
     arguments = ["merge", str(theirs.path), "--warehouse", str(ours.path)]
     answer = CliRunner().invoke(neurothek.main, arguments)
-    assert (answer.exit_code, "took 2 new models (gpt, other): " in answer.stderr) == (0, True)
+    assert (answer.exit_code, "received 2 new models (gpt, other): " in answer.stderr) == (0, True)
     again = CliRunner().invoke(neurothek.main, arguments)
-    assert (again.exit_code, "took no new model: 0 runs of 0 rows\n" in again.stderr) == (0, True)
+    assert (again.exit_code, "received no new model: 0 runs of 0 rows\n" in again.stderr) == (0, True)
     annotate(theirs, [{"address": "gpt/L1N2", **NOTHING}], annotator="ben")
     more = CliRunner().invoke(neurothek.main, arguments)
-    assert (more.exit_code, "0 runs of 0 rows and 1 annotations" in more.stderr) == (0, True)
+    assert (more.exit_code, "0 runs of 0 rows and 1 annotation" in more.stderr) == (0, True)
 
 
 def test_a_law_that_a_merge_keeps_is_missed_when_it_has_another_name(
