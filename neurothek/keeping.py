@@ -43,7 +43,7 @@ class Keeping(Opened):
 
     @checked
     def export(
-        self, folder: str | Path, *, dialects: Sequence[str] = (), progress: Progress | None = None
+        self, folder: str | Path, *, dialects: str | Sequence[str] = (), progress: Progress | None = None
     ) -> "Manifest":
         """Write the store as Parquet to a new folder, and the views as SQL for Spark and other dialects of sqlglot's.
 
@@ -64,7 +64,8 @@ class Keeping(Opened):
         from catalog.exchange.exports import export as write
         from queries.views.dialects import exported_views, require_dialect
 
-        texts = exported_views([require_dialect(name) for name in dialects])
+        names = (dialects,) if isinstance(dialects, str) else dialects
+        texts = exported_views([require_dialect(name) for name in names])
         return write(self.warehouse, Path(folder), texts=texts, progress=progress)
 
     @checked

@@ -57,7 +57,7 @@ class Measuring(Opened):
 
     @checked
     def verify(
-        self, model: str, *, sample: int = 1, weights: str | None = None, progress: bool = False
+        self, model: str, *, sample: int = 1, weights: str | Path | None = None, progress: bool = False
     ) -> "list[Agreement | Skipped]":
         """Measure some layers of a model again from its weights, and say how the warehouse's rows agree.
 
@@ -85,9 +85,10 @@ class Measuring(Opened):
         require_weights(measured_as(self.warehouse, model), weights=weights)
         from ingest.pipeline.verify import Skipped, remeasure
 
+        folder = None if weights is None else str(weights)
         agreements, skipped = [], []
         with progress_bars(shown=progress) as bars:
-            for part in remeasure(self.warehouse, model, weights=weights, n_shards=sample, progress=bars):
+            for part in remeasure(self.warehouse, model, weights=folder, n_shards=sample, progress=bars):
                 if isinstance(part, Skipped):
                     skipped.append(part)
                     continue
@@ -101,7 +102,7 @@ class Measuring(Opened):
         model: str,
         *,
         where: str | None = None,
-        words: Sequence[str] = (),
+        words: str | Sequence[str] = (),
         limit: int = 10,
         neurons: str | Path | Sequence[str] | None = None,
         each: Literal["kind"] | None = None,
@@ -155,7 +156,8 @@ class Measuring(Opened):
         from queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
         from queries.views.on_corpus import on_corpus
 
-        ways = {"where": where, "words": tuple(words), "neurons": neurons, "each": each}
+        words = (words,) if isinstance(words, str) else tuple(words)
+        ways = {"where": where, "words": words, "neurons": neurons, "each": each}
         require_one_way([way for way, value in ways.items() if value is not None and value != ()])
         for option, value, least, most in (
             ("tokens", tokens, 2, 10**12),
@@ -219,9 +221,13 @@ class Measuring(Opened):
 
 
 def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:
-    """Addresses as they were given, or the lines of a file of them."""
+    """Addresses as they were given, one or several, or the lines of a file of them."""
+    from queries.names.neurons import is_address
+
     if not isinstance(neurons, str | Path):
         return list(neurons)
+    if isinstance(neurons, str) and is_address(neurons):
+        return [neurons]
     try:
         lines = Path(neurons).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -124,10 +124,7 @@ WRONG: dict[str, tuple[Call, str]] = {
     "annotate: text": (lambda door: door.annotate("a/L0N0"), "annotations='a/L0N0' is not valid; give a list or tuple"),
     "annotate: numbers": (lambda door: door.annotate([5]), r"annotations=\[5\] is not valid"),
     "export: a number": (lambda door: door.export(5), "folder=5 is not valid; give a path"),
-    "export: one dialect": (
-        lambda door: door.export("x", dialects="trino"),
-        "dialects='trino' is not valid; give a",
-    ),
+    "export: a dialect by number": (lambda door: door.export("x", dialects=[5]), r"dialects=\[5\] is not valid; give"),
     "import: nothing": (lambda door: door.import_(None), "folder=None is not valid; give a path"),
     "label: nothing": (lambda door: door.label("a"), "family"),
     "label: a number": (lambda door: door.label("a", family=5), "family=5 is not valid; give UTF-8 text or None"),

@@ -33,8 +33,8 @@ METHOD = "mat"
 
 
 def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
-    """Leaving early, model beside model; says how to measure it where nothing was."""
-    st.subheader("Leaving early", anchor=False)
+    """Early exit, model beside model; says how to measure it where nothing was."""
+    st.subheader("Early exit", anchor=False)
     curves = data_of_models(reader, "exit_tradeoff", names, *_ALONG)
     rules = data_of(reader, "early_exits", {"models": list(names)})
     if curves.frame.is_empty() and rules.frame.is_empty():

@@ -51,7 +51,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         )
         return
     if not annotator:
-        st.info("Enter your name above: it is saved with what you say, and you can go on where you stopped.")
+        st.info("Enter your name above: it is saved with your annotations, and you can continue where you stopped.")
         _explain(sample)
         return
     _judge(connection, judging.place_of(connection, sample, annotator))

@@ -52,7 +52,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     look = sizes.look_of(everything, comparison)
     with Reading(connection, names, corpus) as reader:
         sizes.draw(sizes.Sizes(reader, comparison, names, look))
-        st.subheader("What states predict already", anchor=False)
+        st.subheader("What each state already predicts", anchor=False)
         shortcuts.compare_shortcuts(reader, names, look)
         exits.compare_exits(reader, names, look)
 

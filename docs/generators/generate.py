@@ -43,7 +43,10 @@ def commands() -> str:
     """The help text of every command."""
     parts = ["# Commands\n\n", HEADER]
     root = neurothek.main
-    context = click.Context(root, info_name="neurothek", max_content_width=100, terminal_width=100)
+    names = root.context_settings["help_option_names"]
+    context = click.Context(
+        root, info_name="neurothek", max_content_width=100, terminal_width=100, help_option_names=names
+    )
     parts.append(f"```text\n{root.get_help(context)}\n```\n\n")
     for name in sorted(root.list_commands(context)):
         command = root.get_command(context, name)

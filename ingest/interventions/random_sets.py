@@ -40,11 +40,11 @@ def matched_sets(
 
 def bins(frequency: Float[np.ndarray, " d_ffn"]) -> Int[np.ndarray, " d_ffn"]:
     """[d_ffn] the tenth of the firing neurons that each is in, from 1; 0 for those that never fire."""
-    found = np.zeros(len(frequency), dtype=np.int64)
+    bin_of = np.zeros(len(frequency), dtype=np.int64)
     fires = np.flatnonzero(frequency > 0)
     order = fires[np.argsort(frequency[fires], kind="stable")]
-    found[order] = 1 + np.arange(len(order)) * N_BINS // max(len(order), 1)
-    return found
+    bin_of[order] = 1 + np.arange(len(order)) * N_BINS // max(len(order), 1)
+    return bin_of
 
 
 def _drawn(
@@ -72,10 +72,10 @@ def _of_bin(
     """As many free neurons of a tenth, then of the nearest ones; they are free no longer."""
     taken: list[int] = []
     for other in sorted(range(N_BINS + 1), key=lambda number: (abs(number - wanted), number)):
-        there = np.flatnonzero((of_bin == other) & is_free)
-        some = draw.choice(there, size=min(n - len(taken), len(there)), replace=False)
-        is_free[some] = False
-        taken += some.tolist()
+        candidates = np.flatnonzero((of_bin == other) & is_free)
+        drawn = draw.choice(candidates, size=min(n - len(taken), len(candidates)), replace=False)
+        is_free[drawn] = False
+        taken += drawn.tolist()
         if len(taken) == n:
             break
     return taken

@@ -40,6 +40,11 @@ class NeuronAddress:
         return f"{self.model}/L{self.layer}N{self.neuron}"
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is written as an address, of whatever model."""
+    return _ADDRESS.fullmatch(text.strip()) is not None
+
+
 def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAddress:
     """The neuron at an address.
 

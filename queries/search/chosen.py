@@ -51,11 +51,11 @@ def neurons_named(connection: duckdb.DuckDBPyConnection, model: str, addresses: 
         NothingChosen: there is no address.
     """
     choose_model(connection, model)
-    found = [find_neuron(connection, address) for address in addresses]
-    for address in found:
+    named = [find_neuron(connection, address) for address in addresses]
+    for address in named:
         if address.model != model:
             raise NeuronOfOther(str(address), model)
-    return _some(model, "named", [(one.layer, one.neuron) for one in found])
+    return _some(model, "named", [(one.layer, one.neuron) for one in named])
 
 
 def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[str, Neurons]:

@@ -38,7 +38,7 @@ def text(app: AppTest) -> str:
 
 def test_the_page_draws_them_and_names_splits_and_sentences(page: Opener, whole_path: Path) -> None:
     shown = text(page(whole_path))
-    assert "Leaving early" in shown
+    assert "Early exit" in shown
     assert f"On {exit_rows.N_SENTENCES} sentences" in shown
     assert "over 1 to 5 splits" in shown
 

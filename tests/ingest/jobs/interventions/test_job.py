@@ -265,6 +265,14 @@ def test_what_was_measured_before_an_interruption_is_kept(door: Neurothek, monke
     assert answer.interventions["n_sets"].to_list() == [2, 2]
 
 
+def test_one_address_and_one_word_may_stand_alone(door: Neurothek) -> None:
+    (one,) = door.plan_intervention("opt", neurons="opt/L0N3").request.interventions
+    assert one.neurons == ((0, 3),)
+    alone, listed = (door.plan_intervention("opt", words=words, limit=2) for words in ("the", ["the"]))
+    assert alone == listed
+    assert alone.request.interventions[0].asked == "promote the"
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
