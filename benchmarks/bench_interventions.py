@@ -16,9 +16,9 @@ from ingest.interventions.changed import Changes, changed_losses
 from ingest.models.checkpoints import find
 from ingest.models.transformer import Change, Transformer, open_transformer
 
-ROUNDS = 5
+ROUNDS = 3
 N_LAYERS = 4
-N_SEQUENCES, LENGTH = 4, 512
+N_SEQUENCES, LENGTH = 1, 512
 N_NEURONS = 10
 N_SETS = 20
 
