@@ -81,36 +81,25 @@ def _read(
     rows, columns = torch.nonzero(torch.arange(batch.tokens.shape[1]) < lengths[:, None] - 1, as_tuple=True)
     rows, columns = rows.to(transformer.device), columns.to(transformer.device)
     targets = batch.tokens.to(transformer.device)[rows, columns + 1]
+    # All results have their place before the first logits are made: what is kept among them would keep their memory.
+    found = [_empty(len(rows), len(groups), transformer.device) for _ in streams]
     at_once = max(1, _LOGITS // transformer.shape.vocab_size)
-    parts: list[list[Losses]] = [[] for _ in streams]
     for start in range(0, len(rows), at_once):
         some = slice(start, start + at_once)
-        first: Tensor | None = None
-        for stream, into in zip(streams, parts, strict=True):
+        untouched: Tensor | None = None
+        for stream, into in zip(streams, found, strict=True):
             said = log_softmax(transformer.logits(stream[rows[some], columns[some]][None])[0].float(), dim=-1)
-            first = said if first is None else first
-            into.append(_said(said, first, targets[some], groups))
-    return [_joined(into) for into in parts]
+            into.nll[some] = -said.gather(1, targets[some, None])[:, 0]
+            if untouched is None:
+                untouched = said
+            else:
+                into.kl[some] = (untouched.exp() * (untouched - said)).sum(-1)
+            for number, group in enumerate(groups):
+                into.mass[some, number] = said[:, group].exp().sum(-1)
+    return found
 
 
-def _said(
-    said: Float[Tensor, "positions vocab"],
-    untouched: Float[Tensor, "positions vocab"],
-    targets: Int[Tensor, " positions"],
-    groups: Sequence[Int[Tensor, " _"]],
-) -> Losses:
-    nll = -said.gather(1, targets[:, None])[:, 0]
-    kl = nll.new_zeros(nll.shape) if said is untouched else (untouched.exp() * (untouched - said)).sum(-1)
-    mass = [said[:, group].exp().sum(-1) for group in groups]
-    return Losses(nll, kl, torch.stack(mass, dim=1) if mass else nll.new_empty(len(nll), 0))
-
-
-def _joined(parts: Sequence[Losses]) -> Losses:
-    if not parts:
-        nothing = torch.empty(0)
-        return Losses(nothing, nothing, torch.empty(0, 0))
-    return Losses(
-        torch.cat([part.nll for part in parts]),
-        torch.cat([part.kl for part in parts]),
-        torch.cat([part.mass for part in parts]),
-    )
+def _empty(n_positions: int, n_groups: int, device: torch.device) -> Losses:
+    """Places for what is said; the untouched model does not diverge from itself."""
+    nll = torch.zeros(n_positions, device=device)
+    return Losses(nll, torch.zeros_like(nll), nll.new_zeros(n_positions, n_groups))
