@@ -47,7 +47,7 @@ def main() -> None:
     ]
     text = f"""## Interventions
 
-{N_LAYERS} layers of the OPT-125m shape, {N_SEQUENCES} sequences of {LENGTH} ids, {N_NEURONS} neurons set to 0, random
+{N_LAYERS} layers of the OPT-125m shape, {N_SEQUENCES} sequence of {LENGTH} ids, {N_NEURONS} neurons set to 0, random
 weights, float32. The unit is the bare pass: transformers' own model with its vocabulary head and the loss of the next
 tokens, on the same batch and threads, {bare:.2f} s. Beside the untouched model ({untouched / bare:.2f} of it) an
 intervention alone, then one with {N_SETS} random sets: in all, and for each changed model beyond the untouched one. The

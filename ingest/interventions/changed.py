@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import log_softmax
 
 from ingest.forward.batches import RightPadded
 from ingest.models.transformer import Change, Transformer
@@ -86,16 +85,19 @@ def _read(
     at_once = max(1, _LOGITS // transformer.shape.vocab_size)
     for start in range(0, len(rows), at_once):
         some = slice(start, start + at_once)
-        untouched: Tensor | None = None
+        p: Tensor | None = None  # of the untouched model, and the mean of its own log-probabilities
+        own = torch.empty(0)
         for stream, into in zip(streams, found, strict=True):
-            said = log_softmax(transformer.logits(stream[rows[some], columns[some]][None])[0].float(), dim=-1)
-            into.nll[some] = -said.gather(1, targets[some, None])[:, 0]
-            if untouched is None:
-                untouched = said
-            else:
-                into.kl[some] = (untouched.exp() * (untouched - said)).sum(-1)
+            logits = transformer.logits(stream[rows[some], columns[some]][None])[0].float()
+            total = logits.logsumexp(-1)
+            into.nll[some] = total - logits.gather(1, targets[some, None])[:, 0]
+            if p is None:
+                p = (logits - total[:, None]).exp_()
+                own = torch.linalg.vecdot(p, logits) - total
+            # The same steps for both: where nothing is changed, nothing is left to the bit.
+            into.kl[some] = own - (torch.linalg.vecdot(p, logits) - total)
             for number, group in enumerate(groups):
-                into.mass[some, number] = said[:, group].exp().sum(-1)
+                into.mass[some, number] = (logits[:, group] - total[:, None]).exp().sum(-1)
     return found
 
 
