@@ -90,7 +90,7 @@ def log_p(folder: Path, ids: list[int], neurons: Mapping[int, list[int]], factor
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[1:])])
 def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kind: Kind) -> None:
     """Sets are read from the warehouse; all that is measured of them is measured again, a sequence at a time."""
     planned = door.plan_intervention(
