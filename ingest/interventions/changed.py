@@ -14,8 +14,8 @@ from ingest.models.transformer import Change, Transformer
 Changes = Mapping[int, Change]
 """Layer -> what becomes of its neurons."""
 
-_LOGITS = 1 << 22
-"""Logits of one slice of positions: a few slices of them are held at a time."""
+SLICE_LOGITS = 1 << 22
+"""Logits of one slice of positions at most: a few such slices are held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,24 +81,24 @@ def _read(
     rows, columns = rows.to(transformer.device), columns.to(transformer.device)
     targets = batch.tokens.to(transformer.device)[rows, columns + 1]
     # All results have their place before the first logits are made: what is kept among them would keep their memory.
-    found = [_empty(len(rows), len(groups), transformer.device) for _ in streams]
-    at_once = max(1, _LOGITS // transformer.shape.vocab_size)
+    results = [_empty(len(rows), len(groups), transformer.device) for _ in streams]
+    at_once = max(1, SLICE_LOGITS // transformer.shape.vocab_size)
     for start in range(0, len(rows), at_once):
-        some = slice(start, start + at_once)
-        p: Tensor | None = None  # of the untouched model, and the mean of its own log-probabilities
-        own = torch.empty(0)
-        for stream, into in zip(streams, found, strict=True):
-            logits = transformer.logits(stream[rows[some], columns[some]][None])[0].float()
+        part = slice(start, start + at_once)
+        untouched: Tensor | None = None
+        own_mean = torch.empty(0)
+        for stream, result in zip(streams, results, strict=True):
+            logits = transformer.logits(stream[rows[part], columns[part]][None])[0].float()
             total = logits.logsumexp(-1)
-            into.nll[some] = total - logits.gather(1, targets[some, None])[:, 0]
-            if p is None:
-                p = (logits - total[:, None]).exp_()
-                own = torch.linalg.vecdot(p, logits) - total
-            # The same steps for both: where nothing is changed, nothing is left to the bit.
-            into.kl[some] = own - (torch.linalg.vecdot(p, logits) - total)
+            result.nll[part] = total - logits.gather(1, targets[part, None])[:, 0]
+            if untouched is None:
+                untouched = (logits - total[:, None]).exp_()
+                own_mean = torch.linalg.vecdot(untouched, logits) - total
+            # The same steps for both means: where nothing is changed, nothing is left to the bit.
+            result.kl[part] = own_mean - (torch.linalg.vecdot(untouched, logits) - total)
             for number, group in enumerate(groups):
-                into.mass[some, number] = (logits[:, group] - total[:, None]).exp().sum(-1)
-    return found
+                result.mass[part, number] = (logits[:, group] - total[:, None]).exp().sum(-1)
+    return results
 
 
 def _empty(n_positions: int, n_groups: int, device: torch.device) -> Losses:

@@ -15,7 +15,8 @@ from torch import Tensor
 from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEURONS, INTERVENTIONS
 from catalog.tables.table import Table
 from ingest.forward.batches import RightPadded, padded
-from ingest.interventions.changed import Changes, Losses, changed_losses
+from ingest.interventions.changed import SLICE_LOGITS, Changes, Losses, changed_losses
+from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken, OtherSettings
 from ingest.jobs.interventions.shared import Shared
@@ -35,7 +36,6 @@ _EARLIER = """
     from store.{table}
     where run_id = $run_id and intervention = $intervention
 """
-_ACTIVITY_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class InterventionsJob(PassJob):
     @property
     def needed(self) -> dict[str, int]:
         """Random sets are drawn by how often neurons fire."""
-        return {"activity": _ACTIVITY_VERSION}
+        return {ActivityJob.name: ActivityJob.version}
 
     def shards(self) -> dict[str, tuple[str, ...]]:
         """One an intervention, which fills all tables."""
@@ -148,7 +148,7 @@ class InterventionsJob(PassJob):
         tokens = max(BATCH_TOKENS, shape.context_length)
         streams = (self.n_sets + 2) * tokens * shape.d_model * 4
         working = tokens * (10 * shape.d_model + 4 * shape.d_ffn) * 4
-        logits = 6 * (1 << 22) * 4
+        logits = 4 * SLICE_LOGITS * 4
         return weights + streams + working + logits + 3 * shape.vocab_size * shape.d_model * 4
 
     def files(self) -> Files | None:
