@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-_EFFECT = ("effect", "random_effect", "random_effect_least", "random_effect_most", "percentile")
+_EFFECT = ("effect", "percentile", "random_effect", "random_effect_most", "random_effect_least")
 _HEADINGS: Mapping[str, str] = {
     "n_neurons": "neurons",
     "random_effect": "random mean",
