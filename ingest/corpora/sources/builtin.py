@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -92,6 +92,27 @@ def builtin_documents(domain: Domain, split: TextPart) -> Iterator[str]:
             yield text
 
 
+def some_documents(split: TextPart, *, n_files: int, n_arithmetic: int) -> dict[Domain, list[str]]:
+    """Documents of one split of every domain, each once, for whoever needs few and should not wait for all.
+
+    Args:
+        split: see `builtin_documents`.
+        n_files: of the library's files those whose names have the lowest hashes are read, and the language reference.
+        n_arithmetic: so many of the documents of arithmetic are made.
+    """
+    root = Path(sysconfig.get_path("stdlib"))
+    named = [(path, path.relative_to(root).as_posix()) for path in library_files()]
+    named.sort(key=lambda file: (_sha256(file[1]), file[1]))
+    chosen = named[:n_files] + [file for file in named[n_files:] if file[1] == TOPICS]
+    texts = {**_documents(chosen), "math": list(arithmetic_documents(n_arithmetic))}
+    return {
+        domain: [
+            text for text in dict.fromkeys(texts[domain]) if kept_for_measuring(_sha256(text)) == (split == "measure")
+        ]
+        for domain in DOMAINS
+    }
+
+
 def kept_for_measuring(digest: bytes) -> bool:
     """Whether the document with this sha256 is measured on and never trained on."""
     return int.from_bytes(digest, "big") % KEPT == 0
@@ -116,15 +137,24 @@ def library_files() -> Iterator[Path]:
 @cache
 def _hashed(domain: Domain) -> tuple[tuple[bytes, str], ...]:
     texts = arithmetic_documents() if domain == "math" else _library()[domain]
-    return tuple(sorted((hashlib.sha256(text.encode()).digest(), text) for text in dict.fromkeys(texts)))
+    return tuple(sorted((_sha256(text), text) for text in dict.fromkeys(texts)))
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 @cache
 def _library() -> dict[Domain, list[str]]:
     """The documents of code and of prose, from one reading of the library."""
+    return _documents(_library_files(Path(sysconfig.get_path("stdlib"))))
+
+
+def _documents(files: Iterable[tuple[Path, str]]) -> dict[Domain, list[str]]:
+    """The documents of code and of prose in some of the library's files."""
     code: list[str] = []
     prose: list[str] = []
-    for name, source, tree in _parsed():
+    for name, source, tree in _parsed(files):
         if name == TOPICS:
             prose += _topics(tree)
             continue
@@ -222,9 +252,9 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def _parsed() -> Iterator[tuple[str, str, ast.Module]]:
-    """Name, source and syntax tree of every file of the library that this Python can parse."""
-    for path, name in _library_files(Path(sysconfig.get_path("stdlib"))):
+def _parsed(files: Iterable[tuple[Path, str]]) -> Iterator[tuple[str, str, ast.Module]]:
+    """Name, source and syntax tree of every file that this Python can parse."""
+    for path, name in files:
         try:
             with tokenize.open(path) as file:
                 source = file.read()

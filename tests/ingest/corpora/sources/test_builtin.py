@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.arithmetic import KINDS, arithmetic_documents
-from ingest.corpora.sources.builtin import DOMAINS, builtin_documents, library_sha256, without_remarks
+from ingest.corpora.sources.builtin import DOMAINS, builtin_documents, library_sha256, some_documents, without_remarks
 
 SOURCE = '''"""Module docstring."""
 # a comment
@@ -182,6 +183,22 @@ def test_the_librarys_hash_follows_its_files(planted: Path) -> None:
     (planted / "kept.py").write_text("changed = 1")
     forget()
     assert library_sha256() != before
+
+
+@pytest.mark.usefixtures("planted")
+def test_some_documents_are_among_all_of_their_split() -> None:
+    for split in get_args(builtin.TextPart):
+        of_files: tuple[builtin.Domain, ...] = ("code", "prose")
+        everything = {domain: set(builtin_documents(domain, split)) for domain in of_files}
+        whole = some_documents(split, n_files=100, n_arithmetic=40)
+        assert {domain: set(whole[domain]) for domain in everything} == everything
+        assert set(whole["math"]) <= set(arithmetic_documents(40))
+        few = some_documents(split, n_files=0, n_arithmetic=0)
+        # The language reference is always read.
+        assert few == {"code": [], "math": [], "prose": [text for text in whole["prose"] if text.startswith("chapter")]}
+        assert some_documents(split, n_files=2, n_arithmetic=40)["math"] == whole["math"]
+    both = [*some_documents("measure", n_files=0, n_arithmetic=40)["math"], *whole["math"]]
+    assert sorted(both) == sorted(arithmetic_documents(40))
 
 
 @pytest.mark.parametrize(
