@@ -1,0 +1,102 @@
+"""What a scorer is, and how one is opened from the words that it is asked for in.
+
+A kind is a module of this room whose class has `opened`, and a line here. One that nobody else answers has `reopened`,
+too, and is then asked again by `verify`.
+"""
+
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from ingest.interventions.scorers.errors import ScorerUnknown
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Says of texts how much of each attribute they have."""
+
+    @property
+    def spec(self) -> str:
+        """The scorer as it was asked for, such as `words:bad.txt`."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a program or service of somebody else answers: such a score is never asked for again."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What it scores, known without scoring anything."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """JSON values that say what its numbers depend on; never a secret."""
+
+    def scores(self, texts: Sequence[str]) -> Float[np.ndarray, "texts attributes"]:
+        """[texts attributes] scores in [0, 1].
+
+        Raises:
+            ScorerFailed: it gives none, or no sensible ones.
+        """
+
+    def words(self, attribute: str) -> tuple[str, ...]:
+        """Words that tell an attribute, for a word filter; none where none are known."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What is known of a kind of scorers before its module, and what that needs, is loaded.
+
+    Attributes:
+        place: module and class.
+        is_reopened: whether it can be opened again from its identity alone. What is foreign never is: a warehouse
+            may come from a stranger, who would choose the program.
+    """
+
+    place: str
+    is_reopened: bool
+
+    @property
+    def loaded(self) -> Any:  # noqa: ANN401 - a class with `opened`, and `reopened` where it has that
+        return pkgutil.resolve_name(f"{__package__}.{self.place}")
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "words": _Kind("word_list:WordListScorer", is_reopened=True),
+    "domains": _Kind("domains:DomainScorer", is_reopened=True),
+    "hf": _Kind("sequence_classifier:SequenceClassifierScorer", is_reopened=True),
+    "command": _Kind("command:CommandScorer", is_reopened=False),
+    "perspective": _Kind("perspective:PerspectiveScorer", is_reopened=False),
+}
+
+
+def open_scorer(spec: str) -> Scorer:
+    """The scorer that is asked for: KIND, or KIND:ARGUMENT.
+
+    Raises:
+        ScorerUnknown: there is no such kind.
+        ScorerUnusable: it lacks what it needs.
+    """
+    name, _, argument = spec.strip().partition(":")
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise ScorerUnknown(spec, name, _KINDS)
+    found: Scorer = kind.loaded.opened(spec.strip(), argument)
+    return found
+
+
+def reopen_scorer(identity: Mapping[str, Any]) -> Scorer | None:
+    """The scorer that a stored identity is of, to score the same again; nothing is downloaded and no program started.
+
+    Returns:
+        None where it is foreign, or not to be had as it was.
+    """
+    name = identity.get("kind")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None or not kind.is_reopened:
+        return None
+    found: Scorer | None = kind.loaded.reopened(identity)
+    return found

@@ -1,0 +1,178 @@
+"""Scores texts by a sequence classifier of Hugging Face's library, from a folder or the hub."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from catalog.errors import NeurothekError
+from ingest.interventions.scorers.classifier_files import (
+    fingerprints,
+    is_librarys,
+    labels,
+    load_classifier,
+    require_labels,
+)
+from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
+from ingest.models import hub
+from ingest.models.errors import WeightsPickled
+from ingest.models.finding import folder_of, located, split_revision
+
+TRIAL = "The quick brown fox"
+
+BATCH_TOKENS = 1 << 13
+"""Tokens that are read at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceClassifierScorer:
+    """Probabilities of a classifier's labels: each for itself if labels may hold together, else adding up to 1.
+
+    It runs in float32 on the CPU; texts are cut at its own length. Texts of one length are read together, so that
+    nothing is padded.
+
+    Attributes:
+        spec: as it was asked for.
+        identity: what its numbers depend on, and where it lies.
+        attributes: its labels.
+        is_independent: whether each label has a probability for itself.
+    """
+
+    is_foreign: ClassVar[bool] = False
+    spec: str
+    identity: Mapping[str, Any]
+    attributes: tuple[str, ...]
+    is_independent: bool
+    _model: PreTrainedModel = field(repr=False)
+    _tokenizer: PreTrainedTokenizerBase = field(repr=False)
+
+    @classmethod
+    def opened(cls, spec: str, argument: str) -> "SequenceClassifierScorer":
+        """Find a classifier, downloading it if need be, and load it; no code beside its weights is run.
+
+        Raises:
+            ScorerUnusable: it is not there, has only pickled weights, or is no classifier with labels.
+        """
+        if not argument:
+            raise ScorerUnusable(spec, "it names no classifier; give hf:REPO_OR_FOLDER")
+        try:
+            source, revision = split_revision(argument)
+            folder, commit = located(
+                source, revision=revision, allow_pickle=False, accept=lambda place: require_labels(spec, place)
+            )
+            identity = _identity(spec, folder, source, commit)
+        except ScorerUnusable:
+            raise
+        except WeightsPickled as error:
+            raise ScorerUnusable(spec, "its weights are pickled; give a classifier with safetensors") from error
+        except (NeurothekError, OSError, ValueError) as error:
+            raise ScorerUnusable(spec, str(error)) from error
+        return cls._loaded(spec, folder, identity)
+
+    @classmethod
+    def reopened(cls, identity: Mapping[str, Any]) -> "SequenceClassifierScorer | None":
+        """The classifier of an identity, if it lies where it lay with the same files; nothing is downloaded."""
+        source, revision = identity.get("source"), identity.get("revision")
+        if not isinstance(source, str) or not isinstance(revision, str | None):
+            return None
+        spec = f"hf:{source}"
+        try:
+            folder = folder_of(source, revision=revision) or hub.cached(source, revision=revision)
+            if folder is None:
+                return None
+            found = _identity(spec, folder, source, revision)
+            is_same = all(identity.get(name) == value for name, value in found.items())
+            return cls._loaded(spec, folder, found) if is_same else None
+        except (NeurothekError, OSError, ValueError):
+            return None
+
+    @classmethod
+    def _loaded(cls, spec: str, folder: Path, identity: Mapping[str, Any]) -> "SequenceClassifierScorer":
+        model, tokenizer = load_classifier(spec, folder)
+        names, is_independent = labels(spec, model.config)
+        found = cls(spec, identity, names, is_independent, model, tokenizer)
+        try:
+            found.scores([TRIAL])
+        except ScorerFailed as error:
+            raise ScorerUnusable(spec, f"on a trial text {error.reason}") from error
+        return found
+
+    def scores(self, texts: Sequence[str]) -> Float[np.ndarray, "texts attributes"]:
+        """[texts attributes] probabilities of the labels.
+
+        Raises:
+            ScorerFailed: the tokenizer or the classifier cannot read a text, or a probability is no number.
+        """
+        found = np.zeros((len(texts), len(self.attributes)))
+        try:
+            read = self._encoded(texts) if texts else {"input_ids": []}
+            for places in self._batches([len(ids) for ids in read["input_ids"]]):
+                batch = {name: torch.tensor([of[place] for place in places]) for name, of in read.items()}
+                found[places] = self._probabilities(batch)
+        except Exception as error:
+            if not is_librarys(error):
+                raise
+            raise self._failed(f"it cannot read the texts ({excerpt(str(error))})") from error
+        is_number = np.isfinite(found).all(axis=1)
+        if not is_number.all():
+            raise self._failed(f"it gives text {int(is_number.argmin()) + 1} a score that is not a number")
+        return found
+
+    def words(self, attribute: str) -> tuple[str, ...]:
+        """None are known."""
+        return ()
+
+    def _encoded(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
+        """What the classifier reads of each text, by the names of its arguments."""
+        longest = _longest(self._model, self._tokenizer)
+        encoded = self._tokenizer(list(texts), truncation=longest is not None, max_length=longest)
+        known = inspect.signature(self._model.forward).parameters
+        empty = next((number for number, ids in enumerate(encoded["input_ids"], start=1) if not ids), None)
+        if empty is not None:
+            raise ValueError(f"text {empty} has no token")
+        return {name: of for name, of in encoded.items() if name in known}
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Places of texts of one length, in tokens; one at a time where the library could not tell what is padding."""
+        by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+        for length, places in groupby(by_length, key=lengths.__getitem__):
+            alike = list(places)
+            at_once = 1 if self._model.config.pad_token_id is None else max(1, BATCH_TOKENS // length)
+            yield from (alike[start : start + at_once] for start in range(0, len(alike), at_once))
+
+    @torch.inference_mode()
+    def _probabilities(self, batch: Mapping[str, Tensor]) -> Float[np.ndarray, "batch attributes"]:
+        logits = self._model(**batch).logits.double()
+        found: np.ndarray = (logits.sigmoid() if self.is_independent else logits.softmax(-1)).numpy()
+        return found
+
+    def _failed(self, found: str) -> ScorerFailed:
+        return ScorerFailed(self.spec, f"{found}; give another classifier")
+
+
+def _identity(spec: str, folder: Path, source: str, revision: str | None) -> dict[str, Any]:
+    return {"kind": "hf", "source": source, "revision": revision, **fingerprints(spec, folder)}
+
+
+def _longest(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """Tokens that a classifier reads; None: any number."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    # Tables of RoBERTa's kind begin behind the row of the padding.
+    rows = [
+        module.num_embeddings - module.padding_idx - 1
+        for name, module in model.named_modules()
+        if name.endswith("position_embeddings")
+        and isinstance(module, torch.nn.Embedding)
+        and module.padding_idx is not None
+    ]
+    limits = [limit for limit in (positions, *rows, tokenizer.model_max_length) if isinstance(limit, int) and limit > 0]
+    # A tokenizer that knows no limit says 1e30.
+    return min((limit for limit in limits if limit < 1 << 30), default=None)
