@@ -16,7 +16,7 @@ from ingest.interventions.scorers.errors import ScorerUnknown
 
 
 @runtime_checkable
-class Scorer(Protocol):
+class TextScorer(Protocol):
     """Says of texts how much of each attribute they have."""
 
     @property
@@ -73,7 +73,7 @@ _KINDS: Mapping[str, _Kind] = {
 }
 
 
-def open_scorer(spec: str) -> Scorer:
+def open_scorer(spec: str) -> TextScorer:
     """The scorer that is asked for: KIND, or KIND:ARGUMENT.
 
     Raises:
@@ -84,11 +84,11 @@ def open_scorer(spec: str) -> Scorer:
     kind = _KINDS.get(name)
     if kind is None:
         raise ScorerUnknown(spec, name, _KINDS)
-    found: Scorer = kind.loaded.opened(spec.strip(), argument)
+    found: TextScorer = kind.loaded.opened(spec.strip(), argument)
     return found
 
 
-def reopen_scorer(identity: Mapping[str, Any]) -> Scorer | None:
+def reopen_scorer(identity: Mapping[str, Any]) -> TextScorer | None:
     """The scorer that a stored identity is of, to score the same again; nothing is downloaded and no program started.
 
     Returns:
@@ -98,5 +98,5 @@ def reopen_scorer(identity: Mapping[str, Any]) -> Scorer | None:
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None or not kind.is_reopened:
         return None
-    found: Scorer | None = kind.loaded.reopened(identity)
+    found: TextScorer | None = kind.loaded.reopened(identity)
     return found
