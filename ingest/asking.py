@@ -66,7 +66,14 @@ _TEXT = {
 }
 """Words that are about the text -> the field of `TextRequest`."""
 
-_OF_QUERIES = {"interventions", "intervention_tokens", "random_sets", "corpus_id"}
+_OF_QUERIES = {
+    "interventions",
+    "intervention_tokens",
+    "random_sets",
+    "steering",
+    "single_neurons",
+    "corpus_id",
+}
 """Fields about what a query found, which nobody can ask for in words."""
 
 _SINGULAR = {"job": "jobs", "method": "methods", "domain": "domains", "memory": "memory_bytes"}

@@ -13,6 +13,7 @@ DEFAULT_BATCH_TOKENS = 16_384
 DEFAULT_EXAMPLES = 10_000
 DEFAULT_INTERVENTION_TOKENS = 8_192
 DEFAULT_RANDOM_SETS = 20
+DEFAULT_CONTINUATION = 20
 LONGEST_SEQUENCE = 2_048
 
 Device = Literal["auto", "cpu", "cuda"]
@@ -107,6 +108,7 @@ class Intervention:
         value: that value; None for means.
         moment: whether it happens before the non-linearity or after it.
         kind: the kind of neurons that they are; None where they were chosen in another way.
+        watched: ids of tokens whose probability is asked for.
     """
 
     name: str
@@ -116,6 +118,32 @@ class Intervention:
     value: float | None = 0.0
     moment: Moment = "after"
     kind: str | None = None
+    watched: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Prompts that a changed model continues, and what scores the continuations.
+
+    Attributes:
+        prompts: the prompts, each with a token; none where they are those of an earlier run.
+        length: tokens that are added to each at most.
+        temperature: what logits are divided by before a token is drawn; 0: the most probable token is taken.
+        seed: of the draws.
+        scorers: what scores, as it was asked for.
+        unwanted: the attribute that the word filter and self-debiasing are to keep down.
+        banned: the words of the word filter.
+        described: the unwanted attribute in words, for self-debiasing.
+    """
+
+    prompts: tuple[str, ...]
+    length: int = DEFAULT_CONTINUATION
+    temperature: float = 0.0
+    seed: int = 0
+    scorers: tuple[str, ...] = ()
+    unwanted: str = ""
+    banned: tuple[str, ...] = ()
+    described: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,6 +179,8 @@ class IngestRequest:
         interventions: what the job interventions measures the effects of.
         intervention_tokens: ids of each domain that it reads, at a sequence boundary.
         random_sets: random sets of neurons that each intervention is compared with.
+        steering: what the job continuations has changed models continue.
+        single_neurons: layer and neuron of those that the job neuron_effects turns off one by one.
     """
 
     jobs: tuple[str, ...] = DEFAULT_JOBS
@@ -224,3 +254,5 @@ class IngestRequest:
     interventions: tuple[Intervention, ...] = ()
     intervention_tokens: int = DEFAULT_INTERVENTION_TOKENS
     random_sets: int = DEFAULT_RANDOM_SETS
+    steering: Steering | None = None
+    single_neurons: tuple[tuple[int, int], ...] = ()

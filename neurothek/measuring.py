@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ingest.pipeline.ingest_all import Outcome
     from ingest.pipeline.verify import Skipped
     from queries.steering.effects import Effects
+    from queries.steering.neuron_effects import NeuronEffects
 
 
 class Measuring(Opened):
@@ -114,6 +115,16 @@ class Measuring(Opened):
         sets: int = 20,
         force: bool = False,
         weights: str | Path | None = None,
+        watch: str | Sequence[str] = (),
+        prompts: str | Path | Sequence[str] | None = None,
+        continuation: int = 20,
+        score: str | Sequence[str] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+        unwanted: str | None = None,
+        banned: str | Path | Sequence[str] | None = None,
+        described: str | None = None,
+        one_by_one: bool = False,
     ) -> "Planned":
         """Choose neurons of a model and what becomes of them, without measuring anything.
 
@@ -132,9 +143,20 @@ class Measuring(Opened):
             sets: random sets of as many neurons to compare with.
             force: replace an intervention of the name.
             weights: folder of the weights, if they are no longer where they were.
+            watch: words whose probability is asked for; none: those of `words`.
+            prompts: texts that the changed model continues, or a file of them; None: it continues none.
+            continuation: tokens that are written after each prompt at most.
+            score: what scores the continuations, such as "domains", "words:FILE" or "hf:REPO"; none: "domains".
+            temperature: 0 for the most probable tokens, else what logits are divided by before a token is drawn.
+            seed: of the draws.
+            unwanted: the scored attribute that the word filter and self-debiasing work against.
+            banned: words of the word filter, or a file of them; None: those that the scorer knows.
+            described: the unwanted attribute in words, for self-debiasing; None: its name.
+            one_by_one: turn each neuron off alone instead of all together.
 
         Raises:
-            NeurothekError: neurons are chosen in no way or in several, there are none, or they cannot be changed so.
+            NeurothekError: neurons are chosen in no way or in several, there are none, they cannot be changed so, or
+                prompts cannot be continued or scored so.
 
         Example:
             >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3")
@@ -153,45 +175,65 @@ class Measuring(Opened):
         from queries.errors import NotMeasured
         from queries.names.corpora import choose_corpora
         from queries.names.models import choose_model
-        from queries.search.chosen import neurons_found, neurons_named, neurons_of_kinds, neurons_where
+        from queries.search.chosen import neurons_asked, watched_tokens
         from queries.views.on_corpus import on_corpus
 
         words = (words,) if isinstance(words, str) else tuple(words)
+        watch = ((watch,) if isinstance(watch, str) else tuple(watch)) or words
+        score = (score,) if isinstance(score, str) else tuple(score)
         ways = {"where": where, "words": words, "neurons": neurons, "each": each}
         require_one_way([way for way, value in ways.items() if value is not None and value != ()])
-        for option, value, least, most in (
-            ("tokens", tokens, 2, 10**12),
-            ("sets", sets, 1, 1000),
-            ("limit", limit, 1, 10**9),
-        ):
-            if not least <= value <= most:
-                raise BadArgument(option, value, f"give {least:,} to {most:,}")
+        _require_numbers(
+            tokens=tokens, sets=sets, limit=limit, continuation=continuation, temperature=temperature, seed=seed
+        )
         if name is not None:
             require_title(name)
             if each is not None:
                 raise BadArgument("name", name, "each kind has a name of its own; leave it out")
         way = Way.parse(str(set), pre=pre)
+        steering = None
+        if prompts is not None:
+            from ingest.interventions.steering import read_steering
+
+            steering = read_steering(
+                prompts,
+                score=score,
+                length=continuation,
+                temperature=temperature,
+                seed=seed,
+                unwanted=unwanted,
+                banned=banned,
+                described=described,
+            )
+        addresses = None if neurons is None else _addresses(neurons)
         with self.reader() as reader, on_corpus(reader, [model], corpus) as connection:
             known = choose_model(connection, model)
-            if where is not None:
-                chosen = {f"where {where}": neurons_where(connection, model, where)}
-            elif words:
-                chosen = {f"promote {', '.join(words)}": neurons_found(connection, model, words, limit=limit)}
-            elif neurons is not None:
-                chosen = {"named": neurons_named(connection, model, _addresses(neurons))}
-            else:
-                chosen = {**neurons_of_kinds(connection, model)}
             read = choose_corpora(connection, [model], corpus).get(model)
-        if read is None:
-            raise NotMeasured("frequencies are known", "activity")
-        made = interventions(chosen, way, name=name, of_kinds=each is not None)
-        request = request_for(made, corpus_id=read.corpus_id, tokens=tokens, n_sets=sets, force=force)
+            if read is None:
+                from ingest.jobs import registry
+                from ingest.models.measured import require_causal
+
+                require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
+                raise NotMeasured("frequencies are known", "activity")
+            chosen = neurons_asked(connection, model, where=where, words=words, limit=limit, addresses=addresses)
+            watched = watched_tokens(connection, model, watch)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
-        return Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)
+        made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched)
+        request = request_for(
+            made, corpus_id=read.corpus_id, tokens=tokens, n_sets=sets, force=force, steering=steering, alone=one_by_one
+        )
+        planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)
+        if not one_by_one:
+            return planned
+        from ingest.pipeline.neuron_hours import planned_with_hours
+
+        return planned_with_hours(self.warehouse, planned)
 
     @checked
-    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
+    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects | NeuronEffects":
         """Measure planned interventions, keep their effects, and say what they are.
+
+        Of neurons that are turned off one by one it says what each is worth.
 
         Args:
             planned: what `plan_intervention` put together.
@@ -213,11 +255,32 @@ class Measuring(Opened):
         require_weights(measured_as(self.warehouse, planned.model), weights=weights)
         from ingest.pipeline.ingest_model import ingest_model
         from queries.steering.effects import effects_of
+        from queries.steering.neuron_effects import neuron_effects_of
         from queries.views.on_corpus import on_corpus
 
         ingest_model(self.warehouse, planned.request, planned.source, progress=progress)
         with self.reader() as reader, on_corpus(reader, [planned.model], planned.asked_corpus) as connection:
+            if planned.is_one_by_one:
+                return neuron_effects_of(connection, planned.model, planned.request.single_neurons)
             return effects_of(connection, planned.model, planned.names)
+
+
+def _require_numbers(**given: float) -> None:
+    """Refuse numbers out of range."""
+    for option, value in given.items():
+        least, most = _RANGES[option]
+        if not least <= value <= most:
+            raise BadArgument(option, value, f"give {least:,} to {most:,}")
+
+
+_RANGES = {
+    "tokens": (2, 10**12),
+    "sets": (1, 1000),
+    "limit": (1, 10**9),
+    "continuation": (1, 10**6),
+    "temperature": (0, 1000),
+    "seed": (0, 2**63 - 1),
+}
 
 
 def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:

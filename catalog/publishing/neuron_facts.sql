@@ -186,6 +186,29 @@ dominated as (
         and sub_updates.kind = 'dominant'
         and sub_updates.coefficient <> 0
     group by sub_updates.layer, sub_updates.neuron
+),
+single as (
+    select layer, neuron, is_control, (nll - nll_untouched) / n_tokens as effect
+    from store.neuron_effects
+    where model_id = $model_id and corpus_id = (select corpus_id from shown)
+),
+lost as (
+    -- A neuron among the random ones of its layer, itself left out; of equal effects half counts.
+    select
+        single.layer,
+        single.neuron,
+        any_value(single.effect) as effect_on_loss,
+        100 * avg(
+            case
+                when others.effect < single.effect then 1::double
+                when others.effect = single.effect then 0.5::double
+                when others.effect > single.effect then 0::double
+            end
+        ) as effect_percentile
+    from single
+    left join single as others
+        on others.is_control and others.layer = single.layer and others.neuron <> single.neuron
+    group by single.layer, single.neuron
 )
 select
     model.model_id,
@@ -235,7 +258,9 @@ select
     coherences.coherence_z,
     coherences.coherence_percentile,
     case when exists (select 1 from events_measured) then coalesce(dominated.times_dominant, 0) end as times_dominant,
-    case when exists (select 1 from events_measured) then coalesce(dominated.times_saturating, 0) end as times_saturating
+    case when exists (select 1 from events_measured) then coalesce(dominated.times_saturating, 0) end as times_saturating,
+    lost.effect_on_loss,
+    lost.effect_percentile
 from grid
 cross join model
 left join listed on listed.layer = grid.layer and listed.neuron = grid.neuron
@@ -250,4 +275,5 @@ left join store.coherences as coherences
     on coherences.model_id = $model_id and coherences.corpus_id = (select corpus_id from shown)
     and coherences.layer = grid.layer and coherences.neuron = grid.neuron
 left join dominated on dominated.layer = grid.layer and dominated.neuron = grid.neuron
+left join lost on lost.layer = grid.layer and lost.neuron = grid.neuron
 order by grid.layer, grid.neuron;

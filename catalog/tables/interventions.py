@@ -1,6 +1,6 @@
 """Tables of interventions: which neurons of a model were changed, and what that did to what it says."""
 
-from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, Table
+from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT, Table
 
 INTERVENTIONS = Table(
     name="interventions",
@@ -16,9 +16,10 @@ INTERVENTIONS = Table(
         "n_neurons": INTEGER,
         "n_sets": SMALL,
         "seed": INTEGER,
+        "watched": TEXT,
     },
     # Only those that turn a kind off have one; the mean of the corpus is another value for each neuron.
-    nullable=frozenset({"kind", "value"}),
+    nullable=frozenset({"kind", "value", "watched"}),
 )
 
 INTERVENTION_NEURONS = Table(
@@ -45,7 +46,65 @@ INTERVENTION_EFFECTS = Table(
         "mass_promoted_untouched": DOUBLE,
         "mass_suppressed": DOUBLE,
         "mass_suppressed_untouched": DOUBLE,
+        "window_weight": DOUBLE,
+        "nll_windows": DOUBLE,
+        "nll_windows_untouched": DOUBLE,
+        "mass_watched": DOUBLE,
+        "mass_watched_untouched": DOUBLE,
+    },
+    # Tokens are not asked for by all; sums over windows are not among what earlier releases measured.
+    nullable=frozenset(
+        {"window_weight", "nll_windows", "nll_windows_untouched", "mass_watched", "mass_watched_untouched"}
+    ),
+)
+
+CONTINUATIONS = Table(
+    name="continuations",
+    scope="model_corpus",
+    key=("intervention", "method", "set_number", "prompt_number"),
+    columns={
+        "intervention": TEXT,
+        "method": TEXT,
+        "set_number": SMALL,
+        "prompt_number": INTEGER,
+        "prompt": TEXT,
+        "continuation": TEXT,
+        "n_tokens": INTEGER,
     },
 )
 
-JOB_TABLES = {"interventions": (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS)}
+ATTRIBUTE_SCORES = Table(
+    name="attribute_scores",
+    scope="model_corpus",
+    key=("intervention", "method", "set_number", "prompt_number", "scorer", "attribute"),
+    columns={
+        "intervention": TEXT,
+        "method": TEXT,
+        "set_number": SMALL,
+        "prompt_number": INTEGER,
+        "scorer": TEXT,
+        "attribute": TEXT,
+        "score": DOUBLE,
+    },
+)
+
+NEURON_EFFECTS = Table(
+    name="neuron_effects",
+    scope="model_corpus",
+    key=("layer", "neuron"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "is_control": FLAG,
+        "n_tokens": BIG,
+        "nll": DOUBLE,
+        "nll_untouched": DOUBLE,
+        "kl": DOUBLE,
+    },
+)
+
+JOB_TABLES = {
+    "interventions": (INTERVENTIONS, INTERVENTION_NEURONS, INTERVENTION_EFFECTS),
+    "continuations": (CONTINUATIONS, ATTRIBUTE_SCORES),
+    "neuron_effects": (NEURON_EFFECTS,),
+}

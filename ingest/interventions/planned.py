@@ -7,7 +7,7 @@ from math import isfinite
 
 from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
-from ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, TextRequest
+from ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
 
 Neurons = tuple[tuple[int, int], ...]
 
@@ -86,6 +86,7 @@ class Planned:
         n_neurons: how many neurons the model has.
         corpus: name of the corpus that is read.
         asked_corpus: the corpus that was asked for; None: the shown one.
+        hours: how long it would take; None where that was not estimated.
     """
 
     model: str
@@ -94,6 +95,12 @@ class Planned:
     n_neurons: int
     corpus: str
     asked_corpus: str | None = None
+    hours: float | None = None
+
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether neurons are turned off one by one."""
+        return bool(self.request.single_neurons)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,19 +109,45 @@ class Planned:
 
     def told(self) -> list[str]:
         """What is changed, and what that is compared with, a sentence each."""
-        asked = [
+        request = self.request
+        read = f"measured on {self.corpus}, whole sequences up to {request.intervention_tokens:,} ids of each domain"
+        if self.is_one_by_one:
+            n = len(request.single_neurons)
+            asked = f"{n:,} of the {self.n_neurons:,} neurons of {self.model} are turned off one by one"
+            beside = f"{read}, beside up to 20 random ones of each layer"
+            return [asked, beside, *([] if self.hours is None else [f"about {_duration(self.hours)}"])]
+        asked_for = [
             f"{one.name}: {len(one.neurons):,} of the {self.n_neurons:,} neurons of {self.model}"
-            for one in self.request.interventions
+            for one in request.interventions
         ]
-        n_sets = self.request.random_sets
-        read = (
-            f"measured on {self.corpus}, whole sequences up to {self.request.intervention_tokens:,} ids of each domain,"
-            f" beside {n_sets} random {'set' if n_sets == 1 else 'sets'} of as many neurons"
-        )
-        return [*asked, read]
+        n_sets = request.random_sets
+        sets = f"{n_sets} random {'set' if n_sets == 1 else 'sets'} of as many neurons"
+        return [*asked_for, f"{read}, beside {sets}", *self._continued(sets)]
+
+    def _continued(self, sets: str) -> list[str]:
+        """What is written, and what scores it."""
+        steering = self.request.steering
+        if steering is None:
+            return []
+        how = "the most probable" if steering.temperature == 0 else f"drawn (temperature {steering.temperature:g})"
+        n = len(steering.prompts)
+        return [
+            f"{n:,} {'prompt' if n == 1 else 'prompts'} continued by up to {steering.length} tokens, {how}, beside"
+            f" {sets}, a filter of {len(steering.banned)} words and self-debiasing against {steering.unwanted}",
+            f"scored by {', '.join(steering.scorers)}",
+        ]
 
 
-def interventions(chosen: Mapping[str, Neurons], way: Way, *, name: str | None, of_kinds: bool) -> list[Intervention]:
+def _duration(hours: float) -> str:
+    seconds = hours * 3600
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours"
+
+
+def interventions(
+    chosen: Mapping[str, Neurons], way: Way, *, name: str | None, of_kinds: bool, watched: tuple[int, ...] = ()
+) -> list[Intervention]:
     """One intervention for each set of neurons, by how they were chosen.
 
     Args:
@@ -122,6 +155,7 @@ def interventions(chosen: Mapping[str, Neurons], way: Way, *, name: str | None, 
         way: what becomes of them.
         name: what the only one is called; None: what was asked.
         of_kinds: whether the words are names of kinds.
+        watched: ids of tokens whose probability is asked for.
     """
     return [
         Intervention(
@@ -132,6 +166,7 @@ def interventions(chosen: Mapping[str, Neurons], way: Way, *, name: str | None, 
             value=way.value,
             moment=way.moment,
             kind=asked if of_kinds else None,
+            watched=watched,
         )
         for asked, neurons in chosen.items()
     ]
@@ -167,15 +202,51 @@ def require_title(name: str) -> None:
 
 
 def request_for(
-    made: Sequence[Intervention], *, corpus_id: int, tokens: int, n_sets: int, force: bool
+    made: Sequence[Intervention],
+    *,
+    corpus_id: int,
+    tokens: int,
+    n_sets: int,
+    force: bool,
+    steering: Steering | None = None,
+    alone: bool = False,
 ) -> IngestRequest:
-    """The request that measures them on a corpus of the warehouse."""
+    """The request that measures them on a corpus of the warehouse.
+
+    Args:
+        made: what is changed.
+        corpus_id: the corpus.
+        tokens: ids of each domain to read.
+        n_sets: random sets to compare with.
+        force: whether what the warehouse has of a name may be replaced.
+        steering: what the changed model continues; None: nothing.
+        alone: whether each neuron is turned off alone instead.
+
+    Raises:
+        BadArgument: neurons that are turned off alone are to be changed otherwise, or to write.
+    """
+    text = TextRequest(corpus_id=corpus_id)
+    if not alone:
+        jobs = ("interventions",) if steering is None else ("interventions", "continuations")
+        return IngestRequest(
+            jobs=jobs,
+            named=jobs,
+            text=text,
+            interventions=tuple(made),
+            intervention_tokens=tokens,
+            random_sets=n_sets,
+            steering=steering,
+            force=force,
+        )
+    if any((one.how, one.value, one.moment) != ("set", 0.0, "after") for one in made):
+        raise BadArgument("one_by_one", alone, "neurons are turned off one by one; leave --set and --pre out")
+    if steering is not None:
+        raise BadArgument("one_by_one", alone, "prompts are continued with neurons changed together; leave one out")
     return IngestRequest(
-        jobs=("interventions",),
-        named=("interventions",),
-        text=TextRequest(corpus_id=corpus_id),
-        interventions=tuple(made),
+        jobs=("neuron_effects",),
+        named=("neuron_effects",),
+        text=text,
         intervention_tokens=tokens,
-        random_sets=n_sets,
+        single_neurons=tuple(sorted({neuron for one in made for neuron in one.neurons})),
         force=force,
     )

@@ -44,6 +44,8 @@ JOBS: Mapping[str, Entry] = {
         "ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
     ),
     "interventions": Entry("ingest.jobs.interventions.job:InterventionsJob", is_of_query=True),
+    "continuations": Entry("ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True),
+    "neuron_effects": Entry("ingest.jobs.neuron_effects.job:NeuronEffectsJob", is_of_query=True),
 }
 
 NAMES = tuple(name for name, entry in JOBS.items() if not entry.is_of_pairs and not entry.is_of_query)

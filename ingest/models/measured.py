@@ -1,16 +1,20 @@
 """Models of the warehouse, opened again from the files that were measured."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
+from catalog.store.warehouse import Warehouse
 from ingest.errors import (
     WEIGHTS_OPTION,
+    CausalNeeded,
     OtherWeights,
     WeightsNotAtHand,
 )
 from ingest.models import checkpoints
 from ingest.models import tokenizer as tokenization
+from ingest.models.families.table import FAMILIES
 from ingest.models.finding import KnownFiles
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
@@ -61,3 +65,22 @@ def find_measured(
     if checkpoint.weights_sha256 != measured.weights_sha256:
         raise OtherWeights(measured.name, place, option=option)
     return checkpoint, tokenizer
+
+
+def require_causal(warehouse: Warehouse, model: str, job: str, *, possible: Sequence[str]) -> None:
+    """Refuse a model of the warehouse that fills in masked tokens, for a job that needs the next one.
+
+    Args:
+        warehouse: what holds the model.
+        model: its name.
+        job: the job.
+        possible: jobs that such a model can be asked for.
+
+    Raises:
+        CausalNeeded: it does.
+    """
+    query = "select architecture from store.models where name = $name"
+    with warehouse.reader() as connection:
+        found = connection.execute(query, {"name": model}).fetchall()
+    if any(FAMILIES[str(architecture)].is_masked for (architecture,) in found):
+        raise CausalNeeded(model, [job], possible)

@@ -117,16 +117,16 @@ class Transformer:
         self._rotary = self._angles(built.family.rotary)
         self.shape = self._described()
 
-    def embed(self, ids: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time d_model"]:
-        """[batch time d_model] the stream that enters block 0, for right-padded sequences that begin at position 0.
+    def embed(self, ids: Int[Tensor, "batch time"], *, start: int = 0) -> Float[Tensor, "batch time d_model"]:
+        """[batch time d_model] the stream that enters block 0, for right-padded sequences that begin at `start`.
 
         Raises:
             SequenceTooLong: the model has no position for the last ids.
         """
-        length = ids.shape[1]
+        length = start + ids.shape[1]
         if length > self.shape.context_length:
             raise SequenceTooLong(length, self.shape.context_length)
-        return self._embeddings(ids)
+        return self._embeddings(ids, start=start)
 
     @contextmanager
     def block(self, layer: int) -> Iterator[Block]:

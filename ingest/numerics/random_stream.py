@@ -23,6 +23,8 @@ class Purpose(IntEnum):
     """The examples whose FFN updates are kept, by layer."""
     RANDOM_VECTORS = 6
     """Random vectors like value vectors, by layer."""
+    CONTINUATION = 7
+    """The next token of a continuation, by prompt and how many tokens of it there are."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

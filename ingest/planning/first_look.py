@@ -59,7 +59,7 @@ def check_request(request: IngestRequest) -> None:
         if name not in registry.JOBS:
             raise JobUnknown(name)
     of_queries = [name for name in request.jobs if name in registry.QUERY_NAMES]
-    if of_queries and not request.interventions:
+    if of_queries and not (request.interventions or request.single_neurons):
         raise AskedByQuery(of_queries)
     for method in request.methods:
         if method not in METHODS:

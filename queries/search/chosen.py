@@ -9,12 +9,47 @@ from queries.ask.statements import ask_records
 from queries.errors import NeuronOfOther, NothingChosen
 from queries.names.models import choose_model
 from queries.names.neurons import find_neuron
+from queries.names.words import find_terms
 from queries.search.by_word import search
 from queries.search.condition import filtered_records
 from queries.search.question import Question
 
 Neurons = tuple[tuple[int, int], ...]
 """Layer and neuron of each, in ascending order, none twice."""
+
+
+def neurons_asked(
+    connection: duckdb.DuckDBPyConnection,
+    model: str,
+    *,
+    where: str | None = None,
+    words: Sequence[str] = (),
+    limit: int = 10,
+    addresses: Sequence[str] | None = None,
+) -> dict[str, Neurons]:
+    """What was asked in words -> its neurons, of the one way that is given, or of every kind if none is.
+
+    Raises:
+        NeurothekError: as the function for that way.
+    """
+    if where is not None:
+        return {f"where {where}": neurons_where(connection, model, where)}
+    if words:
+        return {f"promote {', '.join(words)}": neurons_found(connection, model, words, limit=limit)}
+    if addresses is not None:
+        return {"named": neurons_named(connection, model, addresses)}
+    return neurons_of_kinds(connection, model)
+
+
+def watched_tokens(connection: duckdb.DuckDBPyConnection, model: str, words: Sequence[str]) -> tuple[int, ...]:
+    """Ids of the tokens that words stand for in a model's vocabulary; of a word that is split, of its first part.
+
+    Raises:
+        UnknownModel, BlankWord, NoSuchWord: there is no such model or word.
+    """
+    tokenizer_id = choose_model(connection, model).tokenizer_id
+    terms = find_terms(connection, words, [tokenizer_id], exact=False)
+    return tuple(sorted({token.token_id for term in terms for token in term.parts[0]}))
 
 
 def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str) -> Neurons:

@@ -31,6 +31,49 @@ from catalog.terminal.printing import show_tables
 @click.option(
     "--sets", type=click.IntRange(1, 1000), default=20, show_default=True, help="Random sets to compare with."
 )
+@click.option(
+    "--watch",
+    multiple=True,
+    metavar="WORD",
+    help="Word whose probability to measure (repeatable).  [default: those of --search]",
+)
+@click.option(
+    "--prompts",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of prompts for the changed model to continue: one per line, or JSON lines.",
+)
+@click.option(
+    "--continuation", type=click.IntRange(1), default=20, show_default=True, help="Tokens to write after each prompt."
+)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    help="0 writes the most probable tokens; above, tokens are drawn.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the draws.")
+@click.option(
+    "--score",
+    multiple=True,
+    metavar="SCORER",
+    help="Scorer of the continuations (repeatable): domains, words:FILE, hf:REPO, command:PROGRAM"
+    " or perspective.  [default: domains]",
+)
+@click.option(
+    "--unwanted",
+    metavar="ATTRIBUTE",
+    help="Scored attribute that the word filter and self-debiasing work against.  [default: the only one]",
+)
+@click.option(
+    "--banned",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of words for the word filter.  [default: those the scorer knows]",
+)
+@click.option(
+    "--described", metavar="TEXT", help="The unwanted attribute in words, for self-debiasing.  [default: its name]"
+)
+@click.option("--one-by-one", is_flag=True, help="Turn each neuron off alone; --plan says how long that takes.")
 @click.option("--plan", is_flag=True, help="Print what would be changed, and measure nothing.")
 @click.option("--force", is_flag=True, help="Replace an intervention of this name.")
 @click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
@@ -44,6 +87,10 @@ def intervene(ctx: click.Context, /, model: str, output_format: Format, plan: bo
     with the neurons changed, and with random sets of as many neurons from the same layers that fire about as often:
     an effect means something only beside theirs. Interventions on one model and corpus stay in the warehouse side by
     side; see the views interventions, steering and worth_of_kinds.
+
+    With --prompts the changed model writes, beside the untouched one, the random sets, a word filter and
+    self-debiasing; see attribute_shares and continuations. With --one-by-one each neuron is turned off alone; see
+    neuron_effects.
     """
     options["set"] = options.pop("value")
     planned = ctx.obj.plan_intervention(model, **options)

@@ -29,10 +29,16 @@
 --   random_kl: Mean kl of these sets.
 --   perplexity_untouched: exp(loss_untouched).
 --   perplexity: exp(loss).
+--   window_perplexity_untouched: exp of the mean of the losses of whole sequences, each weighted by all its ids and not by those predicted: what the code of Geva et al. computes.
+--   window_perplexity: The same with the neurons changed.
 --   mass_promoted_untouched: Mean probability of the 50 tokens that the neurons promote most together, in the model as it is.
 --   mass_promoted: The same with the neurons changed.
 --   mass_suppressed_untouched: Mean probability of the 50 tokens that they suppress most together, in the model as it is.
 --   mass_suppressed: The same with the neurons changed.
+--   watched: Tokens whose probability was asked for, a JSON list of their exact texts; null for none.
+--   mass_watched_untouched: Mean probability of these tokens together, in the model as it is; null for none.
+--   mass_watched: The same with the neurons changed.
+--   random_mass_watched: Mean of it over the random sets.
 --   corpus: The shown corpus.
 with effects as (
     select
@@ -48,6 +54,10 @@ with effects as (
         sum(mass_promoted_untouched) / sum(n_tokens) as mass_promoted_untouched,
         sum(mass_suppressed) / sum(n_tokens) as mass_suppressed,
         sum(mass_suppressed_untouched) / sum(n_tokens) as mass_suppressed_untouched,
+        sum(nll_windows) / sum(window_weight) as window_loss,
+        sum(nll_windows_untouched) / sum(window_weight) as window_loss_untouched,
+        sum(mass_watched) / sum(n_tokens) as mass_watched,
+        sum(mass_watched_untouched) / sum(n_tokens) as mass_watched_untouched,
     from store.intervention_effects
     group by model_id, corpus_id, intervention, set_number
 ),
@@ -68,6 +78,7 @@ compared as (
             end
         ) as percentile,
         avg(random_sets.kl) as random_kl,
+        avg(random_sets.mass_watched) as random_mass_watched,
     from effects as asked
     left join effects as random_sets
         on
@@ -104,10 +115,16 @@ select
     compared.random_kl,
     exp(changed.loss_untouched) as perplexity_untouched,
     exp(changed.loss) as perplexity,
+    exp(changed.window_loss_untouched) as window_perplexity_untouched,
+    exp(changed.window_loss) as window_perplexity,
     changed.mass_promoted_untouched,
     changed.mass_promoted,
     changed.mass_suppressed_untouched,
     changed.mass_suppressed,
+    interventions.watched,
+    changed.mass_watched_untouched,
+    changed.mass_watched,
+    compared.random_mass_watched,
     measured_corpora.corpus,
 from store.interventions as interventions
 inner join store.models as models on models.model_id = interventions.model_id

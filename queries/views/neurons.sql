@@ -58,6 +58,8 @@
 --   times_dominant: Examples in which its coefficient was not 0 and it was among the ten dominant neurons of its layer; null before events were measured.
 --   times_saturating: Examples whose saturation its FFN caused while it was dominant and raised the final token.
 --   top_token_log_frequency: Mean of ln(1 + corpus count) over its listed top tokens: low where under-trained tokens crowd the list.
+--   effect_on_loss: What turning it off alone adds to the loss on the shown corpus, nats a token; null where `intervene --one-by-one` did not measure it. See the view neuron_effects.
+--   effect_percentile: Percent of the random neurons of its layer whose effect is smaller; of equal ones half counts.
 with thresholds as (
     select
         cast(0 as bigint) as dead_active_positions,
@@ -98,6 +100,8 @@ measured as (
         facts.score_negative_share,
         facts.preactivation_bound,
         facts.top_token_log_frequency,
+        facts.effect_on_loss,
+        facts.effect_percentile,
         facts.times_dominant,
         facts.times_saturating,
         facts.n_position_sequences,
@@ -196,6 +200,8 @@ select
     measured.times_dominant,
     measured.times_saturating,
     measured.top_token_log_frequency,
+    measured.effect_on_loss,
+    measured.effect_percentile,
 from measured
 inner join store.models as models on models.model_id = measured.model_id
 left join store.corpora as corpora on corpora.corpus_id = measured.corpus_id

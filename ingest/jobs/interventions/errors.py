@@ -1,8 +1,5 @@
 """What cannot be asked of neurons, or is called like something else."""
 
-from collections.abc import Mapping
-
-from catalog.advice import command_line
 from catalog.errors import NeurothekError
 
 
@@ -23,16 +20,4 @@ class InterventionTaken(NeurothekError):
         super().__init__(
             f"the warehouse has an intervention {name!r} on other neurons or in another way; give this one another"
             " --name, or replace that one with --force"
-        )
-
-
-class OtherSettings(NeurothekError):
-    """Interventions on one model and text are measured alike, to be compared."""
-
-    def __init__(self, model: str, settings: Mapping[str, object]) -> None:
-        asked = " ".join(f"--{name} {value}" for name, value in settings.items())
-        removed = command_line("remove", model, "--job", "interventions")
-        super().__init__(
-            f"the interventions on {model} in the warehouse were measured with {asked}; repeat these, or remove them"
-            f" first with `{removed}`"
         )

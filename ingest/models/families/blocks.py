@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from transformers import Cache
 
 from ingest.models.families.family import Family
 from ingest.models.families.rotary import Rotary
@@ -93,9 +94,14 @@ class Block:
 
     @torch.inference_mode()
     def __call__(
-        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None = None
+        self,
+        stream: Float[Tensor, "batch time d_model"],
+        lengths: Sequence[int] | None = None,
+        *,
+        cache: Cache | None = None,
+        start: int = 0,
     ) -> BlockOutput:
-        """Run the block on right-padded sequences.
+        """Run the block on right-padded sequences, or on what follows those that a cache remembers.
 
         Where attention is causal no padding is masked: what stands at a real position depends on real positions only,
         and what stands at padding means nothing. A masked model sees what comes after, and must be told where a
@@ -104,14 +110,19 @@ class Block:
         Args:
             stream: what enters the block.
             lengths: how many ids each sequence has; None: nothing is padded. Causal models do not ask.
+            cache: keys and values of the positions before `start`, to which those of the stream are added; only of
+                causal models.
+            start: the position of the stream's first ids; where it is not 0, they are one a sequence.
         """
+        assert start == 0 or stream.shape[1] == 1
         layout = self._layout
         with ExitStack() as hooks:
             coefficients = hooks.enter_context(_collected(self._values, _input))
             gates = hooks.enter_context(_collected(self._keys, _output)) if layout.family.is_gated else []
             between = (self._attention, _output) if layout.is_parallel else (self._reader, _input)
             pre_ffn = hooks.enter_context(_collected(*between))
-            after = self._module(stream, **self._arguments(stream, lengths))
+            remembered = {} if cache is None else {layout.family.cache: cache}
+            after = self._module(stream, **self._arguments(stream, lengths, start), **remembered)
         # OPT flattens batch and time before its FFN.
         rows = stream.shape[:2]
         return BlockOutput(
@@ -143,14 +154,16 @@ class Block:
         return SubModules(self._module, self._layout.family, is_post_norm=self._layout.is_post_norm)
 
     def _arguments(
-        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None
+        self, stream: Float[Tensor, "batch time d_model"], lengths: Sequence[int] | None, start: int
     ) -> dict[str, object]:
         """What the block is told beside the stream; without a mask it sees what its family's blocks see."""
         told: dict[str, object] = {}
         if self._rotary is not None:
-            told["position_embeddings"] = self._rotary(stream)
+            told["position_embeddings"] = self._rotary(stream, start=start)
         if self._layout.window is not None:
-            told["attention_mask"] = window_mask(stream.shape[1], self._layout.window, stream.device)
+            told["attention_mask"] = window_mask(
+                start + stream.shape[1], self._layout.window, stream.device, start=start
+            )
         if self._layout.family.is_masked and lengths is not None:
             told["attention_mask"] = padding_mask(lengths, stream.shape[1], stream.device)
         return told
@@ -195,10 +208,15 @@ def padding_mask(lengths: Sequence[int], time: int, device: torch.device) -> Boo
     return (torch.arange(time, device=device) < ends[:, None])[:, None, None]
 
 
-def window_mask(time: int, window: int, device: torch.device) -> Bool[Tensor, "1 1 time time"] | None:
-    """[1 1 time time] whether a position (a row) sees another: itself and the `window` - 1 before; None if all do."""
+def window_mask(
+    time: int, window: int, device: torch.device, *, start: int = 0
+) -> Bool[Tensor, "1 1 rows time"] | None:
+    """[1 1 rows time] whether a position (a row, from `start` on) sees another: itself and the `window` - 1 before.
+
+    None if all see all that came before.
+    """
     if time <= window:
         return None
     positions = torch.arange(time, device=device)
     back = positions[:, None] - positions[None]
-    return ((back >= 0) & (back < window))[None, None]
+    return ((back >= 0) & (back < window))[None, None, start:]

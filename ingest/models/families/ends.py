@@ -29,8 +29,8 @@ class Embeddings:
         return self._positions is not None and bool(self._positions.any())
 
     @torch.inference_mode()
-    def __call__(self, ids: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time d_model"]:
-        """[batch time d_model] the stream of right-padded sequences that begin at position 0."""
+    def __call__(self, ids: Int[Tensor, "batch time"], *, start: int = 0) -> Float[Tensor, "batch time d_model"]:
+        """[batch time d_model] the stream of right-padded sequences that begin at position `start`."""
         here = self._loader.here
         stream = here(functional.embedding(ids.to(self._tokens.device), self._tokens))
         if self._project_in is not None:
@@ -39,7 +39,8 @@ class Embeddings:
             # A text alone is of the first type throughout.
             stream = stream + here(self._segments[0])
         if self._positions is not None:
-            stream = stream + here(self._positions[self._first_position : self._first_position + ids.shape[1]])
+            first = self._first_position + start
+            stream = stream + here(self._positions[first : first + ids.shape[1]])
         return stream if self._norm is None else self._norm(stream)
 
 

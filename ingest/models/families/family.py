@@ -48,6 +48,7 @@ class Family:
         keys: the first linear map of the feed-forward network; of a gated one the gate's.
         values: the last one, whose input are the neurons' coefficients.
         ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
+        cache: what a block calls the cache of keys and values that it is given.
 
         activation: the field of a configuration that names the non-linearity.
         settings: further fields that change numbers and that neither weights nor sizes tell.
@@ -84,6 +85,7 @@ class Family:
     keys: str
     values: str
     ffn_norm: str
+    cache: str = "past_key_values"
 
     activation: str = "hidden_act"
     settings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Rotary positions: the angles by which queries and keys are turned, from position 0 on."""
+"""Rotary positions: the angles by which queries and keys are turned."""
 
 import torch
 from jaxtyping import Float
@@ -17,11 +17,12 @@ class Rotary:
     def __init__(self, module: nn.Module, device: torch.device) -> None:
         """Take transformers' own module, with its buffers in place."""
         self._module = module.to(device)
-        self._made: tuple[tuple[int, torch.dtype], Angles] | None = None
+        self._made: tuple[tuple[int, int, torch.dtype], Angles] | None = None
 
-    def __call__(self, stream: Float[Tensor, "batch time d_model"]) -> Angles:
-        """The angles of the positions of a stream."""
-        asked = (stream.shape[1], stream.dtype)
+    def __call__(self, stream: Float[Tensor, "batch time d_model"], *, start: int = 0) -> Angles:
+        """The angles of the positions of a stream that begins at position `start`."""
+        asked = (start, stream.shape[1], stream.dtype)
         if self._made is None or self._made[0] != asked:
-            self._made = asked, self._module(stream, torch.arange(stream.shape[1], device=stream.device)[None])
+            positions = torch.arange(start, start + stream.shape[1], device=stream.device)
+            self._made = asked, self._module(stream, positions[None])
         return self._made[1]

@@ -92,6 +92,7 @@ NEOX = Family(
     keys="mlp.dense_h_to_4h",
     values="mlp.dense_4h_to_h",
     ffn_norm="post_attention_layernorm",
+    cache="layer_past",
     settings=("layer_norm_eps", "rope_parameters"),
     is_parallel=lambda config: config.use_parallel_residual,
 )

@@ -16,11 +16,11 @@ import neurothek
 from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
 from ingest.errors import AskedByQuery, CausalNeeded
+from ingest.interventions.chosen import ByLayer
 from ingest.interventions.planned import Way, interventions
-from ingest.jobs.interventions.chosen import ByLayer
+from ingest.interventions.shared import Shared
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken, OtherSettings
 from ingest.jobs.interventions.job import InterventionsJob
-from ingest.jobs.interventions.shared import Shared
 from ingest.request import Intervention
 from neurothek import Neurothek
 from tests.support import ingests

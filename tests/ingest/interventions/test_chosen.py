@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.jobs.interventions.chosen import as_parameters, by_layer, changes, from_parameters, packed, unpacked
+from ingest.interventions.chosen import as_parameters, by_layer, changes, from_parameters, packed, unpacked
 from ingest.request import Intervention
 
 NEURONS = ((0, 1), (0, 2), (0, 3), (0, 9), (3, 7))

@@ -47,13 +47,14 @@ def unpacked(text: str) -> tuple[tuple[int, int], ...]:
 
 def as_parameters(intervention: Intervention) -> dict[str, Any]:
     """What changes its numbers, and what it is called by."""
-    return {"neurons": packed(intervention.neurons), **{name: getattr(intervention, name) for name in _FIELDS}}
+    said = {name: getattr(intervention, name) for name in _FIELDS}
+    return {"neurons": packed(intervention.neurons), **said, "watched": list(intervention.watched)}
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Intervention:
     """The intervention that a run with such parameters measured."""
     fields = {field: parameters[field] for field in _FIELDS}
-    return Intervention(name, unpacked(parameters["neurons"]), **fields)
+    return Intervention(name, unpacked(parameters["neurons"]), **fields, watched=tuple(parameters["watched"]))
 
 
 def changes(

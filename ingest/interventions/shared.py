@@ -10,11 +10,13 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from ingest.interventions.chosen import ByLayer, by_layer
 from ingest.interventions.random_sets import matched_sets
-from ingest.jobs.interventions.chosen import ByLayer, by_layer
-from ingest.jobs.job import JobContext
 from ingest.lens.vocabulary import Vocabulary
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer
 from ingest.request import Intervention
+from ingest.runs.finished import EarlierRuns
 
 N_TOKENS = 50
 """Tokens that the neurons promote, and suppress, most together: those whose probability is watched."""
@@ -33,20 +35,24 @@ class Shared:
     """What all interventions on one model share, read when it is asked for.
 
     Attributes:
-        context: the model, its text and the run that says how often neurons fire.
+        transformer: the model.
+        tokenizer: its tokenizer.
+        runs: the run that says how often neurons fire.
         n_sets: random sets that are drawn for each intervention.
         seed: of these.
     """
 
-    context: JobContext
+    transformer: Transformer
+    tokenizer: Tokenizer
+    runs: EarlierRuns | None
     n_sets: int
     seed: int
     _drawn: dict[str, Sequence[ByLayer]] = field(default_factory=dict)
 
     @cached_property
     def _activity(self) -> pl.DataFrame:
-        assert self.context.runs is not None
-        return self.context.runs.rows(_ACTIVITY, "activity")
+        assert self.runs is not None
+        return self.runs.rows(_ACTIVITY, "activity")
 
     def _column(self, name: str) -> dict[int, np.ndarray]:
         return {
@@ -67,7 +73,7 @@ class Shared:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The tokens that the model may say."""
-        return Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
+        return Vocabulary.of(self.transformer.unembedding(), self.tokenizer.ids)
 
     def sets(self, intervention: Intervention) -> Sequence[ByLayer]:
         """The neurons that were asked for, then the random sets."""
@@ -82,7 +88,7 @@ class Shared:
 
         Together: by the scores of the sum of their value vectors.
         """
-        transformer = self.context.transformer
+        transformer = self.transformer
         summed = torch.zeros(transformer.shape.d_model, device=transformer.device)
         for layer, neurons in chosen.items():
             summed += transformer.value_vectors(layer)[torch.from_numpy(neurons).to(transformer.device)].sum(0)

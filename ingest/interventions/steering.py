@@ -1,0 +1,127 @@
+"""Prompts, scorers and baselines as they are asked for, put together before anything is opened."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.arguments import BadArgument
+from catalog.errors import NeurothekError
+from catalog.files import expanded
+from ingest.interventions.scorers.scorer import Scorer, open_scorer
+from ingest.request import DEFAULT_CONTINUATION, Steering
+
+DEFAULT_SCORER = "domains"
+
+
+class UnwantedUnnamed(NeurothekError):
+    """Nobody said which attribute is to be kept down, or it is none."""
+
+    def __init__(self, found: str | None, attributes: Sequence[str]) -> None:
+        what = "the unwanted attribute is not named" if found is None else f"no scorer has an attribute {found!r}"
+        super().__init__(
+            f"{what}; a word filter and self-debiasing, which every result is compared with, work against one: give"
+            f" --unwanted with one of {', '.join(attributes)}"
+        )
+
+
+class BannedUnknown(NeurothekError):
+    """The word filter has no words."""
+
+    def __init__(self, attribute: str) -> None:
+        super().__init__(
+            f"the scorer of {attribute!r} knows no words that tell it, so the word filter has none to ban; give"
+            " --banned FILE with one a line"
+        )
+
+
+def read_steering(
+    prompts: str | Path | Sequence[str],
+    *,
+    score: Sequence[str] = (),
+    length: int = DEFAULT_CONTINUATION,
+    temperature: float = 0.0,
+    seed: int = 0,
+    unwanted: str | None = None,
+    banned: str | Path | Sequence[str] | None = None,
+    described: str | None = None,
+) -> Steering:
+    """What changed models are to continue, and what scores it.
+
+    Args:
+        prompts: the prompts, or a file of them: one a line, or JSON lines with a `prompt` or a `text`.
+        score: scorers as `open_scorer` takes them; none: the demonstration scorer of domains.
+        length: tokens that are written after each prompt at most.
+        temperature: 0 for the most probable tokens, else what logits are divided by before a token is drawn.
+        seed: of the draws.
+        unwanted: the attribute that the baselines work against; None: the only one.
+        banned: words of the word filter, or a file with one a line; None: those that the scorer of `unwanted` knows.
+        described: the unwanted attribute in words, for self-debiasing; None: its name.
+
+    Raises:
+        BadArgument: a file cannot be read, or is empty.
+        ScorerUnknown, ScorerUnusable: there is no such scorer.
+        UnwantedUnnamed, BannedUnknown: the baselines do not know what to work against.
+    """
+    texts = _prompts(prompts)
+    specs = tuple(score) or (DEFAULT_SCORER,)
+    scorers = [open_scorer(spec) for spec in specs]
+    attribute, scorer = _unwanted(scorers, unwanted)
+    words = scorer.words(attribute) if banned is None else _lines("banned", banned)
+    if not words:
+        raise BannedUnknown(attribute)
+    return Steering(
+        prompts=texts,
+        length=length,
+        temperature=temperature,
+        seed=seed,
+        scorers=specs,
+        unwanted=attribute,
+        banned=tuple(words),
+        described=described or attribute,
+    )
+
+
+def _unwanted(scorers: Sequence[Scorer], asked: str | None) -> tuple[str, Scorer]:
+    """The attribute that baselines work against, and the scorer that has it."""
+    known = {attribute: scorer for scorer in reversed(scorers) for attribute in scorer.attributes}
+    if asked is None and len(known) == 1:
+        ((asked, _),) = known.items()
+    if asked is None or asked not in known:
+        raise UnwantedUnnamed(asked, sorted(known))
+    return asked, known[asked]
+
+
+def _prompts(given: str | Path | Sequence[str]) -> tuple[str, ...]:
+    lines = _lines("prompts", given)
+    if not isinstance(given, str | Path) or not str(given).endswith((".jsonl", ".json")):
+        return lines
+    return tuple(_prompt(str(given), number, line) for number, line in enumerate(lines, start=1))
+
+
+def _prompt(path: str, number: int, line: str) -> str:
+    """The prompt of one line of JSON: a text, or an object with a prompt or a text, however deep."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadArgument("prompts", path, f"line {number} is not JSON; write one object a line") from error
+    while isinstance(said, dict):
+        said = said.get("prompt", said.get("text"))
+    if not isinstance(said, str) or not said.strip():
+        raise BadArgument("prompts", path, f"line {number} has no text under `prompt` or `text`; give it one")
+    return said
+
+
+def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
+    """Lines of a file, or texts, that are not empty."""
+    if isinstance(given, str | Path):
+        try:
+            given = expanded(given).read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise BadArgument(option, str(given), f"that file cannot be read ({reason})") from error
+        if not any(line.strip() for line in given):
+            raise BadArgument(option, "an empty file", "put one a line into it")
+    found = tuple(line for line in given if line.strip())
+    if not found:
+        raise BadArgument(option, list(given), "give at least one")
+    return found

@@ -1,0 +1,85 @@
+"""Jobs whose run on a model and text holds everything that was ever asked for there, item by item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import polars as pl
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from ingest.jobs.job import Frames, JobContext, PassJob
+from ingest.runs.finished import EarlierRuns
+from ingest.runs.identity import OTHER_RUN
+
+_EARLIER = """
+    select * exclude (model_id, corpus_id, run_id)
+    from store.{table}
+    where run_id = $run_id and {name} = $value
+"""
+
+Same = TypeVar("Same", bound="AdditiveJob")
+
+
+class OtherSettings(NeurothekError):
+    """What a job has of one model and text is measured alike, to be compared."""
+
+    def __init__(self, job: str, model: str, settings: Mapping[str, object]) -> None:
+        asked = " ".join(f"--{name} {value}" for name, value in settings.items())
+        removed = command_line("remove", model, "--job", job)
+        super().__init__(
+            f"the {job} of {model} in the warehouse were measured with {asked}; repeat these, or remove them"
+            f" first with `{removed}`"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveJob(PassJob):
+    """A job that copies what the warehouse has of it on the same model and text, and adds what is asked for.
+
+    Attributes:
+        is_alone: whether it measures what is asked for and nothing else, whatever the warehouse holds.
+    """
+
+    is_alone: bool = False
+
+    @classmethod
+    def from_parameters(cls: type[Same], context: JobContext, parameters: Mapping[str, Any]) -> Same:
+        """The job that a run with such parameters was, which copies nothing from that run."""
+        job = super().from_parameters(context, parameters)
+        assert isinstance(job, cls)
+        return replace(job, is_alone=True)
+
+    @cached_property
+    def earlier(self) -> EarlierRuns | None:
+        """The run that the warehouse holds of this job on the same model and text."""
+        runs = self.context.runs
+        if self.is_alone or runs is None or self.context.text is None:
+            return None
+        found = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: self.version})
+        return found if found.has(self.name) else None
+
+    @cached_property
+    def before(self) -> dict[str, Any]:
+        """The parameters of that run; none where there is no run."""
+        return {} if self.earlier is None else self.earlier.parameters(self.name)
+
+    def copied(self, **item: Any) -> Frames:
+        """The rows of that run about one item.
+
+        Args:
+            item: the name of a column -> the item.
+        """
+        assert self.earlier is not None
+        ((name, value),) = item.items()
+        frames = {}
+        for table in self.tables:
+            rows = self.earlier.rows(_EARLIER.format(table=table.name, name=name), self.name, value=value)
+            frames[table.name] = rows.select(pl.col(column).cast(dtype) for column, dtype in table.columns.items())
+        return frames
+
+    def runs_worked_on(self) -> dict[str, str]:
+        """The runs of other jobs that it works on, as parameters: another run gives other numbers."""
+        keys = {} if self.context.runs is None else self.context.runs.keys
+        return {f"{job}{OTHER_RUN}": key for job, key in keys.items() if job in self.needed}

@@ -1,0 +1,239 @@
+"""The job `continuations`: what a model writes when neurons are changed, and what scores it ([G] 6.1)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+import torch
+
+from catalog.files import written
+from catalog.tables.interventions import ATTRIBUTE_SCORES, CONTINUATIONS
+from catalog.tables.table import Table
+from ingest.interventions.baselines import self_debiasing, word_filter
+from ingest.interventions.chosen import changes
+from ingest.interventions.continued import BATCH_PROMPTS, Adjust
+from ingest.interventions.prompts import Prompts, continue_prompts
+from ingest.interventions.scorers.scorer import Scorer, open_scorer, reopen_scorer
+from ingest.interventions.shared import Shared
+from ingest.jobs.activity.job import ActivityJob
+from ingest.jobs.additive import AdditiveJob
+from ingest.jobs.continuations.scored import scores_of
+from ingest.jobs.continuations.steered import ContinuationsTaken, Steered
+from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
+from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest
+
+_WRITTEN, _SCORED = "written", "scored"
+
+Method = tuple[str, int]
+"""How continuations come about, and the number of the random set."""
+
+
+@dataclass(frozen=True)
+class ContinuationsJob(AdditiveJob):
+    """Has a model continue prompts as it is, with neurons changed, with random ones changed, and with two baselines.
+
+    Attributes:
+        steered: what is asked for.
+        n_sets: random sets of neurons that each is compared with.
+        set_seed: of these.
+        replaces: whether continuations of a name that the warehouse has may be others.
+    """
+
+    steered: tuple[Steered, ...] = ()
+    n_sets: int = DEFAULT_RANDOM_SETS
+    set_seed: int = 0
+    replaces: bool = False
+    name = "continuations"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (CONTINUATIONS, ATTRIBUTE_SCORES)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "ContinuationsJob":
+        """Continuations of every intervention that is asked for.
+
+        Raises:
+            ScorerUnknown, ScorerUnusable: a scorer cannot be opened.
+            PromptUnfit: a prompt does not fit the model.
+        """
+        steering = request.steering
+        if steering is None:
+            return cls(context, n_sets=request.random_sets, replaces=request.force)
+        scorers = tuple(open_scorer(spec).identity for spec in steering.scorers)
+        steered = tuple(Steered.of(one, steering, scorers) for one in request.interventions)
+        job = cls(context, steered=steered, n_sets=request.random_sets, replaces=request.force)
+        job.prompts(steered[0], steering.prompts)
+        return job
+
+    @classmethod
+    def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "ContinuationsJob":
+        """The job that a run with such parameters was; its prompts are read from its rows."""
+        return cls(
+            context,
+            steered=tuple(Steered.from_parameters(*item) for item in parameters[cls.name].items()),
+            n_sets=int(parameters["n_sets"]),
+            set_seed=int(parameters["set_seed"]),
+            is_alone=True,
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """What is changed, continued and scored, and the run that says how often neurons fire."""
+        return {self.name: {one.intervention.name: one.as_parameters() for one in self.all}, **self._settings()}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"n_sets": self.n_sets, "set_seed": self.set_seed, **self.runs_worked_on()}
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """Random sets are drawn by how often neurons fire."""
+        return {ActivityJob.name: ActivityJob.version}
+
+    @cached_property
+    def all(self) -> tuple[Steered, ...]:
+        """Those of the warehouse, which stay, and those that are asked for, each under its name.
+
+        Raises:
+            ContinuationsTaken: the warehouse has others of the name, and nobody said to replace them.
+        """
+        before = self.before.get(self.name, {})
+        for one in self.steered:
+            name = one.intervention.name
+            if before.get(name, one.as_parameters()) != one.as_parameters() and not self.replaces:
+                raise ContinuationsTaken(name)
+        known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
+        return tuple({**known, **{one.intervention.name: one for one in self.steered}}.values())
+
+    def shards(self) -> dict[str, tuple[str, ...]]:
+        """For each, one of what is written and one of its scores.
+
+        Scores of somebody else's program or service are never asked for when a run is verified: a warehouse may come
+        from anybody.
+        """
+        numbers = range(len(self.all))
+        scored = [number for number in numbers if not (self.is_alone and self._has_lost_scorers(number))]
+        return {f"{_WRITTEN}-{number:04d}": (CONTINUATIONS.name,) for number in numbers} | {
+            f"{_SCORED}-{number:04d}": (ATTRIBUTE_SCORES.name,) for number in scored
+        }
+
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What writes one set of continuations, scores one, or copies what was there before."""
+        context = self.context
+        shared = Shared(context.transformer, context.tokenizer, context.runs, n_sets=self.n_sets, seed=self.set_seed)
+
+        def measure(shard: str) -> Frames:
+            kind, _, number = shard.partition("-")
+            one = self.all[int(number)]
+            table = CONTINUATIONS if kind == _WRITTEN else ATTRIBUTE_SCORES
+            if self._is_measured(one):
+                return {table.name: self.copied(intervention=one.intervention.name)[table.name]}
+            if kind == _WRITTEN:
+                return {table.name: self._written(one, shared, folder / number, read_back)}
+            rows = read_back(CONTINUATIONS.name).filter(intervention=one.intervention.name).collect()
+            return {table.name: scores_of(rows, self._scorers(one))}
+
+        yield measure
+
+    def prompts(self, one: Steered, texts: Sequence[str]) -> Prompts:
+        """Prompts in the model's ids.
+
+        Raises:
+            PromptUnfit: one does not fit the model.
+        """
+        return Prompts.of(
+            texts,
+            self.context.tokenizer,
+            described=one.steering.described,
+            length=one.steering.length,
+            context_length=self.context.shape.context_length,
+        )
+
+    def memory_bytes(self, *, is_resident: bool) -> int:
+        """What measuring adds to the process's memory, estimated from above."""
+        transformer, shape = self.context.transformer, self.context.shape
+        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        # Keys and values of the prompts and of those with a warning.
+        cached = 2 * 2 * shape.n_layers * BATCH_PROMPTS * shape.context_length * shape.d_model * 4
+        logits = 8 * BATCH_PROMPTS * shape.vocab_size * 4
+        return weights + cached + logits + shape.vocab_size * shape.d_model * 4
+
+    def files(self) -> Files | None:
+        """What is written by one method is kept until all methods are done; it is small."""
+        return None
+
+    def extent(self) -> str | None:
+        """How many prompts are continued."""
+        counts = [one.n_prompts for one in self.steered]
+        return f"{sum(counts):,} prompts, {self.n_sets + 4} times each" if counts else None
+
+    def _is_measured(self, one: Steered) -> bool:
+        """Whether the warehouse has the same, measured in the same way."""
+        is_same = all(self.before.get(name) == value for name, value in self._settings().items())
+        return is_same and self.before[self.name].get(one.intervention.name) == one.as_parameters()
+
+    def _scorers(self, one: Steered) -> list[Scorer]:
+        if not self.is_alone:
+            return [open_scorer(spec) for spec in one.steering.scorers]
+        found = [reopen_scorer(identity) for identity in one.scorers]
+        return [scorer for scorer in found if scorer is not None]
+
+    def _has_lost_scorers(self, number: int) -> bool:
+        one = self.all[number]
+        return len(self._scorers(one)) < len(one.scorers)
+
+    def _written(self, one: Steered, shared: Shared, folder: Path, read_back: ReadBack) -> pl.DataFrame:
+        """Rows of all methods; what one wrote is kept in `folder`, so that going on begins with the next."""
+        texts = one.steering.prompts or _prompts_of(read_back, one.intervention.name)
+        prompts = self.prompts(one, texts)
+        folder.mkdir(exist_ok=True)
+        frames = []
+        for method, kwargs in self._methods(one, shared, prompts).items():
+            path = folder / f"{method[0]}-{method[1]:04d}.parquet"
+            if not path.exists():
+                found = continue_prompts(
+                    self.context.transformer, self.context.tokenizer, prompts, one.writing, **kwargs
+                )
+                with written(path) as hidden:
+                    _rows(one, method, texts, [(one.text, one.n_tokens) for one in found]).write_parquet(hidden)
+            frames.append(pl.read_parquet(path))
+        return pl.concat(frames)
+
+    def _methods(self, one: Steered, shared: Shared, prompts: Prompts) -> dict[Method, dict[str, Any]]:
+        """Every method with what it does to the model, as arguments of `continue_prompts`."""
+        device, intervention = self.context.transformer.device, one.intervention
+        chosen, *random_sets = (
+            {"changes": changes(intervention, neurons, shared.means, device)} for neurons in shared.sets(intervention)
+        )
+        return {
+            ("untouched", 0): {},
+            ("changed", 0): chosen,
+            **{("random", number): some for number, some in enumerate(random_sets, start=1)},
+            ("word_filter", 0): {"adjust": partial(_filtered, one.steering.banned, self.context)},
+            ("self_debiasing", 0): {"adjust": partial(_debiased, prompts, self.context)},
+        }
+
+
+def _filtered(banned: Sequence[str], context: JobContext, numbers: Sequence[int]) -> Adjust:
+    return word_filter(banned, context.tokenizer)
+
+
+def _debiased(prompts: Prompts, context: JobContext, numbers: Sequence[int]) -> Adjust:
+    warned = torch.stack([torch.from_numpy(prompts.warned[number]).long() for number in numbers])
+    return self_debiasing(context.transformer, warned, len(prompts.plain[numbers[0]]))
+
+
+def _prompts_of(read_back: ReadBack, intervention: str) -> tuple[str, ...]:
+    """The prompts of a run that is measured again."""
+    rows = read_back(CONTINUATIONS.name).filter(pl.col("intervention") == intervention, method="untouched")
+    return tuple(rows.sort("prompt_number").select("prompt").collect()["prompt"])
+
+
+def _rows(one: Steered, method: Method, prompts: Sequence[str], found: Sequence[tuple[str, int]]) -> pl.DataFrame:
+    rows = [
+        (one.intervention.name, *method, number, prompt, *said)
+        for number, (prompt, said) in enumerate(zip(prompts, found, strict=True), start=1)
+    ]
+    return pl.DataFrame(rows, schema=dict(CONTINUATIONS.columns), orient="row")

@@ -1,0 +1,84 @@
+"""One set of continuations as it is asked for: an intervention, prompts and scorers, and the run's parameters of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from catalog.errors import NeurothekError
+from ingest.interventions.chosen import as_parameters, from_parameters
+from ingest.interventions.continued import Writing
+from ingest.request import Intervention, Steering
+
+
+class ContinuationsTaken(NeurothekError):
+    """A name that stands for other continuations."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the warehouse has continuations of {name!r} from other prompts, or written or scored in another way; give"
+            " these another --name, or replace those with --force"
+        )
+
+
+@dataclass(frozen=True)
+class Steered:
+    """Prompts that a model continues while its neurons are changed.
+
+    Attributes:
+        intervention: what is changed.
+        steering: how prompts are continued and scored; without prompts where they are read back.
+        n_prompts: how many prompts there are.
+        prompts_sha256: fingerprint of the prompts.
+        scorers: what the numbers of each scorer depend on.
+    """
+
+    intervention: Intervention
+    steering: Steering
+    n_prompts: int
+    prompts_sha256: str
+    scorers: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, intervention: Intervention, steering: Steering, scorers: tuple[Mapping[str, Any], ...]) -> "Steered":
+        """What is asked for, with prompts."""
+        digest = sha256("\0".join(steering.prompts).encode()).hexdigest()
+        return cls(intervention, steering, len(steering.prompts), digest, scorers)
+
+    @property
+    def writing(self) -> Writing:
+        """How tokens are chosen."""
+        return Writing(self.steering.length, self.steering.temperature, self.steering.seed)
+
+    def as_parameters(self) -> dict[str, Any]:
+        """What changes its numbers, as JSON values."""
+        steering = self.steering
+        return {
+            **as_parameters(self.intervention),
+            "n_prompts": self.n_prompts,
+            "prompts_sha256": self.prompts_sha256,
+            "length": steering.length,
+            "temperature": steering.temperature,
+            "seed": steering.seed,
+            "unwanted": steering.unwanted,
+            "banned": list(steering.banned),
+            "described": steering.described,
+            "scorers": [dict(one) for one in self.scorers],
+        }
+
+    @classmethod
+    def from_parameters(cls, name: str, said: Mapping[str, Any]) -> "Steered":
+        """What a run with such parameters was asked for; its prompts are among its rows."""
+        scorers = tuple(said["scorers"])
+        steering = Steering(
+            prompts=(),
+            length=int(said["length"]),
+            temperature=float(said["temperature"]),
+            seed=int(said["seed"]),
+            scorers=tuple(str(one["spec"]) for one in scorers),
+            unwanted=str(said["unwanted"]),
+            banned=tuple(said["banned"]),
+            described=str(said["described"]),
+        )
+        found = from_parameters(name, said)
+        return cls(found, steering, int(said["n_prompts"]), str(said["prompts_sha256"]), scorers)

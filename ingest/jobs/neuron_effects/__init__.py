@@ -1,0 +1,1 @@
+"""What single neurons are worth to the loss, one by one."""

@@ -1,0 +1,151 @@
+"""The job `neuron_effects`: the loss of a model without one neuron, for many neurons ([ours])."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from catalog.tables.interventions import NEURON_EFFECTS
+from catalog.tables.table import Table
+from ingest.interventions.changed import SLICE_LOGITS
+from ingest.interventions.chosen import packed, unpacked
+from ingest.interventions.text import BATCH_TOKENS
+from ingest.jobs.activity.job import ActivityJob
+from ingest.jobs.additive import AdditiveJob, OtherSettings
+from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
+from ingest.jobs.neuron_effects.controls import N_CONTROLS, random_neurons
+from ingest.jobs.neuron_effects.single_losses import AT_ONCE, effects_frame, without_each
+from ingest.request import DEFAULT_INTERVENTION_TOKENS, IngestRequest
+
+_FIRING = """
+    select layer, neuron
+    from store.activity
+    where run_id = $run_id
+    group by layer, neuron
+    having sum(n_active) > 0
+    order by layer, neuron
+"""
+
+
+@dataclass(frozen=True)
+class NeuronEffectsJob(AdditiveJob):
+    """Turns neurons off one by one, and random ones of their layers that fire.
+
+    Attributes:
+        neurons: layer and neuron of each, sorted, none twice.
+        tokens_per_domain: ids of each domain that are read.
+        seed: of the random neurons.
+        stated: the neurons as the parameters of a run state them, where it is one that is measured again.
+    """
+
+    neurons: tuple[tuple[int, int], ...] = ()
+    tokens_per_domain: int = DEFAULT_INTERVENTION_TOKENS
+    seed: int = 0
+    stated: tuple[str, ...] = ()
+    name = "neuron_effects"
+    version = 1
+    tables: ClassVar[tuple[Table, ...]] = (NEURON_EFFECTS,)
+
+    @classmethod
+    def from_options(cls, context: JobContext, request: IngestRequest) -> "NeuronEffectsJob":
+        """The neurons that were asked for."""
+        return cls(context, neurons=request.single_neurons, tokens_per_domain=request.intervention_tokens)
+
+    @classmethod
+    def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "NeuronEffectsJob":
+        """The job that a run with such parameters was, which copies nothing from that run."""
+        return replace(super().from_parameters(context, parameters), stated=tuple(parameters["neurons"]))
+
+    @staticmethod
+    def options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The neurons of all requests, and on how much text they were measured."""
+        found = {pair for text in parameters["neurons"] for pair in unpacked(text)}
+        return {
+            "single_neurons": tuple(sorted(found)),
+            "intervention_tokens": int(parameters["tokens_per_domain"]),
+        }
+
+    def parameters(self) -> dict[str, Any]:
+        """Which neurons were asked for, request by request, and what holds for all.
+
+        Raises:
+            OtherSettings: those of the warehouse were measured on another number of ids.
+        """
+        before = self.before.get("neurons", {})
+        if before and self.before["tokens_per_domain"] != self.tokens_per_domain:
+            assert self.earlier is not None
+            raise OtherSettings(self.name, self.earlier.model, {"tokens": self.before["tokens_per_domain"]})
+        new = self.missing()
+        asked = self.stated or ((packed(new),) if new else ())
+        return {"neurons": {**before, **{text: len(unpacked(text)) for text in asked}}, **self._settings()}
+
+    def missing(self) -> list[tuple[int, int]]:
+        """The neurons that the warehouse was never asked for."""
+        return [pair for pair in self.neurons if pair not in self._asked_before]
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "tokens_per_domain": self.tokens_per_domain,
+            "n_controls": N_CONTROLS,
+            "seed": self.seed,
+            **self.runs_worked_on(),
+        }
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """Random neurons are drawn from those that fire."""
+        return {ActivityJob.name: ActivityJob.version}
+
+    def shards(self) -> dict[str, tuple[str, ...]]:
+        """One a layer that has neurons."""
+        layers = sorted({layer for layer, _ in {*self.neurons, *self._asked_before}})
+        return {f"layer-{layer:04d}": (NEURON_EFFECTS.name,) for layer in layers}
+
+    @contextmanager
+    def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
+        """What measures the neurons of one layer that were not measured before."""
+        assert self.context.runs is not None
+        firing = self.context.runs.rows(_FIRING, ActivityJob.name)
+
+        def measure(shard: str) -> Frames:
+            layer = int(shard.rpartition("-")[2])
+            controls = random_neurons(firing.filter(layer=layer)["neuron"].to_numpy(), layer, seed=self.seed)
+            asked = {neuron for of_layer, neuron in {*self.neurons, *self._asked_before} if of_layer == layer}
+            kept = self._kept(layer)
+            missing = sorted(({*asked, *controls.tolist()}) - set(kept["neuron"].to_list()))
+            losses = without_each(
+                self.context.transformer, self.context.corpus, layer, missing, n_tokens=self.tokens_per_domain
+            )
+            rows = pl.concat([kept, effects_frame(layer, losses, controls)])
+            return {NEURON_EFFECTS.name: rows.sort("neuron")}
+
+        yield measure
+
+    def memory_bytes(self, *, is_resident: bool) -> int:
+        """What measuring adds to the process's memory, estimated from above."""
+        transformer, shape = self.context.transformer, self.context.shape
+        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        tokens = max(BATCH_TOKENS, shape.context_length)
+        streams = (AT_ONCE + 2) * tokens * shape.d_model * 4
+        working = tokens * (10 * shape.d_model + 4 * shape.d_ffn) * 4
+        return weights + streams + working + 4 * SLICE_LOGITS * 4 + 2 * shape.vocab_size * shape.d_model * 4
+
+    def files(self) -> Files | None:
+        """It keeps none."""
+        return None
+
+    @cached_property
+    def _asked_before(self) -> frozenset[tuple[int, int]]:
+        """The neurons that the warehouse's run was asked for."""
+        return frozenset(pair for text in self.before.get("neurons", {}) for pair in unpacked(text))
+
+    def _kept(self, layer: int) -> pl.DataFrame:
+        """Rows of a layer that were measured before, in the same way."""
+        settings = self._settings()
+        if not all(self.before.get(name) == value for name, value in settings.items()):
+            return NEURON_EFFECTS.empty()
+        return self.copied(layer=layer)[NEURON_EFFECTS.name]

@@ -1,0 +1,76 @@
+"""Losses of a model without one neuron, a few neurons side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Int
+
+from catalog.tables.interventions import NEURON_EFFECTS
+from ingest.corpora.corpus import Corpus
+from ingest.interventions.changed import changed_losses
+from ingest.interventions.text import first_batches
+from ingest.models.transformer import Change, Transformer
+
+AT_ONCE = 16
+"""Neurons that are turned off side by side."""
+
+
+@dataclass(frozen=True)
+class SingleLoss:
+    """Sums over the tokens that a model without one neuron predicts.
+
+    Attributes:
+        neuron: the neuron.
+        n_tokens: how many tokens these are.
+        nll: negative log-likelihood without the neuron, nats.
+        nll_untouched: the same in the model as it is.
+        kl: divergence KL(untouched || without the neuron), nats.
+    """
+
+    neuron: int
+    n_tokens: int
+    nll: float
+    nll_untouched: float
+    kl: float
+
+
+def without_each(
+    transformer: Transformer, corpus: Corpus, layer: int, neurons: Sequence[int], *, n_tokens: int
+) -> list[SingleLoss]:
+    """Turn each of some neurons of a layer off alone, on the beginning of every domain.
+
+    Args:
+        transformer: a model that predicts the next token.
+        corpus: the text.
+        layer: the layer.
+        neurons: its neurons.
+        n_tokens: ids of each domain that are read, at a sequence boundary.
+    """
+    losses = []
+    off = torch.zeros(1, device=transformer.device)
+    for start in range(0, len(neurons), AT_ONCE):
+        some = neurons[start : start + AT_ONCE]
+        ways = [{layer: Change(torch.tensor([neuron], device=transformer.device), off)} for neuron in some]
+        sums = np.zeros((len(some) + 1, 2))
+        n_predicted = 0
+        for domain in range(len(corpus.domains)):
+            for batch in first_batches(corpus, domain, n_tokens=n_tokens):
+                said = changed_losses(transformer, batch, ways)
+                sums += [[float(one.nll.double().sum()), float(one.kl.double().sum())] for one in said]
+                n_predicted += len(said[0].nll)
+        losses += [
+            SingleLoss(neuron, n_predicted, nll, float(sums[0, 0]), kl)
+            for neuron, (nll, kl) in zip(some, sums[1:].tolist(), strict=True)
+        ]
+    return losses
+
+
+def effects_frame(layer: int, losses: Sequence[SingleLoss], controls: Int[np.ndarray, " _"]) -> pl.DataFrame:
+    """Rows of the table `neuron_effects` about one layer."""
+    rows = [
+        (layer, one.neuron, one.neuron in controls, one.n_tokens, one.nll, one.nll_untouched, one.kl) for one in losses
+    ]
+    return pl.DataFrame(rows, schema=dict(NEURON_EFFECTS.columns), orient="row")
