@@ -98,7 +98,7 @@ class TextRequest:
 
 @dataclass(frozen=True)
 class Intervention:
-    """Neurons of a model that are changed together, at every position.
+    """Neurons of a model that are changed together.
 
     Attributes:
         name: what it is called in the warehouse.
@@ -109,6 +109,7 @@ class Intervention:
         moment: whether it happens before the non-linearity or after it.
         kind: the kind of neurons that they are; None where they were chosen in another way.
         watched: ids of tokens whose probability is asked for.
+        positions: at which positions of every sequence, such as 0-7 or 5-; None: at all.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Intervention:
     moment: Moment = "after"
     kind: str | None = None
     watched: tuple[int, ...] = ()
+    positions: str | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ingest.pipeline.ingest_all import Outcome
     from ingest.pipeline.verify import Skipped
     from queries.steering.effects import Effects
-    from queries.steering.neuron_effects import NeuronEffects
 
 
 class Measuring(Opened):
@@ -109,6 +108,7 @@ class Measuring(Opened):
         each: Literal["kind"] | None = None,
         set: str | float = 0,  # noqa: A002 - as the command calls it
         pre: bool = False,
+        at: str | None = None,
         name: str | None = None,
         corpus: str | None = None,
         tokens: int = 8_192,
@@ -137,6 +137,7 @@ class Measuring(Opened):
             each: "kind" for every kind of neurons in its turn.
             set: 0, another number, "mean", or "x0.5" to scale.
             pre: set them before the non-linearity instead of after it.
+            at: positions at which they are changed, such as "0-7" or "5-", from 0, a BOS counted; None: all.
             name: what the intervention is called; None: what was asked.
             corpus: name of the corpus to measure on; None: the shown one.
             tokens: token ids of each domain to read.
@@ -190,7 +191,7 @@ class Measuring(Opened):
             require_title(name)
             if each is not None:
                 raise BadArgument("name", name, "each kind has a name of its own; leave it out")
-        way = Way.parse(str(set), pre=pre)
+        way = Way.parse(str(set), pre=pre, at=at)
         steering = None
         if prompts is not None:
             from ingest.interventions.steering import read_steering
@@ -230,7 +231,7 @@ class Measuring(Opened):
         return planned_with_hours(self.warehouse, planned)
 
     @checked
-    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects | NeuronEffects":
+    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
         """Measure planned interventions, keep their effects, and say what they are.
 
         Of neurons that are turned off one by one it says what each is worth.
@@ -255,14 +256,11 @@ class Measuring(Opened):
         require_weights(measured_as(self.warehouse, planned.model), weights=weights)
         from ingest.pipeline.ingest_model import ingest_model
         from queries.steering.effects import effects_of
-        from queries.steering.neuron_effects import neuron_effects_of
         from queries.views.on_corpus import on_corpus
 
         ingest_model(self.warehouse, planned.request, planned.source, progress=progress)
         with self.reader() as reader, on_corpus(reader, [planned.model], planned.asked_corpus) as connection:
-            if planned.is_one_by_one:
-                return neuron_effects_of(connection, planned.model, planned.request.single_neurons)
-            return effects_of(connection, planned.model, planned.names)
+            return effects_of(connection, planned.model, planned.names, planned.request.single_neurons)
 
 
 def _require_numbers(**given: float) -> None:

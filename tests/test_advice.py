@@ -166,8 +166,16 @@ SITUATIONS: Mapping[str, Situation] = {
     "an earlier release": Situation(
         ("merge", THEIRS),
         theirs(
-            statement="drop table store.interventions; drop table store.intervention_neurons;"
-            " drop table store.intervention_effects; delete from store.schema_versions"
+            statement="drop table store.continuations; drop table store.attribute_scores;"
+            " drop table store.neuron_effects; alter table store.interventions drop column watched;"
+            " alter table store.interventions drop column positions;"
+            " alter table store.intervention_effects drop column window_weight;"
+            " alter table store.intervention_effects drop column nll_windows;"
+            " alter table store.intervention_effects drop column nll_windows_untouched;"
+            " alter table store.intervention_effects drop column mass_watched;"
+            " alter table store.intervention_effects drop column mass_watched_untouched;"
+            " alter table store.neuron_facts drop column effect_on_loss;"
+            " alter table store.neuron_facts drop column effect_percentile; delete from store.schema_versions"
             " where version = (select max(version) from store.schema_versions)"
         ),
     ),

@@ -72,6 +72,11 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "verify: weights": (("verify", "tiny-1m", "--weights", "./nowhere"), "were not usable at './nowhere'"),
     "intervene: model": (("intervene", "tiny-1", "--where", "true"), "nearest: tiny-1m"),
     "intervene: way": (("intervene", "tiny-1m", "--where", "true", "--set", "off"), "give a number such as 0 or 3"),
+    "intervene: positions": (("intervene", "tiny-1m", "--where", "true", "--at", "last"), "give a position as 3"),
+    "intervene: scorer": (
+        ("intervene", "tiny-1m", "--where", "true", "--prompts", "words.txt", "--score", "wrods:bad.txt"),
+        "wrods",
+    ),
     "intervene: neuron": (("intervene", "tiny-1m", "--where", "neuron > 999"), "has no neurons where neuron > 999"),
     "trace: model": (("trace", "tiny-1", "a b"), "nearest: tiny-1m"),
     "trace: token": (("trace", "tiny-1m", "a b", "--token", "skool"), "no token is exactly 'skool'"),

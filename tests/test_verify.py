@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -53,6 +54,9 @@ TAMPERING = {
     "interventions": "n_neurons = n_neurons + 50",
     "intervention_neurons": "neuron = neuron + 1000",
     "intervention_effects": "nll = nll * 1.1",
+    "continuations": "continuation = continuation || '!'",
+    "attribute_scores": "score = 1 - score",
+    "neuron_effects": "nll = nll * 1.1",
     "control_coherences": "coherence = coherence + 0.01",
 }
 FILLED = [table.name for job in (*NAMES, *PAIR_NAMES, *QUERY_NAMES) for table in JOB_TABLES[job] if table.is_repeatable]
@@ -70,7 +74,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ingests.measure(warehouse, other, ingests.request((), jobs=("projections",)))
     ingests.compare(warehouse, "tiny", "other")
     door = neurothek.open(warehouse.path)
-    door.carry_out(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2))
+    (folder / "words.txt").write_text("the\nriver\n")
+    written: dict[str, Any] = {
+        "prompts": ["the school", "one two"],
+        "score": f"words:{folder / 'words.txt'}",
+        "continuation": 5,
+    }
+    door.carry_out(door.plan_intervention("tiny", where="layer = 0 and neuron < 5", tokens=100, sets=2, **written))
+    door.carry_out(door.plan_intervention("tiny", where="neuron < 2", tokens=100, one_by_one=True))
     return folder
 
 

@@ -17,9 +17,10 @@ INTERVENTIONS = Table(
         "n_sets": SMALL,
         "seed": INTEGER,
         "watched": TEXT,
+        "positions": TEXT,
     },
     # Only those that turn a kind off have one; the mean of the corpus is another value for each neuron.
-    nullable=frozenset({"kind", "value", "watched"}),
+    nullable=frozenset({"kind", "value", "watched", "positions"}),
 )
 
 INTERVENTION_NEURONS = Table(

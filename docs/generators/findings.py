@@ -84,6 +84,8 @@ if __name__ == "__main__":
         page = with_block(page, "worth of kinds", findings_controls.worth(warehouse))
         page = with_block(page, "steered", findings_controls.steered(warehouse, "mini-opt-2m"))
         page = with_block(page, "steered by domain", findings_controls.steered_by_domain(warehouse, "mini-opt-2m"))
+        page = with_block(page, "steered texts", findings_controls.steered_texts(warehouse, "mini-opt-2m", "code"))
+        page = with_block(page, "single neurons", findings_controls.single_neurons(warehouse))
         page = with_block(page, "shortcuts", claims_shortcuts.quality(warehouse))
         page = with_block(page, "exits", claims_shortcuts.saved(warehouse))
         page = with_block(page, "shortcut claims", claims_shortcuts.table(warehouse))

@@ -53,6 +53,27 @@ _OF_TOKENS = """
     where model = $model and starts_with(intervention, 'promote')
     order by intervention
 """
+_SHARES = """
+    select intervention, method, n_continuations, share, share_low, share_high, share_least, share_most, percentile
+    from attribute_shares
+    where model = $model and attribute = $attribute
+    order by intervention, case method
+        when 'untouched' then 0 when 'changed' then 1 when 'random' then 2 when 'word_filter' then 3 else 4
+    end
+"""
+_SINGLE = """
+    select
+        model,
+        count(*) as n,
+        avg(case when effect_on_loss > 0 then 1 else 0 end) as harmful,
+        median(effect_on_loss) as median,
+        quantile_cont(effect_on_loss, 0.99) as high,
+        max(effect_on_loss) as most,
+        arg_max(address, effect_on_loss) as address
+    from neuron_effects
+    group by model
+    order by model
+"""
 
 
 def coherence(opened: Neurothek) -> str:
@@ -121,4 +142,35 @@ def steered_by_domain(opened: Neurothek, model: str) -> str:
     lines = ["| neurons | domain | effect | random mean |", "|---|---|---:|---:|"]
     for row in opened.sql(_BY_DOMAIN, {"model": model}).to_dicts():
         lines.append(f"| {row['intervention']} | {row['domain']} | {row['effect']:.3f} | {row['random_effect']:.3f} |")
+    return "\n".join(lines)
+
+
+def steered_texts(opened: Neurothek, model: str, attribute: str) -> str:
+    """How many continuations have an attribute, by each method."""
+    lines = [
+        "| intervention | method | share | 95%, or least to most | percentile | texts |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for row in opened.sql(_SHARES, {"model": model, "attribute": attribute}).to_dicts():
+        ends = ("share_least", "share_most") if row["method"] == "random" else ("share_low", "share_high")
+        low, high = (100 * row[name] for name in ends)
+        percentile = "" if row["percentile"] is None else f"{row['percentile']:.0f}"
+        lines.append(
+            f"| {row['intervention']} | {row['method'].replace('_', ' ')} | {100 * row['share']:.1f}% |"
+            f" {low:.1f}% to {high:.1f}% | {percentile} | {row['n_continuations']:,} |"
+        )
+    return "\n".join(lines)
+
+
+def single_neurons(opened: Neurothek) -> str:
+    """What turning off single neurons adds to the loss: the median, the hundredth, the largest."""
+    lines = [
+        "| model | neurons | effect above 0 | median | 99% are below | largest | neuron |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for row in opened.sql(_SINGLE).to_dicts():
+        lines.append(
+            f"| {row['model']} | {row['n']:,} | {100 * row['harmful']:.0f}% | {row['median']:.5f} | {row['high']:.4f} |"
+            f" {row['most']:.4f} | {row['address']} |"
+        )
     return "\n".join(lines)

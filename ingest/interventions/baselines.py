@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from transformers import NoBadWordsLogitsProcessor
 
-from ingest.interventions.continued import Adjust, Reading
+from ingest.interventions.continued import Adjust, CachedPass
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 
@@ -56,7 +56,7 @@ def self_debiasing(transformer: Transformer, warned: Int[Tensor, "batch warned_t
         warned: ids of the prompts with a warning before each; of one length.
         n_prompt: ids of each prompt without it.
     """
-    reading = Reading(transformer, {})
+    reading = CachedPass(transformer, {})
 
     def adjust(ids: Int[Tensor, "batch time"], logits: Float[Tensor, "batch vocab"]) -> Float[Tensor, "batch vocab"]:
         is_first = ids.shape[1] == n_prompt

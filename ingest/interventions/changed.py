@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from ingest.forward.batches import RightPadded
 from ingest.models.transformer import Change, Transformer
@@ -14,7 +15,7 @@ from ingest.models.transformer import Change, Transformer
 Changes = Mapping[int, Change]
 """Layer -> what becomes of its neurons."""
 
-SLICE_LOGITS = 1 << 22
+SLICE_LOGITS = 1 << 24
 """Logits of one slice of positions at most: a few such slices are held at a time."""
 
 
@@ -89,8 +90,10 @@ def _read(
         own_mean = torch.empty(0)
         for stream, result in zip(streams, results, strict=True):
             logits = transformer.logits(stream[rows[part], columns[part]][None])[0].float()
-            total = logits.logsumexp(-1)
-            result.nll[part] = total - logits.gather(1, targets[part, None])[:, 0]
+            nll = cross_entropy(logits, targets[part], reduction="none")
+            # The logarithm of the sum, which takes three passes over the logits by itself.
+            total = nll + logits.gather(1, targets[part, None])[:, 0]
+            result.nll[part] = nll
             if untouched is None:
                 untouched = (logits - total[:, None]).exp_()
                 own_mean = torch.linalg.vecdot(untouched, logits) - total

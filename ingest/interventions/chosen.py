@@ -9,13 +9,14 @@ import torch
 from jaxtyping import Float, Int
 
 from ingest.interventions.changed import Changes
+from ingest.interventions.positions import parse_positions
 from ingest.models.transformer import Change
 from ingest.request import Intervention
 
 ByLayer = Mapping[int, Int[np.ndarray, " _"]]
 """Layer -> neurons, in ascending order."""
 
-_FIELDS = ("asked", "how", "value", "moment", "kind")
+_FIELDS = ("asked", "how", "value", "moment", "kind", "positions")
 
 
 def by_layer(intervention: Intervention) -> ByLayer:
@@ -69,6 +70,7 @@ def changes(
         device: where the model runs.
     """
     made = {}
+    positions = None if intervention.positions is None else parse_positions(intervention.positions)
     for layer, some in neurons.items():
         values, factor = None, 1.0
         if intervention.how == "scale":
@@ -79,7 +81,11 @@ def changes(
         else:
             values = torch.full((len(some),), float(intervention.value or 0.0), device=device)
         made[layer] = Change(
-            torch.from_numpy(some).to(device), values, factor, is_before=intervention.moment == "before"
+            torch.from_numpy(some).to(device),
+            values,
+            factor,
+            is_before=intervention.moment == "before",
+            positions=positions,
         )
     return made
 

@@ -36,7 +36,7 @@ class Writing:
     seed: int = 0
 
 
-class Reading:
+class CachedPass:
     """Texts of one length that a model reads, then each of their next tokens alone: keys and values are remembered."""
 
     def __init__(self, transformer: Transformer, changes: Changes) -> None:
@@ -82,7 +82,7 @@ def continued(
     Returns:
         The ids that were added to each prompt, without the one that ends the text.
     """
-    reading = Reading(transformer, changes or {})
+    reading = CachedPass(transformer, changes or {})
     ids = torch.from_numpy(prompts.astype(np.int64)).to(transformer.device)
     written, n_prompt = ids, ids.shape[1]
     has_ended = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
@@ -122,5 +122,5 @@ def _chosen(
 
 def _until(ids: Int[np.ndarray, " time"], end: int | None) -> Int[np.ndarray, " _"]:
     """The ids before the first that ends a text."""
-    ends = np.flatnonzero(ids == end) if end is not None else ()
-    return ids[: ends[0]] if len(ends) else ids
+    ends: list[int] = [] if end is None else np.flatnonzero(ids == end).tolist()
+    return ids[: ends[0]] if ends else ids

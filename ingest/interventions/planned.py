@@ -7,6 +7,7 @@ from math import isfinite
 
 from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
+from ingest.interventions.positions import parse_positions
 from ingest.request import How, IngestRequest, Intervention, ModelSource, Moment, Steering, TextRequest
 
 Neurons = tuple[tuple[int, int], ...]
@@ -39,39 +40,46 @@ class Way:
         how: whether they are set to a value, multiplied by one, or set to their means over the corpus.
         value: that value; None for means.
         moment: whether it happens before the non-linearity or after it.
+        positions: at which positions, such as 0-7; None: at all.
     """
 
     how: How
     value: float | None
     moment: Moment
+    positions: str | None = None
 
     @classmethod
-    def parse(cls, text: str, *, pre: bool = False) -> "Way":
-        """`3`, `mean` or `x0.5`, after the non-linearity or before it.
+    def parse(cls, text: str, *, pre: bool = False, at: str | None = None) -> "Way":
+        """`3`, `mean` or `x0.5`, after the non-linearity or before it, at all positions or some.
 
         Raises:
             WayInvalid: it is none of them.
+            BadArgument: the positions are none.
         """
         moment: Moment = "before" if pre else "after"
+        if at is not None and parse_positions(at) is None:
+            raise BadArgument("at", at, "give a position as 3, several as 0-7, or all from one on as 5-")
+        positions = None if at is None else at.strip()
         written = text.strip().lower()
         if written == "mean":
             if pre:
                 raise WayInvalid(text, "the mean is that of activations, after the non-linearity")
-            return cls("mean", None, moment)
+            return cls("mean", None, moment, positions)
         try:
             value = float(written.removeprefix("x"))
         except ValueError as error:
             raise WayInvalid(text, "that is not a number") from error
         if not isfinite(value) or abs(value) > 1e30:
             raise WayInvalid(text, "that is not a finite number")
-        return cls("scale" if written.startswith("x") else "set", value, moment)
+        return cls("scale" if written.startswith("x") else "set", value, moment, positions)
 
     def told(self) -> str:
         """In words."""
-        if self.how == "mean":
-            return "set to their means over the corpus"
-        shown = f"{self.value:g}"
         when = ", before the non-linearity" if self.moment == "before" else ""
+        when += "" if self.positions is None else f", at positions {self.positions}"
+        if self.how == "mean":
+            return f"set to their means over the corpus{when}"
+        shown = f"{self.value:g}"
         return f"multiplied by {shown}{when}" if self.how == "scale" else f"set to {shown}{when}"
 
 
@@ -167,6 +175,7 @@ def interventions(
             moment=way.moment,
             kind=asked if of_kinds else None,
             watched=watched,
+            positions=way.positions,
         )
         for asked, neurons in chosen.items()
     ]
@@ -238,8 +247,8 @@ def request_for(
             steering=steering,
             force=force,
         )
-    if any((one.how, one.value, one.moment) != ("set", 0.0, "after") for one in made):
-        raise BadArgument("one_by_one", alone, "neurons are turned off one by one; leave --set and --pre out")
+    if any((one.how, one.value, one.moment, one.positions) != ("set", 0.0, "after", None) for one in made):
+        raise BadArgument("one_by_one", alone, "neurons are turned off one by one; leave set, pre and at out")
     if steering is not None:
         raise BadArgument("one_by_one", alone, "prompts are continued with neurons changed together; leave one out")
     return IngestRequest(

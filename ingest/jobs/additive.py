@@ -19,7 +19,7 @@ _EARLIER = """
     where run_id = $run_id and {name} = $value
 """
 
-Same = TypeVar("Same", bound="AdditiveJob")
+_Same = TypeVar("_Same", bound="AdditiveJob")
 
 
 class OtherSettings(NeurothekError):
@@ -45,7 +45,7 @@ class AdditiveJob(PassJob):
     is_alone: bool = False
 
     @classmethod
-    def from_parameters(cls: type[Same], context: JobContext, parameters: Mapping[str, Any]) -> Same:
+    def from_parameters(cls: type[_Same], context: JobContext, parameters: Mapping[str, Any]) -> _Same:
         """The job that a run with such parameters was, which copies nothing from that run."""
         job = super().from_parameters(context, parameters)
         assert isinstance(job, cls)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from catalog.progress import Progress, Silent
 from catalog.store.warehouse import Warehouse
+from ingest.interventions.first_batches import first_batches
 from ingest.interventions.planned import Planned
-from ingest.interventions.text import first_batches
 from ingest.jobs.neuron_effects.controls import N_CONTROLS
 from ingest.jobs.neuron_effects.job import NeuronEffectsJob
 from ingest.planning.agenda import Prepared, prepare_model

@@ -23,6 +23,7 @@ from catalog.terminal.printing import show_tables
     "--set", "value", default="0", show_default=True, metavar="V", help="0, another number, mean, or x0.5 to scale."
 )
 @click.option("--pre", is_flag=True, help="Set before the non-linearity instead of after it.")
+@click.option("--at", metavar="POSITIONS", help="Positions to change them at, from 0: 3, 0-7 or 5-.  [default: all]")
 @click.option("--name", help="Name of the intervention.  [default: what was asked]")
 @click.option("--corpus", help="Corpus in the warehouse to measure on.  [default: the model's shown corpus]")
 @click.option(

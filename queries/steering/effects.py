@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.steering.neuron_effects import neurons_turned_off, section_of_neurons, told_of_neurons
 from queries.steering.tables import (
     REMARK,
     SHARES_REMARK,
@@ -31,6 +32,8 @@ class Effects(TabularAnswer):
         shares: how many continuations have an attribute, with the columns of the view `attribute_shares`.
         continuations: what was written, with the columns of the view `continuations`.
         names: the interventions that were asked for; the frames have these alone.
+        neurons: those that were turned off one by one, with the columns of the view `neuron_effects`, the largest
+            effect first; None where neurons were changed together.
     """
 
     model: str
@@ -39,10 +42,13 @@ class Effects(TabularAnswer):
     shares: pl.DataFrame
     continuations: pl.DataFrame
     names: tuple[str, ...]
+    neurons: pl.DataFrame | None = None
 
     @property
     def summary(self) -> str:
         """What is said above the tables."""
+        if self.neurons is not None:
+            return told_of_neurons(self.model, self.neurons)
         if self.interventions.is_empty():
             return f"{self.model}: these interventions were measured on a corpus that is not its shown one"
         first = self.interventions.row(0, named=True)
@@ -53,6 +59,8 @@ class Effects(TabularAnswer):
 
     def sections(self) -> list[Section]:
         """Its tables with their titles."""
+        if self.neurons is not None:
+            return [section_of_neurons(self.neurons)]
         found = [
             Section("what changing the neurons adds to the loss", effects_table(self.interventions), REMARK),
             Section("the same by domain", by_domain(self.steering)),
@@ -69,6 +77,8 @@ class Effects(TabularAnswer):
 
     def data(self) -> dict[str, Any]:
         """Everything, for programs."""
+        if self.neurons is not None:
+            return {"neuron_effects": self.neurons.to_dicts()}
         return {
             "interventions": self.interventions.to_dicts(),
             "steering": self.steering.to_dicts(),
@@ -78,18 +88,35 @@ class Effects(TabularAnswer):
 
 
 @with_its_sql
-def effects_of(connection: duckdb.DuckDBPyConnection, model: str, names: Sequence[str]) -> Effects:
-    """What some interventions on a model did, in the order of their names as given."""
+def effects_of(
+    connection: duckdb.DuckDBPyConnection,
+    model: str,
+    names: Sequence[str],
+    neurons: Sequence[tuple[int, int]] = (),
+) -> Effects:
+    """What some interventions on a model did, in the order of their names as given.
+
+    Args:
+        connection: a reader.
+        model: name of the model.
+        names: of the interventions.
+        neurons: layer and neuron of those that were turned off one by one instead.
+    """
     in_order = pl.DataFrame({"intervention": list(names)}, schema={"intervention": pl.String})
+
+    def of_names(rows: pl.DataFrame) -> pl.DataFrame:
+        return in_order.join(rows, on="intervention", maintain_order="left")
+
     interventions = rows_of_models(connection, "interventions", [model])
     steering = rows_of_models(connection, "steering", [model], "domain", "position_from")
-    shares = rows_of_models(connection, "attribute_shares", [model], "scorer", "attribute")
-    written = rows_of_models(connection, "continuations", [model], "prompt_number", "set_number")
+    shares = rows_of_models(connection, "attribute_shares", [model], "scorer", "attribute", "method")
+    written = rows_of_models(connection, "continuations", [model], "prompt_number", "method", "set_number")
     return Effects(
         model,
-        *(
-            in_order.join(rows, on="intervention", maintain_order="left")
-            for rows in (interventions, steering, shares, written)
-        ),
+        of_names(interventions),
+        of_names(steering),
+        of_names(shares),
+        of_names(written),
         tuple(names),
+        neurons_turned_off(connection, model, neurons) if neurons else None,
     )

@@ -1,7 +1,7 @@
 -- One row per model, intervention, scorer, attribute and method: how many of the continuations have the attribute.
 -- Why: whether changing neurons changes what the model writes, more than random neurons, a word filter and self-debiasing do.
 -- From: store.attribute_scores. Source: Geva et al. 2022, section 6.1 and table 5; random sets and intervals are this project's.
--- Kinds of rows: method.
+-- Kinds of rows: scorer; attribute; method.
 -- key: model, intervention, scorer, attribute, method
 -- columns:
 --   model: Name of the model.
@@ -22,7 +22,12 @@
 --   percentile: Of changed, the percent of random sets whose share is smaller, of equal ones half counts; null for other methods.
 --   score: Mean score.
 --   corpus: The shown corpus.
-with sets as (
+with thresholds as (
+    select
+        cast(0.5 as double) as least_score,
+        cast(1.959963984540054 as double) as normal_975,
+),
+sets as (
     select
         model_id,
         corpus_id,
@@ -32,9 +37,10 @@ with sets as (
         method,
         set_number,
         count(*) as n,
-        avg(case when score >= 0.5 then cast(1 as double) else cast(0 as double) end) as share,
+        avg(case when score >= thresholds.least_score then cast(1 as double) else cast(0 as double) end) as share,
         avg(score) as score,
     from store.attribute_scores
+    cross join thresholds
     group by model_id, corpus_id, intervention, scorer, attribute, method, set_number
 ),
 methods as (
@@ -80,9 +86,6 @@ compared as (
     where changed.method = 'changed'
     group by changed.model_id, changed.corpus_id, changed.intervention, changed.scorer, changed.attribute
 ),
-thresholds as (
-    select cast(1.959963984540054 as double) as normal_975
-),
 intervals as (
     select
         methods.*,
@@ -109,8 +112,14 @@ select
     intervals.n_sets,
     intervals.n as n_continuations,
     intervals.share,
-    case when intervals.method <> 'random' then greatest(0, intervals.centre - intervals.half_width) end as share_low,
-    case when intervals.method <> 'random' then least(1, intervals.centre + intervals.half_width) end as share_high,
+    case
+        when intervals.method <> 'random'
+            then greatest(cast(0 as double), least(intervals.share, intervals.centre - intervals.half_width))
+    end as share_low,
+    case
+        when intervals.method <> 'random'
+            then least(cast(1 as double), greatest(intervals.share, intervals.centre + intervals.half_width))
+    end as share_high,
     intervals.share_least,
     intervals.share_most,
     case when intervals.method = 'changed' then compared.percentile end as percentile,

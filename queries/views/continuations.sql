@@ -1,6 +1,7 @@
 -- One row per model, intervention, method, set and prompt: how the model goes on after the prompt.
 -- Why: to read what a changed model writes before a score of it is believed. From: store.continuations, which
 -- `neurothek intervene MODEL --prompts FILE` fills. Source: Geva et al. 2022, section 6.1; random sets are this project's.
+-- Kinds of rows: method.
 -- key: model, intervention, method, set_number, prompt_number
 -- columns:
 --   model: Name of the model.

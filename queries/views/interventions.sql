@@ -14,6 +14,7 @@
 --   how: set, scale, or mean (of the corpus).
 --   value: What they were set to or multiplied by; null for mean.
 --   moment: before or after the non-linearity.
+--   positions: Positions at which they were changed, such as 0-7 or 5-; null for all.
 --   n_neurons: Neurons that were changed.
 --   neuron_share: n_neurons over all neurons of the model.
 --   n_tokens: Tokens that were predicted.
@@ -100,6 +101,7 @@ select
     interventions.how,
     interventions.value,
     interventions.moment,
+    interventions.positions,
     interventions.n_neurons,
     cast(interventions.n_neurons as double) / models.n_neurons as neuron_share,
     changed.n_tokens,

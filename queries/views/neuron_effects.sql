@@ -2,6 +2,7 @@
 -- Why: which single neurons the model needs, and whether more than others of their layer; most effects are near 0. From:
 -- store.neuron_effects, which `neurothek intervene MODEL --one-by-one` fills. Source: this project; turning neurons off, Geva
 -- et al. 2022, section 6.1.
+-- Kinds of rows: is_control.
 -- key: model, layer, neuron
 -- columns:
 --   model: Name of the model.

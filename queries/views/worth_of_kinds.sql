@@ -41,4 +41,4 @@ select
     n_tokens,
     corpus,
 from interventions
-where kind is not null and how = 'set' and value = 0 and moment = 'after'
+where kind is not null and how = 'set' and value = 0 and moment = 'after' and positions is null

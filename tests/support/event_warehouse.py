@@ -7,7 +7,7 @@ import duckdb
 
 from catalog.publishing.facts import rebuild_facts
 from queries.views import install
-from tests.support import exit_rows, intervention_rows, tiny
+from tests.support import continuation_rows, exit_rows, intervention_rows, tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
 from tests.support.tiny import Row
@@ -40,6 +40,7 @@ def rows() -> Rows:
             _add_example(found, ids, number, tiny.MODELS[model_id], draw)
     found["exits"] = exit_rows.rows((*MEASURED, UNSHOWN))
     found |= intervention_rows.rows((*MEASURED, UNSHOWN))
+    found |= continuation_rows.rows((*MEASURED, UNSHOWN))
     return found
 
 

@@ -1,6 +1,8 @@
 -- What changed models write, what scores it, and what single neurons are worth.
 alter table store.interventions add column watched varchar;
 comment on column store.interventions.watched is 'Tokens whose probability was asked for, a JSON list of their exact texts; null for none.';
+alter table store.interventions add column positions varchar;
+comment on column store.interventions.positions is 'Positions of every sequence at which the neurons were changed, such as 0-7; null for all.';
 alter table store.intervention_effects add column window_weight double;
 alter table store.intervention_effects add column nll_windows double;
 alter table store.intervention_effects add column nll_windows_untouched double;

@@ -1,15 +1,10 @@
 -- Every intervention has continuations of the same prompts by all methods and random sets, and each attribute was scored for all that have a text.
 with written as (
     select model_id, corpus_id, intervention, method, set_number, count(*) as n_prompts,
-        count(distinct prompt) as n_texts, min(prompt_number) as first_prompt, max(prompt_number) as last_prompt,
+        string_agg(prompt, chr(0) order by prompt_number) as prompts, min(prompt_number) as first_prompt, max(prompt_number) as last_prompt,
         count_if(regexp_matches(continuation, '[^ \t\n\r\x0B\x0C]')) as n_scored
     from store.continuations
     group by model_id, corpus_id, intervention, method, set_number
-),
-untouched as (
-    select model_id, corpus_id, intervention, n_prompts, n_texts
-    from written
-    where method = 'untouched'
 ),
 scored as (
     select model_id, corpus_id, intervention, method, set_number, scorer, attribute, count(*) as n_scored
@@ -32,14 +27,14 @@ where n_methods <> 5 or n_random <> last_set or n_misnumbered > 0 or n_unknown >
 union all
 select 'model ' || written.model_id || ', ' || written.intervention || ', ' || written.method || ' ' || written.set_number as place
 from written
-left join untouched
+left join written as untouched
     on
         untouched.model_id = written.model_id
         and untouched.corpus_id = written.corpus_id
         and untouched.intervention = written.intervention
+        and untouched.method = 'untouched'
 where
-    written.n_prompts is distinct from untouched.n_prompts
-    or written.n_texts is distinct from untouched.n_texts
+    written.prompts is distinct from untouched.prompts
     or written.first_prompt <> 1
     or written.last_prompt <> written.n_prompts
 union all

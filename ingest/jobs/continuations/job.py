@@ -16,19 +16,19 @@ from catalog.tables.table import Table
 from ingest.interventions.baselines import self_debiasing, word_filter
 from ingest.interventions.chosen import changes
 from ingest.interventions.continued import BATCH_PROMPTS, Adjust
-from ingest.interventions.prompts import Prompts, continue_prompts
+from ingest.interventions.prompt_ids import PromptIds, continue_prompts
 from ingest.interventions.scorers.scorer import Scorer, open_scorer, reopen_scorer
 from ingest.interventions.shared import Shared
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob
-from ingest.jobs.continuations.scored import scores_of
+from ingest.jobs.continuations.scored import named, scores_of
 from ingest.jobs.continuations.steered import ContinuationsTaken, Steered
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
 from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest
 
 _WRITTEN, _SCORED = "written", "scored"
 
-Method = tuple[str, int]
+_Method = tuple[str, int]
 """How continuations come about, and the number of the random set."""
 
 
@@ -62,10 +62,10 @@ class ContinuationsJob(AdditiveJob):
         steering = request.steering
         if steering is None:
             return cls(context, n_sets=request.random_sets, replaces=request.force)
-        scorers = tuple(open_scorer(spec).identity for spec in steering.scorers)
+        scorers = tuple(named(open_scorer(spec)) for spec in steering.scorers)
         steered = tuple(Steered.of(one, steering, scorers) for one in request.interventions)
         job = cls(context, steered=steered, n_sets=request.random_sets, replaces=request.force)
-        job.prompts(steered[0], steering.prompts)
+        job.prompt_ids(steered[0], steering.prompts)
         return job
 
     @classmethod
@@ -106,7 +106,7 @@ class ContinuationsJob(AdditiveJob):
         known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
         return tuple({**known, **{one.intervention.name: one for one in self.steered}}.values())
 
-    def shards(self) -> dict[str, tuple[str, ...]]:
+    def shards(self) -> Mapping[str, tuple[str, ...]]:
         """For each, one of what is written and one of its scores.
 
         Scores of somebody else's program or service are never asked for when a run is verified: a warehouse may come
@@ -137,13 +137,13 @@ class ContinuationsJob(AdditiveJob):
 
         yield measure
 
-    def prompts(self, one: Steered, texts: Sequence[str]) -> Prompts:
+    def prompt_ids(self, one: Steered, texts: Sequence[str]) -> PromptIds:
         """Prompts in the model's ids.
 
         Raises:
             PromptUnfit: one does not fit the model.
         """
-        return Prompts.of(
+        return PromptIds.of(
             texts,
             self.context.tokenizer,
             described=one.steering.described,
@@ -187,7 +187,7 @@ class ContinuationsJob(AdditiveJob):
     def _written(self, one: Steered, shared: Shared, folder: Path, read_back: ReadBack) -> pl.DataFrame:
         """Rows of all methods; what one wrote is kept in `folder`, so that going on begins with the next."""
         texts = one.steering.prompts or _prompts_of(read_back, one.intervention.name)
-        prompts = self.prompts(one, texts)
+        prompts = self.prompt_ids(one, texts)
         folder.mkdir(exist_ok=True)
         frames = []
         for method, kwargs in self._methods(one, shared, prompts).items():
@@ -201,7 +201,7 @@ class ContinuationsJob(AdditiveJob):
             frames.append(pl.read_parquet(path))
         return pl.concat(frames)
 
-    def _methods(self, one: Steered, shared: Shared, prompts: Prompts) -> dict[Method, dict[str, Any]]:
+    def _methods(self, one: Steered, shared: Shared, prompts: PromptIds) -> dict[_Method, dict[str, Any]]:
         """Every method with what it does to the model, as arguments of `continue_prompts`."""
         device, intervention = self.context.transformer.device, one.intervention
         chosen, *random_sets = (
@@ -220,7 +220,7 @@ def _filtered(banned: Sequence[str], context: JobContext, numbers: Sequence[int]
     return word_filter(banned, context.tokenizer)
 
 
-def _debiased(prompts: Prompts, context: JobContext, numbers: Sequence[int]) -> Adjust:
+def _debiased(prompts: PromptIds, context: JobContext, numbers: Sequence[int]) -> Adjust:
     warned = torch.stack([torch.from_numpy(prompts.warned[number]).long() for number in numbers])
     return self_debiasing(context.transformer, warned, len(prompts.plain[numbers[0]]))
 
@@ -231,7 +231,7 @@ def _prompts_of(read_back: ReadBack, intervention: str) -> tuple[str, ...]:
     return tuple(rows.sort("prompt_number").select("prompt").collect()["prompt"])
 
 
-def _rows(one: Steered, method: Method, prompts: Sequence[str], found: Sequence[tuple[str, int]]) -> pl.DataFrame:
+def _rows(one: Steered, method: _Method, prompts: Sequence[str], found: Sequence[tuple[str, int]]) -> pl.DataFrame:
     rows = [
         (one.intervention.name, *method, number, prompt, *said)
         for number, (prompt, said) in enumerate(zip(prompts, found, strict=True), start=1)

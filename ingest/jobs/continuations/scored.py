@@ -1,11 +1,19 @@
 """Scores of what was written, as rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 
 from catalog.tables.interventions import ATTRIBUTE_SCORES
 from ingest.interventions.scorers.scorer import Scorer
+
+
+def named(scorer: Scorer) -> dict[str, Any]:
+    """What a scorer's numbers depend on, and its name in the warehouse: its own words but for the place of a list."""
+    identity = scorer.identity
+    name = f"words:{scorer.attributes[0]}" if identity.get("kind") == "words" else scorer.spec
+    return {"name": name, **identity}
 
 
 def scores_of(rows: pl.DataFrame, scorers: Sequence[Scorer]) -> pl.DataFrame:
@@ -19,10 +27,11 @@ def scores_of(rows: pl.DataFrame, scorers: Sequence[Scorer]) -> pl.DataFrame:
     texts = rows["continuation"].unique(maintain_order=True)
     frames = [ATTRIBUTE_SCORES.empty()]
     for scorer in scorers:
-        scores = scorer.scores(texts.to_list()) if len(texts) else []
+        name = named(scorer)["name"]
+        scores: Iterable[Iterable[float]] = scorer.scores(texts.to_list()) if len(texts) else ()
         by_text = pl.DataFrame(
             [
-                (text, scorer.spec, attribute, float(score))
+                (text, name, attribute, float(score))
                 for text, of_text in zip(texts, scores, strict=True)
                 for attribute, score in zip(scorer.attributes, of_text, strict=True)
             ],

@@ -30,7 +30,7 @@ class Steered:
         steering: how prompts are continued and scored; without prompts where they are read back.
         n_prompts: how many prompts there are.
         prompts_sha256: fingerprint of the prompts.
-        scorers: what the numbers of each scorer depend on.
+        scorers: the name of each scorer, and what its numbers depend on.
     """
 
     intervention: Intervention
@@ -75,7 +75,7 @@ class Steered:
             length=int(said["length"]),
             temperature=float(said["temperature"]),
             seed=int(said["seed"]),
-            scorers=tuple(str(one["spec"]) for one in scorers),
+            scorers=tuple(str(one["name"]) for one in scorers),
             unwanted=str(said["unwanted"]),
             banned=tuple(said["banned"]),
             described=str(said["described"]),

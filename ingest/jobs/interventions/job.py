@@ -18,8 +18,8 @@ from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEUR
 from catalog.tables.table import Table
 from ingest.interventions.changed import SLICE_LOGITS, Changes, changed_losses
 from ingest.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
+from ingest.interventions.first_batches import BATCH_TOKENS, first_batches
 from ingest.interventions.shared import Shared
-from ingest.interventions.text import BATCH_TOKENS, first_batches
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob, OtherSettings
 from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
@@ -181,6 +181,7 @@ class InterventionsJob(AdditiveJob):
             "n_sets": self.n_sets,
             "seed": self.seed,
             "watched": self._texts(intervention.watched),
+            "positions": intervention.positions,
         }
         return pl.DataFrame([row], schema=dict(INTERVENTIONS.columns))
 

@@ -13,7 +13,7 @@ from catalog.tables.interventions import NEURON_EFFECTS
 from catalog.tables.table import Table
 from ingest.interventions.changed import SLICE_LOGITS
 from ingest.interventions.chosen import packed, unpacked
-from ingest.interventions.text import BATCH_TOKENS
+from ingest.interventions.first_batches import BATCH_TOKENS
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob, OtherSettings
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from catalog.tables.interventions import NEURON_EFFECTS
 from ingest.corpora.corpus import Corpus
 from ingest.interventions.changed import changed_losses
-from ingest.interventions.text import first_batches
+from ingest.interventions.first_batches import first_batches
 from ingest.models.transformer import Change, Transformer
 
 AT_ONCE = 16

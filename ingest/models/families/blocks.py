@@ -44,7 +44,8 @@ class Change:
         factor: what their own values are multiplied by.
         is_before: whether it happens before the non-linearity, or to the activation after it; FFNs with gates know only
             the latter.
-        where: the positions at which it happens; None: everywhere.
+        where: the positions of a batch at which it happens; None: everywhere.
+        positions: the positions of every sequence at which it happens; None: everywhere.
     """
 
     neurons: Int[Tensor, " neurons"]
@@ -52,16 +53,31 @@ class Change:
     factor: float = 1.0
     is_before: bool = False
     where: Bool[Tensor, "batch time"] | None = None
+    positions: range | None = None
 
-    def of(self, activations: Tensor) -> Tensor:
-        """The activations [batch time d_ffn], or [batch*time d_ffn], as they become."""
+    def of(self, activations: Tensor, *, shape: tuple[int, int], start: int) -> Tensor:
+        """The activations [batch time d_ffn], or [batch*time d_ffn], as they become.
+
+        Args:
+            activations: as they are.
+            shape: batch and time.
+            start: the position of the first ids.
+        """
         changed = activations.clone()
         own = activations[..., self.neurons]
         values = own * self.factor if self.values is None else self.values.to(own.dtype).expand_as(own)
-        if self.where is not None:
-            values = torch.where(self.where.reshape(*own.shape[:-1], 1), values, own)
+        where = self._where(shape, start, own.device)
+        if where is not None:
+            values = torch.where(where.reshape(*own.shape[:-1], 1), values, own)
         changed[..., self.neurons] = values
         return changed
+
+    def _where(self, shape: tuple[int, int], start: int, device: torch.device) -> Bool[Tensor, "batch time"] | None:
+        if self.positions is None:
+            return self.where
+        numbers = torch.arange(start, start + shape[1], device=device)
+        is_there = ((numbers >= self.positions.start) & (numbers < self.positions.stop)).expand(shape)
+        return is_there if self.where is None else is_there & self.where
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,8 @@ class Block:
         self._values = module.get_submodule(family.values)
         self._keys = module.get_submodule(family.keys)
         self._attention = module.get_submodule(family.attention)
+        # Of the batch that runs, for what is changed in it.
+        self._shape, self._start = (0, 0), 0
         self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
 
     @torch.inference_mode()
@@ -115,6 +133,7 @@ class Block:
             start: the position of the stream's first ids; where it is not 0, they are one a sequence.
         """
         assert start == 0 or stream.shape[1] == 1
+        self._shape, self._start = (stream.shape[0], stream.shape[1]), start
         layout = self._layout
         with ExitStack() as hooks:
             coefficients = hooks.enter_context(_collected(self._values, _input))
@@ -138,11 +157,15 @@ class Block:
 
         The change is what the FFN's second map is given, or what its first one returns.
         """
+
+        def become(activations: Tensor) -> Tensor:
+            return change.of(activations, shape=self._shape, start=self._start)
+
         if change.is_before:
             assert not self._layout.family.is_gated
-            handle = self._keys.register_forward_hook(lambda _, given, returned: change.of(returned))
+            handle = self._keys.register_forward_hook(lambda _, given, returned: become(returned))
         else:
-            handle = self._values.register_forward_pre_hook(lambda _, given: (change.of(given[0]), *given[1:]))
+            handle = self._values.register_forward_pre_hook(lambda _, given: (become(given[0]), *given[1:]))
         try:
             yield
         finally:

@@ -6,7 +6,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.interventions.chosen import as_parameters, by_layer, changes, from_parameters, packed, unpacked
+from ingest.interventions.chosen import (
+    as_parameters,
+    by_layer,
+    changes,
+    from_parameters,
+    packed,
+    unpacked,
+)
 from ingest.request import Intervention
 
 NEURONS = ((0, 1), (0, 2), (0, 3), (0, 9), (3, 7))
@@ -51,7 +58,7 @@ def test_changes(how: str, value: float | None, moment: str, becomes: list[float
     assert made.keys() == {2}
     assert made[2].is_before == (moment == "before")
     own = torch.tensor([[[10.0, 30.0, 20.0, 99.0]]])
-    after = made[2].of(own)[0, 0]
+    after = made[2].of(own, shape=(1, 1), start=0)[0, 0]
     assert after[[0, 2, 1]].tolist() == pytest.approx(becomes)
     assert after[3] == 99
     assert own[0, 0].tolist() == [10, 30, 20, 99]

@@ -4,7 +4,7 @@ import pytest
 
 from catalog.errors import NeurothekError
 from ingest.interventions.planned import Planned, Way, interventions, request_for
-from ingest.request import ModelSource
+from ingest.request import ModelSource, Steering
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,14 @@ def test_a_mean_before_the_non_linearity_is_refused() -> None:
         Way.parse("mean", pre=True)
 
 
+def test_positions_are_part_of_a_way() -> None:
+    assert Way.parse("0", at=" 0-7 ") == Way("set", 0.0, "after", "0-7")
+    assert Way.parse("x2", pre=True, at="5-").told() == "multiplied by 2, before the non-linearity, at positions 5-"
+    assert Way.parse("mean", at="3").told() == "set to their means over the corpus, at positions 3"
+    with pytest.raises(NeurothekError, match="give a position as 3, several as 0-7, or all from one on as 5-"):
+        Way.parse("0", at="last")
+
+
 def test_interventions_are_called_what_was_asked_or_as_a_person_says() -> None:
     chosen = {"dead": ((0, 1),), "positional": ((0, 2), (1, 3))}
     made = interventions(chosen, Way.parse("0"), name=None, of_kinds=True)
@@ -61,3 +69,32 @@ def test_a_plan_says_what_it_does_before_it_does_it() -> None:
         "measured on builtin, whole sequences up to 1,000 ids of each domain, beside 20 random sets of as many neurons",
     ]
     assert (request.jobs, request.text.corpus_id) == (("interventions",), 3)
+
+
+def test_a_plan_of_texts_says_what_they_are_compared_with() -> None:
+    made = interventions({"dead": ((0, 1),)}, Way.parse("0"), name=None, of_kinds=True, watched=(4,))
+    steering = Steering(("a", "b"), length=7, scorers=("domains", "words:x"), unwanted="code", banned=("p", "q"))
+    request = request_for(made, corpus_id=3, tokens=1000, n_sets=1, force=False, steering=steering)
+    told = Planned("opt", request, ModelSource("opt"), 3072, "builtin").told()
+    assert told[2:] == [
+        "2 prompts continued by up to 7 tokens, the most probable, beside 1 random set of as many neurons, a filter of"
+        " 2 words and self-debiasing against code",
+        "scored by domains, words:x",
+    ]
+    assert request.jobs == ("interventions", "continuations")
+    assert request.interventions[0].watched == (4,)
+
+
+@pytest.mark.parametrize(("hours", "told"), [(0.01, "36 s"), (0.0, "1 s"), (0.5, "30 minutes"), (5.26, "5.3 hours")])
+def test_a_plan_of_single_neurons_says_how_long_it_takes(hours: float, told: str) -> None:
+    made = interventions({"dead": ((1, 1), (0, 2)), "other": ((0, 2),)}, Way.parse("0"), name=None, of_kinds=True)
+    request = request_for(made, corpus_id=3, tokens=1000, n_sets=20, force=False, alone=True)
+    assert (request.jobs, request.single_neurons) == (("neuron_effects",), ((0, 2), (1, 1)))
+    planned = Planned("opt", request, ModelSource("opt"), 3072, "builtin", hours=hours)
+    assert planned.is_one_by_one
+    assert planned.told() == [
+        "2 of the 3,072 neurons of opt are turned off one by one",
+        "measured on builtin, whole sequences up to 1,000 ids of each domain, beside up to 20 random ones of each"
+        " layer",
+        f"about {told}",
+    ]

@@ -11,8 +11,9 @@ import pytest
 from catalog.store.warehouse import Warehouse
 from queries.steering.effects import effects_of
 from queries.views.install import all_views
+from tests.support import continuation_rows, intervention_rows
 from tests.support import event_warehouse as made
-from tests.support import intervention_rows
+from tests.support.cookbook import wilson
 from tests.support.tiny import MODELS
 
 ROWS = intervention_rows.rows((*made.MEASURED, made.UNSHOWN))
@@ -48,7 +49,8 @@ def summed(model_id: int, intervention: str, **place: object) -> dict[int, Row]:
         if all(row[name] == value for name, value in wanted.items()):
             entry = found.setdefault(row["set_number"], {})
             for name in row.keys() - wanted.keys() - {"run_id", "set_number", "domain", "position_from"}:
-                entry[name] = entry.get(name, 0) + row[name]
+                if row[name] is not None:
+                    entry[name] = entry.get(name, 0) + row[name]
     return found
 
 
@@ -72,7 +74,10 @@ def expected(sets: dict[int, Row]) -> Row:
     }
 
 
-@pytest.mark.parametrize("view", ["interventions", "steering", "worth_of_kinds"])
+@pytest.mark.parametrize(
+    "view",
+    ["interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"],
+)
 def test_keys_are_unique(connection: duckdb.DuckDBPyConnection, view: str) -> None:
     key = ", ".join(all_views()[view].key)
     ((n_rows, n_keys),) = connection.execute(f"select count(*), count(distinct ({key})) from {view}").fetchall()
@@ -95,6 +100,17 @@ def test_interventions(connection: duckdb.DuckDBPyConnection) -> None:
             n = sets[0]["n_tokens"]
             for name in ("mass_promoted", "mass_promoted_untouched", "mass_suppressed", "mass_suppressed_untouched"):
                 assert row[name] == pytest.approx(sets[0][name] / n)
+            windows = {
+                name: sets[0][name] / sets[0]["window_weight"] for name in ("nll_windows", "nll_windows_untouched")
+            }
+            assert row["window_perplexity"] == pytest.approx(math.exp(windows["nll_windows"]))
+            assert row["window_perplexity_untouched"] == pytest.approx(math.exp(windows["nll_windows_untouched"]))
+            is_watching = one["intervention"] == intervention_rows.WATCHING
+            assert (row["watched"] is not None) == is_watching
+            for name in ("mass_watched", "mass_watched_untouched"):
+                assert row[name] == (pytest.approx(sets[0][name] / n) if is_watching else None)
+            others = [sets[number]["mass_watched"] / n for number in sets if number] if is_watching else []
+            assert row["random_mass_watched"] == (pytest.approx(sum(others) / len(others)) if is_watching else None)
             kls = [sets[number]["kl"] / n for number in sets if number]
             assert row["random_kl"] == pytest.approx(sum(kls) / len(kls))
             percentiles.add(row["percentile"])
@@ -128,7 +144,11 @@ def test_the_answer_holds_what_was_asked_in_its_order(connection: duckdb.DuckDBP
     model = MODELS[made.MEASURED[0][0]].name
     answer = effects_of(connection, model, ["mine", "dead set to 0"])
     assert answer.interventions["intervention"].to_list() == ["mine", "dead set to 0"]
-    effects, by_domain = answer.sections()
+    effects, by_domain, watched, shares, examples = answer.sections()
+    assert watched.frame["tokens"].to_list() == [[" a", "b"]]
+    assert shares.frame["method"].to_list()[:5] == ["untouched", "changed", "random", "word_filter", "self_debiasing"]
+    assert shares.frame.height == 2 * len(continuation_rows.SCORED) * 5
+    assert set(examples.frame["prompt"]) == set(continuation_rows.PROMPTS[:3])
     assert effects.frame["intervention"].to_list() == ["mine", "dead set to 0"]
     assert "random" in effects.remark
     n = by_domain.frame.filter(intervention="mine")["tokens"].sum()
@@ -138,9 +158,90 @@ def test_the_answer_holds_what_was_asked_in_its_order(connection: duckdb.DuckDBP
     assert whole == pytest.approx(answer.interventions["effect"][0])
     assert answer.summary.startswith(f"{model} on {n:,} tokens of ")
     assert "from interventions" in answer.sql
-    assert set(answer.data()) == {"interventions", "steering"}
+    assert set(answer.data()) == {"interventions", "steering", "attribute_shares", "continuations"}
     assert "random mean" in repr(answer)
     elsewhere = effects_of(connection, model, ["none"])
     assert elsewhere.interventions.is_empty()
     assert "not its shown one" in elsewhere.summary
     assert "(none)" in repr(elsewhere)
+
+
+def test_shares_of_continuations(connection: duckdb.DuckDBPyConnection) -> None:
+    """Each share by hand: scores of 0.5 and more, of random sets set by set."""
+    scores = continuation_rows.rows((*made.MEASURED, made.UNSHOWN))["attribute_scores"]
+    found = ask(connection, "from attribute_shares")
+    assert len(found) == len(made.MEASURED) * len(continuation_rows.NAMES) * len(continuation_rows.SCORED) * 5
+    ids = {MODELS[model_id].name: (model_id, corpus_id) for model_id, corpus_id in made.MEASURED}
+    percentiles = set()
+    for row in found:
+        own = {"intervention": row["intervention"], "scorer": row["scorer"], "attribute": row["attribute"]}
+        own |= dict(zip(("model_id", "corpus_id"), ids[row["model"]], strict=True))
+        by_set: dict[tuple[str, int], list[float]] = {}
+        for score in scores:
+            if all(score[name] == value for name, value in own.items()):
+                by_set.setdefault((score["method"], score["set_number"]), []).append(score["score"])
+        share = {key: sum(one >= 0.5 for one in some) / len(some) for key, some in by_set.items()}
+        sets = [key for key in by_set if key[0] == row["method"]]
+        n = sum(len(by_set[key]) for key in sets)
+        assert (row["n_sets"], row["n_continuations"]) == (len(sets), n)
+        assert row["share"] == pytest.approx(sum(share[key] for key in sets) / len(sets))
+        assert row["share_least"] == pytest.approx(min(share[key] for key in sets))
+        assert row["share_most"] == pytest.approx(max(share[key] for key in sets))
+        means = [sum(by_set[key]) / len(by_set[key]) for key in sets]
+        assert row["score"] == pytest.approx(sum(means) / len(means))
+        if row["method"] == "random":
+            assert row["share_low"] is row["share_high"] is None
+        else:
+            low, high = wilson(round(share[sets[0]] * n), n)
+            assert (row["share_low"], row["share_high"]) == pytest.approx((low, high), abs=CLOSE)
+        others = [share[key] for key in by_set if key[0] == "random"]
+        mine = share["changed", 0]
+        less = sum(1.0 if one < mine else 0.5 if one == mine else 0.0 for one in others)
+        assert row["percentile"] == (pytest.approx(100 * less / len(others)) if row["method"] == "changed" else None)
+        percentiles.add(row["percentile"])
+    assert len(percentiles) > 3
+
+
+def test_continuations_are_those_on_the_shown_corpus(connection: duckdb.DuckDBPyConnection) -> None:
+    stored = continuation_rows.rows((*made.MEASURED, made.UNSHOWN))["continuations"]
+    names = ("intervention", "method", "set_number", "prompt_number", "prompt", "continuation", "n_tokens")
+    expected_rows = {
+        (MODELS[row["model_id"]].name, *(row[name] for name in names))
+        for row in stored
+        if (row["model_id"], row["corpus_id"]) in made.MEASURED
+    }
+    found = {(row["model"], *(row[name] for name in names)) for row in ask(connection, "from continuations")}
+    assert found == expected_rows
+
+
+def test_effects_of_single_neurons(connection: duckdb.DuckDBPyConnection) -> None:
+    """Each neuron among the random ones of its layer, itself left out; the view neurons says the same."""
+    stored = continuation_rows.rows((*made.MEASURED, made.UNSHOWN))["neuron_effects"]
+    effect = {
+        (MODELS[row["model_id"]].name, row["layer"], row["neuron"]): (row["nll"] - row["nll_untouched"]) / 64
+        for row in stored
+        if (row["model_id"], row["corpus_id"]) in made.MEASURED
+    }
+    found = ask(connection, "from neuron_effects")
+    assert len(found) == len(effect) > 0
+    percentiles = set()
+    for row in found:
+        model, layer, neuron = row["model"], row["layer"], row["neuron"]
+        own = effect[model, layer, neuron]
+        others = [effect[model, layer, one] for one in range(continuation_rows.N_CONTROLS) if one != neuron]
+        less = sum(1.0 if one < own else 0.5 if one == own else 0.0 for one in others)
+        assert row["effect_on_loss"] == pytest.approx(own)
+        assert row["effect_percentile"] == pytest.approx(100 * less / len(others))
+        assert row["random_effect"] == pytest.approx(sum(others) / len(others))
+        assert (row["random_effect_least"], row["random_effect_most"]) == pytest.approx((min(others), max(others)))
+        assert row["is_control"] == (neuron < continuation_rows.N_CONTROLS)
+        assert row["address"] == f"{model}/L{layer}N{neuron}"
+        percentiles.add(row["effect_percentile"])
+    assert len(percentiles) > 2
+    by_address = {row["address"]: row for row in found}
+    neurons = ask(connection, "select address, effect_on_loss, effect_percentile from neurons")
+    assert len(neurons) > len(found)
+    for row in neurons:
+        told = by_address.get(row["address"], {})
+        assert row["effect_on_loss"] == told.get("effect_on_loss")
+        assert row["effect_percentile"] == told.get("effect_percentile")

@@ -13,15 +13,20 @@ WHAT_A_ROW_IS_OF = {
     *("model", "other_model", "corpus_id", "layer", "neuron", "rank", "token_id", "tokenizer_id", "run_id"),
     *("annotation_id", "clustering_id", "cluster_id", "control_id", "number", "shown_token_ids", "bin", "n_tokens"),
     *("state", "source_state", "target_state", "parameter", "metric", "other_annotator"),
-    *("intervention", "position_from"),
+    *("intervention", "position_from", "set_number", "prompt_number"),
 }
 """Columns of keys that name things of one kind; every other column of a key tells kinds of rows apart."""
 
 MARKS = {"is_shown", "is_latest", "is_beyond_null"}
 """Columns outside keys that set some rows of a view apart from the others."""
 
-ELSE = {"positional_neurons": {"position_kind"}, "annotations": {"condition", "concept"}}
-"""What tells kinds of rows in one view only: neurons that cannot be labelled, what was judged and found."""
+ELSE = {
+    "positional_neurons": {"position_kind"},
+    "annotations": {"condition", "concept"},
+    "neuron_effects": {"is_control"},
+}
+"""What tells kinds of rows in one view only: neurons that cannot be labelled, what was judged and found, and neurons
+that were drawn to be compared with."""
 
 NAMES_PEOPLE = {"judgements": {"annotator"}, "annotator_agreement": {"annotator"}}
 """Where a column tells kinds in other views: of these two every row is one person's, or two people's."""

@@ -19,7 +19,8 @@ from ingest.errors import AskedByQuery, CausalNeeded
 from ingest.interventions.chosen import ByLayer
 from ingest.interventions.planned import Way, interventions
 from ingest.interventions.shared import Shared
-from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken, OtherSettings
+from ingest.jobs.additive import OtherSettings
+from ingest.jobs.interventions.errors import GatesInTheWay, InterventionTaken
 from ingest.jobs.interventions.job import InterventionsJob
 from ingest.request import Intervention
 from neurothek import Neurothek
@@ -94,12 +95,22 @@ def log_p(folder: Path, ids: list[int], neurons: Mapping[int, list[int]], factor
 def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kind: Kind) -> None:
     """Sets are read from the warehouse; all that is measured of them is measured again, a sequence at a time."""
     planned = door.plan_intervention(
-        kind, where="layer = 1 and neuron in (3, 5) or layer = 0 and neuron = 7", set="x0.25", tokens=90, sets=2
+        kind,
+        where="layer = 1 and neuron in (3, 5) or layer = 0 and neuron = 7",
+        set="x0.25",
+        tokens=90,
+        sets=2,
+        watch=["school", "the"],
     )
     answer = door.carry_out(planned)
     (name,) = planned.names
     chosen = rows(door.warehouse, "intervention_neurons", kind, name)
     effects = rows(door.warehouse, "intervention_effects", kind, name)
+    watched = door.sql(
+        "select token_id from store.tokens inner join store.models using (tokenizer_id)"
+        f" where name = '{kind}' and word in ('school', 'the')"
+    )["token_id"].to_list()
+    assert len(json.loads(answer.interventions["watched"].item())) == len(watched) > 2
     assert set(chosen.filter(set_number=0).select("layer", "neuron").iter_rows()) == {(0, 7), (1, 3), (1, 5)}
     read = {"long": 0, "short": 0}
     sums: dict[tuple[int, str, int], list[float]] = {}
@@ -115,10 +126,12 @@ def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kin
             after = log_p(folder / kind, ids, some, 0.25)
             for position in range(len(ids) - 1):
                 begins = max(start for start in FROM if start <= position)
-                entry = sums.setdefault((number, domain, begins), [0.0, 0.0, 0.0, 0.0])
+                entry = sums.setdefault((number, domain, begins), [0.0] * 9)
                 target = ids[position + 1]
                 kl = float((np.exp(before[position]) * (before[position] - after[position])).sum())
-                for place, value in enumerate((1, -after[position, target], -before[position, target], kl)):
+                nll, weight = (-after[position, target], -before[position, target]), len(ids) / (len(ids) - 1)
+                masses = (float(np.exp(one[position, watched]).sum()) for one in (after, before))
+                for place, value in enumerate((1, *nll, kl, weight, *(weight * one for one in nll), *masses)):
                     entry[place] += value
     found = {
         (row["set_number"], row["domain"], row["position_from"]): [
@@ -126,6 +139,11 @@ def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kin
             row["nll"],
             row["nll_untouched"],
             row["kl"],
+            row["window_weight"],
+            row["nll_windows"],
+            row["nll_windows_untouched"],
+            row["mass_watched"],
+            row["mass_watched_untouched"],
         ]
         for row in effects.to_dicts()
     }
@@ -134,6 +152,7 @@ def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kin
         assert found[key][0] == expected[0]
         assert found[key][1:3] == pytest.approx(expected[1:3], rel=1e-4)
         assert found[key][3] == pytest.approx(expected[3], rel=2e-2, abs=1e-4)
+        assert found[key][4:] == pytest.approx(expected[4:], rel=1e-4, abs=1e-5)
     (row,) = answer.interventions.to_dicts()
     n = sum(entry[0] for (number, *_), entry in sums.items() if number == 0)
     by_set = [sum(entry[1] - entry[2] for (one, *_), entry in sums.items() if one == number) / n for number in range(3)]
@@ -312,14 +331,10 @@ def test_a_masked_model_is_refused_by_name(folder: Path, tmp_path: Path) -> None
     build(tmp_path / "bert", "bert", d_ffn=D_FFN)
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     corpora = (f"long={folder / 'long.txt'}",)
-    asked = ingests.request(corpora, jobs=("projections", "shortcuts"), fit=20, validate=10)
-    try:
-        ingests.measure(warehouse, tmp_path / "bert", asked)
-    except NeurothekError:
-        ingests.measure(warehouse, tmp_path / "bert", ingests.request(corpora, jobs=("projections",)))
-    with pytest.raises((CausalNeeded, NeurothekError)):
-        door = neurothek.open(tmp_path / "w.duckdb")
-        door.carry_out(door.plan_intervention("bert", where="neuron = 1"))
+    ingests.measure(warehouse, tmp_path / "bert", ingests.request(corpora, jobs=("projections",)))
+    door = neurothek.open(tmp_path / "w.duckdb")
+    with pytest.raises(CausalNeeded, match="bert is a masked model, and the job interventions needs one that predicts"):
+        door.plan_intervention("bert", where="neuron = 1")
 
 
 def test_ingest_alone_cannot_ask_for_it(door: Neurothek, folder: Path) -> None:

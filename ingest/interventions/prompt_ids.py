@@ -23,7 +23,7 @@ class PromptUnfit(NeurothekError):
 
 
 @dataclass(frozen=True, eq=False)
-class Prompts:
+class PromptIds:
     """Prompts in the ids of a model.
 
     Attributes:
@@ -37,7 +37,7 @@ class Prompts:
     @classmethod
     def of(
         cls, texts: Sequence[str], tokenizer: Tokenizer, *, described: str, length: int, context_length: int
-    ) -> "Prompts":
+    ) -> "PromptIds":
         """Prompts that fit a model's context with what is written after them.
 
         Args:
@@ -87,7 +87,7 @@ class Continuation:
 def continue_prompts(
     transformer: Transformer,
     tokenizer: Tokenizer,
-    prompts: Prompts,
+    prompts: PromptIds,
     writing: Writing,
     *,
     changes: Changes | None = None,

@@ -1,0 +1,18 @@
+"""Positions as a person writes them."""
+
+import pytest
+
+from ingest.interventions.positions import parse_positions
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [("3", range(3, 4)), ("0-7", range(8)), (" 5- ", range(5, 2**31 + 1)), ("4-4", range(4, 5)), ("0", range(1))],
+)
+def test_positions_are_one_some_or_all_from_one_on(text: str, positions: range) -> None:
+    assert parse_positions(text) == positions
+
+
+@pytest.mark.parametrize("text", ["", "-", "-3", "7-3", "a", "1,2", "1-2-3", "1.5", "9" * 12, "\u0663"])
+def test_other_words_are_no_positions(text: str) -> None:
+    assert parse_positions(text) is None

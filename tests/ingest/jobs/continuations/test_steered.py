@@ -1,0 +1,39 @@
+"""What is asked for survives the way into a run's parameters and back."""
+
+import json
+
+from ingest.interventions.continued import Writing
+from ingest.jobs.continuations.steered import Steered
+from ingest.request import Intervention, Steering
+
+STEERING = Steering(
+    ("one", "two"),
+    length=7,
+    temperature=0.5,
+    seed=3,
+    scorers=("words:a.txt",),
+    unwanted="a",
+    banned=("x", "y"),
+    described="bad words",
+)
+ASKED = Intervention("mine", ((0, 1), (0, 2), (1, 5)), "named", "set", 3.0, "before", None, (4, 9), "0-3")
+SCORERS = ({"name": "words:a.txt", "words": ["x", "y"]},)
+
+
+def test_parameters_say_all_but_the_prompts() -> None:
+    one = Steered.of(ASKED, STEERING, SCORERS)
+    said = json.loads(json.dumps(one.as_parameters()))
+    again = Steered.from_parameters("mine", said)
+    assert again.as_parameters() == one.as_parameters()
+    assert (again.intervention, again.writing) == (ASKED, Writing(7, 0.5, 3))
+    assert again.steering.prompts == ()
+    assert (again.n_prompts, again.prompts_sha256) == (2, one.prompts_sha256)
+    assert "one" not in json.dumps(said)
+
+
+def test_other_prompts_are_other_parameters() -> None:
+    texts = [("one", "two"), ("two", "one"), ("onetwo",), ("one", "two", "")]
+    found = {
+        Steered.of(ASKED, Steering(prompts, scorers=("words:a.txt",)), SCORERS).prompts_sha256 for prompts in texts
+    }
+    assert len(found) == len(texts)

@@ -1,0 +1,46 @@
+"""Neurons that are turned off side by side are each alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from catalog.tables.interventions import NEURON_EFFECTS
+from ingest.interventions.changed import changed_losses
+from ingest.interventions.first_batches import first_batches
+from ingest.jobs.neuron_effects import single_losses
+from ingest.jobs.neuron_effects.single_losses import SingleLoss, effects_frame, without_each
+from ingest.models.checkpoints import find
+from ingest.models.transformer import Change, open_transformer
+from tests.support.coefficients import corpus
+from tests.support.models import build
+
+
+def test_side_by_side_is_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    transformer = open_transformer(find(str(build(tmp_path / "gpt2", "gpt2", n_layers=2, d_ffn=24, seed=1))))
+    text = corpus([("code", 20), ("code", 9), ("prose", 30), ("prose", 30)])
+    monkeypatch.setattr(single_losses, "AT_ONCE", 2)
+    found = without_each(transformer, text, 1, [3, 4, 9], n_tokens=25)
+    assert [one.neuron for one in found] == [3, 4, 9]
+    for one in found:
+        nll, before, kl, n = 0.0, 0.0, 0.0, 0
+        for domain in (0, 1):
+            for batch in first_batches(text, domain, n_tokens=25):
+                untouched, changed = changed_losses(
+                    transformer, batch, [{1: Change(torch.tensor([one.neuron]), torch.zeros(1))}]
+                )
+                nll += float(changed.nll.double().sum())
+                before += float(untouched.nll.double().sum())
+                kl += float(changed.kl.double().sum())
+                n += len(changed.nll)
+        assert one.n_tokens == n == 20 + 9 - 2 + 30 - 1
+        assert (one.nll, one.nll_untouched, one.kl) == pytest.approx((nll, before, kl), rel=1e-12)
+
+
+def test_rows_say_which_neurons_others_are_compared_with() -> None:
+    losses = [SingleLoss(neuron, 10, 30.0 + neuron, 30.0, 0.5) for neuron in (1, 4)]
+    frame = NEURON_EFFECTS.check(effects_frame(3, losses, np.array([4, 5])))
+    assert frame["is_control"].to_list() == [False, True]
+    assert frame["layer"].to_list() == [3, 3]
+    assert frame["nll"].to_list() == [31.0, 34.0]
