@@ -96,12 +96,19 @@ def _read(
             result.nll[part] = nll
             if untouched is None:
                 untouched = (logits - total[:, None]).exp_()
-                own_mean = torch.linalg.vecdot(untouched, logits) - total
+                own_mean = _products(untouched, logits) - total
             # The same steps for both means: where nothing is changed, nothing is left to the bit.
-            result.kl[part] = own_mean - (torch.linalg.vecdot(untouched, logits) - total)
+            result.kl[part] = own_mean - (_products(untouched, logits) - total)
             for number, group in enumerate(groups):
                 result.mass[part, number] = (logits[:, group] - total[:, None]).exp().sum(-1)
     return results
+
+
+def _products(
+    probabilities: Float[Tensor, "rows vocab"], logits: Float[Tensor, "rows vocab"]
+) -> Float[Tensor, " rows"]:
+    """Sums over the vocabulary of one times the other, which are read once."""
+    return torch.bmm(probabilities[:, None], logits[:, :, None])[:, 0, 0]
 
 
 def _empty(n_positions: int, n_groups: int, device: torch.device) -> Losses:
