@@ -7,7 +7,7 @@ from pathlib import Path
 from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
 from catalog.files import expanded
-from ingest.interventions.scorers.scorer import Scorer, open_scorer
+from ingest.interventions.scorers.text_scorer import TextScorer, open_scorer
 from ingest.request import DEFAULT_CONTINUATION, Steering
 
 DEFAULT_SCORER = "domains"
@@ -81,7 +81,7 @@ def read_steering(
     )
 
 
-def _unwanted(scorers: Sequence[Scorer], asked: str | None) -> tuple[str, Scorer]:
+def _unwanted(scorers: Sequence[TextScorer], asked: str | None) -> tuple[str, TextScorer]:
     """The attribute that baselines work against, and the scorer that has it."""
     known = {attribute: scorer for scorer in reversed(scorers) for attribute in scorer.attributes}
     if asked is None and len(known) == 1:

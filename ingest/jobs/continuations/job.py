@@ -17,7 +17,7 @@ from ingest.interventions.baselines import self_debiasing, word_filter
 from ingest.interventions.chosen import changes
 from ingest.interventions.continued import BATCH_PROMPTS, Adjust
 from ingest.interventions.prompt_ids import PromptIds, continue_prompts
-from ingest.interventions.scorers.scorer import Scorer, open_scorer, reopen_scorer
+from ingest.interventions.scorers.text_scorer import TextScorer, open_scorer, reopen_scorer
 from ingest.interventions.shared import Shared
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob
@@ -174,7 +174,7 @@ class ContinuationsJob(AdditiveJob):
         is_same = all(self.before.get(name) == value for name, value in self._settings().items())
         return is_same and self.before[self.name].get(one.intervention.name) == one.as_parameters()
 
-    def _scorers(self, one: Steered) -> list[Scorer]:
+    def _scorers(self, one: Steered) -> list[TextScorer]:
         if not self.is_alone:
             return [open_scorer(spec) for spec in one.steering.scorers]
         found = [reopen_scorer(identity) for identity in one.scorers]
