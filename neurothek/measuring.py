@@ -180,7 +180,7 @@ class Measuring(Opened):
         from queries.views.on_corpus import on_corpus
 
         words = (words,) if isinstance(words, str) else tuple(words)
-        watch = ((watch,) if isinstance(watch, str) else tuple(watch)) or words
+        watch = (watch,) if isinstance(watch, str) else tuple(watch)
         score = (score,) if isinstance(score, str) else tuple(score)
         ways = {"where": where, "words": words, "neurons": neurons, "each": each}
         require_one_way([way for way, value in ways.items() if value is not None and value != ()])
@@ -192,6 +192,11 @@ class Measuring(Opened):
             if each is not None:
                 raise BadArgument("name", name, "each kind has a name of its own; leave it out")
         way = Way.parse(str(set), pre=pre, at=at)
+        if prompts is None:
+            _refuse("it is about what is written after prompts", score=score, unwanted=unwanted, banned=banned)
+            _refuse("it is about what is written after prompts", described=described)
+        if one_by_one:
+            _refuse("single neurons are kept under their addresses", name=name, watch=watch)
         steering = None
         if prompts is not None:
             from ingest.interventions.steering import read_steering
@@ -217,7 +222,7 @@ class Measuring(Opened):
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
                 raise NotMeasured("frequencies are known", "activity")
             chosen = neurons_asked(connection, model, where=where, words=words, limit=limit, addresses=addresses)
-            watched = watched_tokens(connection, model, watch)
+            watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
         made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched)
         request = request_for(
@@ -269,6 +274,18 @@ def _require_numbers(**given: float) -> None:
         least, most = _RANGES[option]
         if not least <= value <= most:
             raise BadArgument(option, value, f"give {least:,} to {most:,}")
+    if 0 < given["temperature"] < _LEAST_TEMPERATURE:
+        raise BadArgument("temperature", given["temperature"], f"give 0, or {_LEAST_TEMPERATURE} or more")
+
+
+_LEAST_TEMPERATURE = 0.001
+
+
+def _refuse(reason: str, **given: object) -> None:
+    """Refuse what would have no effect."""
+    for option, value in given.items():
+        if value is not None and value != ():
+            raise BadArgument(option, value, f"{reason}; leave it out")
 
 
 _RANGES = {

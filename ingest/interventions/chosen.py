@@ -53,9 +53,9 @@ def as_parameters(intervention: Intervention) -> dict[str, Any]:
 
 
 def from_parameters(name: str, parameters: Mapping[str, Any]) -> Intervention:
-    """The intervention that a run with such parameters measured."""
-    fields = {field: parameters[field] for field in _FIELDS}
-    return Intervention(name, unpacked(parameters["neurons"]), **fields, watched=tuple(parameters["watched"]))
+    """The intervention that a run with such parameters measured; earlier releases knew fewer of them."""
+    fields: dict[str, Any] = {field: parameters.get(field) for field in _FIELDS}
+    return Intervention(name, unpacked(parameters["neurons"]), **fields, watched=tuple(parameters.get("watched", ())))
 
 
 def changes(

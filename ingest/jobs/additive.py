@@ -57,13 +57,18 @@ class AdditiveJob(PassJob):
         runs = self.context.runs
         if self.is_alone or runs is None or self.context.text is None:
             return None
-        found = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: self.version})
+        found = EarlierRuns.finished(runs.warehouse, runs.model, self.context.corpus, jobs={self.name: None})
         return found if found.has(self.name) else None
 
     @cached_property
     def before(self) -> dict[str, Any]:
         """The parameters of that run; none where there is no run."""
         return {} if self.earlier is None else self.earlier.parameters(self.name)
+
+    @cached_property
+    def is_current(self) -> bool:
+        """Whether its rows mean what this version's mean, so that they can be copied; else all is measured anew."""
+        return self.earlier is not None and self.earlier.version(self.name) == self.version
 
     def copied(self, **item: Any) -> Frames:
         """The rows of that run about one item.

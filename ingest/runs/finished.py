@@ -38,6 +38,12 @@ _PARAMETERS = """
     inner join store.models as models on models.model_id = runs.model_id
     where models.name = $model and runs.run_key = $run_key
 """
+_VERSION = """
+    select runs.job_version
+    from store.runs as runs
+    inner join store.models as models on models.model_id = runs.model_id
+    where models.name = $model and runs.run_key = $run_key
+"""
 
 
 @dataclass(frozen=True)
@@ -55,21 +61,23 @@ class EarlierRuns:
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def finished(cls, warehouse: Warehouse, model: str, corpus: Corpus, *, jobs: Mapping[str, int]) -> "EarlierRuns":
+    def finished(
+        cls, warehouse: Warehouse, model: str, corpus: Corpus, *, jobs: Mapping[str, int | None]
+    ) -> "EarlierRuns":
         """Those of the jobs that are finished, in their present versions.
 
         Args:
             warehouse: what holds them.
             model: the model's name.
             corpus: the text.
-            jobs: job -> its present version.
+            jobs: job -> its present version; None for whatever version there is.
         """
         if not warehouse.exists():
             return cls(warehouse, model)
         values = {"model": model, "sha256": corpus.sha256, "sequence_length": corpus.sequence_length}
         with warehouse.reader() as connection:
             found = connection.execute(_FINISHED, values).fetchall()
-        keys = {str(job): str(key) for job, key, version in found if jobs.get(job) == version}
+        keys = {str(job): str(key) for job, key, version in found if job in jobs and jobs[job] in (None, version)}
         return cls(warehouse, model, keys)
 
     def has(self, *jobs: str) -> bool:
@@ -83,6 +91,13 @@ class EarlierRuns:
             said = connection.execute(_PARAMETERS, named).fetchall()
         found: dict[str, Any] = json.loads(said[0][0])
         return found
+
+    def version(self, job: str) -> int:
+        """The version of the job that made one run."""
+        named = {"model": self.model, "run_key": self.keys[job]}
+        with self.warehouse.reader() as connection:
+            said = connection.execute(_VERSION, named).fetchall()
+        return int(said[0][0])
 
     def rows(self, query: str, job: str, **values: Any) -> pl.DataFrame:
         """Rows of a query about one run, whose id is bound to $run_id."""

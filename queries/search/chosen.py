@@ -6,10 +6,10 @@ from itertools import groupby
 import duckdb
 
 from queries.ask.statements import ask_records
-from queries.errors import NeuronOfOther, NothingChosen
+from queries.errors import NeuronOfOther, NoSuchWord, NothingChosen
 from queries.names.models import choose_model
 from queries.names.neurons import find_neuron
-from queries.names.words import find_terms
+from queries.names.words import find_terms, nearest_words
 from queries.search.by_word import search
 from queries.search.condition import filtered_records
 from queries.search.question import Question
@@ -41,15 +41,27 @@ def neurons_asked(
     return neurons_of_kinds(connection, model)
 
 
-def watched_tokens(connection: duckdb.DuckDBPyConnection, model: str, words: Sequence[str]) -> tuple[int, ...]:
-    """Ids of the tokens that words stand for in a model's vocabulary; of a word that is split, of its first part.
+def watched_tokens(
+    connection: duckdb.DuckDBPyConnection, model: str, words: Sequence[str], *, leaves_split_out: bool = False
+) -> tuple[int, ...]:
+    """Ids of the tokens that words stand for in a model's vocabulary.
+
+    Args:
+        connection: a reader.
+        model: name of the model.
+        words: the words.
+        leaves_split_out: whether a word that is no token is left out instead of refused.
 
     Raises:
-        UnknownModel, BlankWord, NoSuchWord: there is no such model or word.
+        UnknownModel, BlankWord, NoSuchWord: there is no such model or word, or a word is no token.
     """
     tokenizer_id = choose_model(connection, model).tokenizer_id
     terms = find_terms(connection, words, [tokenizer_id], exact=False)
-    return tuple(sorted({token.token_id for term in terms for token in term.parts[0]}))
+    for term in terms:
+        if term.is_split and not leaves_split_out:
+            raise NoSuchWord(term.word, nearest_words(connection, term.word, [tokenizer_id]))
+    whole = [term for term in terms if not term.is_split]
+    return tuple(sorted({token.token_id for term in whole for token in term.parts[0]}))
 
 
 def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str) -> Neurons:

@@ -171,7 +171,7 @@ class ContinuationsJob(AdditiveJob):
 
     def _is_measured(self, one: Steered) -> bool:
         """Whether the warehouse has the same, measured in the same way."""
-        is_same = all(self.before.get(name) == value for name, value in self._settings().items())
+        is_same = self.is_current and all(self.before.get(name) == value for name, value in self._settings().items())
         return is_same and self.before[self.name].get(one.intervention.name) == one.as_parameters()
 
     def _scorers(self, one: Steered) -> list[TextScorer]:

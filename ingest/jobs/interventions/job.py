@@ -156,17 +156,16 @@ class InterventionsJob(AdditiveJob):
         if self.before and there != {option: self._settings()[name] for option, name in settings.items()}:
             assert self.earlier is not None
             raise OtherSettings(self.name, self.earlier.model, there)
-        before = self.before.get("interventions", {})
+        known = {name: from_parameters(name, said) for name, said in self.before.get("interventions", {}).items()}
         for one in self.interventions:
-            if before.get(one.name, as_parameters(one)) != as_parameters(one) and not self.replaces:
+            if known.get(one.name, one) != one and not self.replaces:
                 raise InterventionTaken(one.name)
-        known = {name: from_parameters(name, said) for name, said in before.items()}
         return tuple({**known, **{one.name: one for one in self.interventions}}.values())
 
     def _is_measured(self, intervention: Intervention) -> bool:
         """Whether that run has measured the same, in the same way."""
         settings = self._settings()
-        is_same = all(self.before.get(name) == value for name, value in settings.items())
+        is_same = self.is_current and all(self.before.get(name) == value for name, value in settings.items())
         return is_same and self.before["interventions"].get(intervention.name) == as_parameters(intervention)
 
     def _described(self, intervention: Intervention) -> pl.DataFrame:

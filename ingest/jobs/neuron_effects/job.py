@@ -146,6 +146,6 @@ class NeuronEffectsJob(AdditiveJob):
     def _kept(self, layer: int) -> pl.DataFrame:
         """Rows of a layer that were measured before, in the same way."""
         settings = self._settings()
-        if not all(self.before.get(name) == value for name, value in settings.items()):
+        if not self.is_current or any(self.before.get(name) != value for name, value in settings.items()):
             return NEURON_EFFECTS.empty()
         return self.copied(layer=layer)[NEURON_EFFECTS.name]

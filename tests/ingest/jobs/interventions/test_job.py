@@ -243,6 +243,28 @@ def test_interventions_stay_side_by_side_and_are_not_measured_again(
     assert set(json.loads(parameters)["interventions"]) >= {first.names[0], "mine"}
 
 
+def test_interventions_of_an_earlier_version_are_measured_anew_beside_the_new(door: Neurothek) -> None:
+    asked: dict[str, Any] = {"tokens": 90, "sets": 2}
+    before = door.carry_out(door.plan_intervention("opt", where="neuron = 11", name="old", **asked)).interventions
+    with door.warehouse.writer() as connection:
+        connection.execute(
+            """
+            update store.runs set
+                job_version = 1,
+                run_key = 'older',
+                parameters = replace(replace(parameters, ', "watched": []', ''), '"positions": null, ', '')
+            where job = 'interventions' and model_id = (select model_id from store.models where name = 'opt')
+            """
+        )
+        connection.execute("update store.intervention_effects set window_weight = null where intervention = 'old'")
+    door.carry_out(door.plan_intervention("opt", where="neuron = 12", name="new", **asked))
+    after = door.sql("select * from interventions where model = 'opt' and intervention in ('old', 'new')")
+    assert sorted(after["intervention"].to_list()) == ["new", "old"]
+    old = after.filter(intervention="old").select(before.columns)
+    assert old.equals(before)
+    assert old["window_perplexity"].item() is not None
+
+
 def test_on_another_corpus_the_answer_is_of_that_corpus(door: Neurothek, folder: Path) -> None:
     (folder / "own.txt").write_text("the school is near river and old has a new roof " * 4)
     own = ingests.request((f"own={folder / 'own.txt'}",), jobs=("activity",), text={"name": "own"})
@@ -309,6 +331,16 @@ def test_one_address_and_one_word_may_stand_alone(door: Neurothek) -> None:
         ({"where": "neuron = 1", "corpus": "none"}, "none"),
         ({"where": "neuron = 1", "sets": 0}, "sets=0 is not valid; give 1 to 1,000"),
         ({"where": "neuron = 1", "tokens": 1}, "tokens=1 is not valid; give 2 to"),
+        ({"where": "neuron = 1", "at": "7-3"}, "give a position as 3, several as 0-7"),
+        ({"where": "neuron = 1", "watch": "zzzzqq"}, "zzzzqq"),
+        ({"where": "neuron = 1", "score": "domains"}, "it is about what is written after prompts; leave it out"),
+        ({"where": "neuron = 1", "described": "code"}, "it is about what is written after prompts; leave it out"),
+        ({"where": "neuron = 1", "temperature": 1e-9}, "give 0, or 0.001 or more"),
+        ({"where": "neuron = 1", "temperature": float("nan")}, "temperature=nan is not valid"),
+        ({"where": "neuron = 1", "seed": -1}, "seed=-1 is not valid"),
+        ({"where": "neuron = 1", "continuation": 0}, "continuation=0 is not valid"),
+        ({"where": "neuron = 1", "prompts": "no-such-file", "unwanted": "code"}, "that file cannot be read"),
+        ({"where": "neuron = 1", "one_by_one": True, "name": "mine"}, "single neurons are kept under their addresses"),
         ({"where": "neuron = 1", "name": ""}, "give one line of 1 to 120 printable characters"),
         ({"where": "neuron = 1", "name": "a\nb"}, "give one line of 1 to 120 printable characters"),
         ({"each": "kind", "name": "mine"}, "each kind has a name of its own"),
