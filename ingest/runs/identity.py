@@ -209,9 +209,10 @@ def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
 
 
 def _only_adds(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:
-    """Whether all that is different is that named things were added to those that a parameter had."""
+    """Whether it differs only in named things that were added, and in which runs of other jobs it rests on."""
     before, asked = _said(earlier, identity)
-    return all(_is_added(before.get(name), asked.get(name)) for name in _different(before, asked))
+    names = [name for name in _different(before, asked) if not name.endswith(OTHER_RUN)]
+    return all(_is_added(before.get(name), asked.get(name)) for name in names)
 
 
 def _is_added(before: object, asked: object) -> bool:

@@ -24,7 +24,7 @@
 --   corpus: The shown corpus.
 with thresholds as (
     select
-        cast(0.5 as double) as least_score,
+        cast(0.5 as double) as scored_from,
         cast(1.959963984540054 as double) as normal_975,
 ),
 sets as (
@@ -37,7 +37,7 @@ sets as (
         method,
         set_number,
         count(*) as n,
-        avg(case when score >= thresholds.least_score then cast(1 as double) else cast(0 as double) end) as share,
+        avg(case when score >= thresholds.scored_from then cast(1 as double) else cast(0 as double) end) as share,
         avg(score) as score,
     from store.attribute_scores
     cross join thresholds

@@ -22,9 +22,9 @@ from ingest.interventions.shared import Shared
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob
 from ingest.jobs.continuations.scored import named, scores_of
-from ingest.jobs.continuations.steered import ContinuationsTaken, Steered
+from ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere, Steered
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
-from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest
+from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Steering
 
 _WRITTEN, _SCORED = "written", "scored"
 
@@ -63,10 +63,11 @@ class ContinuationsJob(AdditiveJob):
         if steering is None:
             return cls(context, n_sets=request.random_sets, replaces=request.force)
         scorers = tuple(named(open_scorer(spec)) for spec in steering.scorers)
-        steered = tuple(Steered.of(one, steering, scorers) for one in request.interventions)
-        job = cls(context, steered=steered, n_sets=request.random_sets, replaces=request.force)
-        job.prompt_ids(steered[0], steering.prompts)
-        return job
+        longest = prompt_ids(context, steering, steering.prompts).longest()
+        steered = tuple(
+            Steered.of(one, steering, scorers, n_positions=longest + steering.length) for one in request.interventions
+        )
+        return cls(context, steered=steered, n_sets=request.random_sets, replaces=request.force)
 
     @classmethod
     def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "ContinuationsJob":
@@ -113,7 +114,7 @@ class ContinuationsJob(AdditiveJob):
         from anybody.
         """
         numbers = range(len(self.all))
-        scored = [number for number in numbers if not (self.is_alone and self._has_lost_scorers(number))]
+        scored = [number for number in numbers if not (self.is_alone and self._has_lost_scorers(self.all[number]))]
         return {f"{_WRITTEN}-{number:04d}": (CONTINUATIONS.name,) for number in numbers} | {
             f"{_SCORED}-{number:04d}": (ATTRIBUTE_SCORES.name,) for number in scored
         }
@@ -137,26 +138,13 @@ class ContinuationsJob(AdditiveJob):
 
         yield measure
 
-    def prompt_ids(self, one: Steered, texts: Sequence[str]) -> PromptIds:
-        """Prompts in the model's ids.
-
-        Raises:
-            PromptUnfit: one does not fit the model.
-        """
-        return PromptIds.of(
-            texts,
-            self.context.tokenizer,
-            described=one.steering.described,
-            length=one.steering.length,
-            context_length=self.context.shape.context_length,
-        )
-
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
         transformer, shape = self.context.transformer, self.context.shape
         weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
         # Keys and values of the prompts and of those with a warning.
-        cached = 2 * 2 * shape.n_layers * BATCH_PROMPTS * shape.context_length * shape.d_model * 4
+        positions = max((one.n_positions for one in self.steered), default=0) or shape.context_length
+        cached = 2 * 2 * shape.n_layers * BATCH_PROMPTS * positions * shape.d_model * 4
         logits = 8 * BATCH_PROMPTS * shape.vocab_size * 4
         return weights + cached + logits + shape.vocab_size * shape.d_model * 4
 
@@ -175,19 +163,27 @@ class ContinuationsJob(AdditiveJob):
         return is_same and self.before[self.name].get(one.intervention.name) == one.as_parameters()
 
     def _scorers(self, one: Steered) -> list[TextScorer]:
-        if not self.is_alone:
+        """The scorers of one; of what a warehouse states only those that nobody else wrote are opened again.
+
+        Raises:
+            ScorersElsewhere: others are needed.
+        """
+        if one.steering.prompts:
             return [open_scorer(spec) for spec in one.steering.scorers]
         found = [reopen_scorer(identity) for identity in one.scorers]
-        return [scorer for scorer in found if scorer is not None]
+        kept = [scorer for scorer in found if scorer is not None]
+        if len(kept) < len(found):
+            lost = [name for name, scorer in zip(one.steering.scorers, found, strict=True) if scorer is None]
+            raise ScorersElsewhere(one.intervention.name, lost)
+        return kept
 
-    def _has_lost_scorers(self, number: int) -> bool:
-        one = self.all[number]
-        return len(self._scorers(one)) < len(one.scorers)
+    def _has_lost_scorers(self, one: Steered) -> bool:
+        return any(reopen_scorer(identity) is None for identity in one.scorers)
 
     def _written(self, one: Steered, shared: Shared, folder: Path, read_back: ReadBack) -> pl.DataFrame:
         """Rows of all methods; what one wrote is kept in `folder`, so that going on begins with the next."""
-        texts = one.steering.prompts or _prompts_of(read_back, one.intervention.name)
-        prompts = self.prompt_ids(one, texts)
+        texts = one.steering.prompts or self._prompts_of(one.intervention.name, read_back)
+        prompts = prompt_ids(self.context, one.steering, texts)
         folder.mkdir(exist_ok=True)
         frames = []
         for method, kwargs in self._methods(one, shared, prompts).items():
@@ -200,6 +196,16 @@ class ContinuationsJob(AdditiveJob):
                     _rows(one, method, texts, [(one.text, one.n_tokens) for one in found]).write_parquet(hidden)
             frames.append(pl.read_parquet(path))
         return pl.concat(frames)
+
+    def _prompts_of(self, intervention: str, read_back: ReadBack) -> tuple[str, ...]:
+        """The prompts of what was asked for earlier: rows of the warehouse."""
+        rows = (
+            read_back(CONTINUATIONS.name).collect()
+            if self.is_alone
+            else self.copied(intervention=intervention)[CONTINUATIONS.name]
+        )
+        untouched = rows.filter(pl.col("intervention") == intervention, method="untouched")
+        return tuple(untouched.sort("prompt_number")["prompt"])
 
     def _methods(self, one: Steered, shared: Shared, prompts: PromptIds) -> dict[_Method, dict[str, Any]]:
         """Every method with what it does to the model, as arguments of `continue_prompts`."""
@@ -216,6 +222,21 @@ class ContinuationsJob(AdditiveJob):
         }
 
 
+def prompt_ids(context: JobContext, steering: Steering, texts: Sequence[str]) -> PromptIds:
+    """Prompts in a model's ids.
+
+    Raises:
+        PromptUnfit: one does not fit the model.
+    """
+    return PromptIds.of(
+        texts,
+        context.tokenizer,
+        described=steering.described,
+        length=steering.length,
+        context_length=context.shape.context_length,
+    )
+
+
 def _filtered(banned: Sequence[str], context: JobContext, numbers: Sequence[int]) -> Adjust:
     return word_filter(banned, context.tokenizer)
 
@@ -223,12 +244,6 @@ def _filtered(banned: Sequence[str], context: JobContext, numbers: Sequence[int]
 def _debiased(prompts: PromptIds, context: JobContext, numbers: Sequence[int]) -> Adjust:
     warned = torch.stack([torch.from_numpy(prompts.warned[number]).long() for number in numbers])
     return self_debiasing(context.transformer, warned, len(prompts.plain[numbers[0]]))
-
-
-def _prompts_of(read_back: ReadBack, intervention: str) -> tuple[str, ...]:
-    """The prompts of a run that is measured again."""
-    rows = read_back(CONTINUATIONS.name).filter(pl.col("intervention") == intervention, method="untouched")
-    return tuple(rows.sort("prompt_number").select("prompt").collect()["prompt"])
 
 
 def _rows(one: Steered, method: _Method, prompts: Sequence[str], found: Sequence[tuple[str, int]]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """One set of continuations as it is asked for: an intervention, prompts and scorers, and the run's parameters of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -21,6 +21,17 @@ class ContinuationsTaken(NeurothekError):
         )
 
 
+class ScorersElsewhere(NeurothekError):
+    """Continuations that are to be scored anew by what only whoever asked for them may start."""
+
+    def __init__(self, name: str, scorers: Sequence[str]) -> None:
+        super().__init__(
+            f"the continuations of {name!r} in the warehouse rest on a run that was replaced, and were scored by"
+            f" {', '.join(scorers)}, which is not asked again unasked; repeat them with --force, or remove them with"
+            f" --job continuations first"
+        )
+
+
 @dataclass(frozen=True)
 class Steered:
     """Prompts that a model continues while its neurons are changed.
@@ -31,6 +42,7 @@ class Steered:
         n_prompts: how many prompts there are.
         prompts_sha256: fingerprint of the prompts.
         scorers: the name of each scorer, and what its numbers depend on.
+        n_positions: ids of the longest prompt, its warning and its continuation included; 0 where that is not known.
     """
 
     intervention: Intervention
@@ -38,12 +50,20 @@ class Steered:
     n_prompts: int
     prompts_sha256: str
     scorers: tuple[Mapping[str, Any], ...]
+    n_positions: int = 0
 
     @classmethod
-    def of(cls, intervention: Intervention, steering: Steering, scorers: tuple[Mapping[str, Any], ...]) -> "Steered":
+    def of(
+        cls,
+        intervention: Intervention,
+        steering: Steering,
+        scorers: tuple[Mapping[str, Any], ...],
+        *,
+        n_positions: int = 0,
+    ) -> "Steered":
         """What is asked for, with prompts."""
         digest = sha256("\0".join(steering.prompts).encode()).hexdigest()
-        return cls(intervention, steering, len(steering.prompts), digest, scorers)
+        return cls(intervention, steering, len(steering.prompts), digest, scorers, n_positions)
 
     @property
     def writing(self) -> Writing:

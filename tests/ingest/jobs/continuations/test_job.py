@@ -16,7 +16,7 @@ from catalog.errors import NeurothekError
 from catalog.upkeep.verification import Agreement
 from ingest.interventions.prompt_ids import PromptUnfit, continue_prompts
 from ingest.jobs.continuations import job as continuations_job
-from ingest.jobs.continuations.steered import ContinuationsTaken
+from ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere
 from ingest.models import tokenizer as tokenization
 from neurothek import Neurothek
 from tests.support import ingests
@@ -257,6 +257,43 @@ def test_verify_writes_them_again_and_starts_no_program(
         ).height
     )
     assert trace.read_text() == before
+
+
+def test_what_rests_on_a_replaced_run_is_written_again_from_its_own_prompts(door: Neurothek, folder: Path) -> None:
+    """Activity measured anew draws other sets; no program that a warehouse names is started for it."""
+    import sys  # noqa: PLC0415 - of one test
+
+    own = neurothek.open(folder / "own.duckdb")
+    corpora = (f"long={folder / 'long.txt'}",)
+    ingests.measure(own.warehouse, folder / "opt", ingests.request(corpora, jobs=("projections", "activity")))
+    asked: dict[str, Any] = {**SMALL, "prompts": PROMPTS}
+    first = own.carry_out(own.plan_intervention("opt", where="neuron = 1", name="one", score=words(folder), **asked))
+    again = ingests.request(corpora, jobs=("activity",), active_above=0.5, force=True)
+    ingests.measure(own.warehouse, folder / "opt", again)
+    own.carry_out(own.plan_intervention("opt", where="neuron = 2", name="two", score=words(folder), **asked))
+    after = own.sql("select * from continuations where intervention = 'one'")
+    assert set(after["prompt"]) == set(PROMPTS)
+    methods = ("untouched", "changed", "word_filter", "self_debiasing")
+    for method in methods:
+        texts = [
+            rows.filter(method=method).sort("prompt_number")["continuation"].to_list()
+            for rows in (after, first.continuations)
+        ]
+        assert texts[0] == texts[1]
+    program, started = folder / "counted.py", folder / "counted"
+    program.write_text(
+        f"import json, sys\nopen({str(started)!r}, 'a').write('run')\n"
+        "for line in sys.stdin: print(json.dumps({'long': 0.5}))\n"
+    )
+    command = f"command:{sys.executable} {program}"
+    own.carry_out(
+        own.plan_intervention("opt", where="neuron = 3", name="three", score=command, banned=["school"], **asked)
+    )
+    before = started.read_text()
+    ingests.measure(own.warehouse, folder / "opt", ingests.request(corpora, jobs=("activity",), force=True))
+    with pytest.raises(ScorersElsewhere, match="'three' in the warehouse rest on a run that was replaced"):
+        own.carry_out(own.plan_intervention("opt", where="neuron = 4", name="four", score=words(folder), **asked))
+    assert started.read_text() == before
 
 
 def test_a_scorer_that_fails_is_a_failure_and_what_was_written_stays(
