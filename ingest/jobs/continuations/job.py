@@ -63,7 +63,7 @@ class ContinuationsJob(AdditiveJob):
         if steering is None:
             return cls(context, n_sets=request.random_sets, replaces=request.force)
         scorers = tuple(named(open_scorer(spec)) for spec in steering.scorers)
-        longest = prompt_ids(context, steering, steering.prompts).longest()
+        longest = _fitting(context, steering, steering.prompts).longest()
         steered = tuple(
             Steered.of(one, steering, scorers, n_positions=longest + steering.length) for one in request.interventions
         )
@@ -183,7 +183,7 @@ class ContinuationsJob(AdditiveJob):
     def _written(self, one: Steered, shared: Shared, folder: Path, read_back: ReadBack) -> pl.DataFrame:
         """Rows of all methods; what one wrote is kept in `folder`, so that going on begins with the next."""
         texts = one.steering.prompts or self._prompts_of(one.intervention.name, read_back)
-        prompts = prompt_ids(self.context, one.steering, texts)
+        prompts = _fitting(self.context, one.steering, texts)
         folder.mkdir(exist_ok=True)
         frames = []
         for method, kwargs in self._methods(one, shared, prompts).items():
@@ -222,7 +222,7 @@ class ContinuationsJob(AdditiveJob):
         }
 
 
-def prompt_ids(context: JobContext, steering: Steering, texts: Sequence[str]) -> PromptIds:
+def _fitting(context: JobContext, steering: Steering, texts: Sequence[str]) -> PromptIds:
     """Prompts in a model's ids.
 
     Raises:
