@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from queries.search.by_score import ScoredResult
     from queries.search.question import Conditions, Question
+    from queries.trace.switch import SwitchPage
     from queries.trace.trace import Lens, TracePage
 
 
@@ -139,6 +140,70 @@ class Reading(Opened):
             return trace_page(shown, known, traced, token=text)
 
     @checked
+    def switch(
+        self,
+        model: str,
+        prompt: str,
+        neuron: str,
+        *,
+        set: float = 0.0,  # noqa: A002 - as the command intervene calls it
+        pre: bool = False,
+        position: int | None = None,
+        n_random: int = 20,
+        seed: int = 0,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> "SwitchPage":
+        """What the next token of a prompt becomes when one neuron is set to a value, and when random ones are.
+
+        The random neurons are drawn from those of its layer that fire on the shown corpus, from all where activity was
+        not measured.
+
+        Args:
+            model: name of the model.
+            prompt: the text that it reads.
+            neuron: address of the neuron, such as "L3N17" or "opt-125m/L3N17".
+            set: what it is set to, at every position: 0 turns it off.
+            pre: set it before the non-linearity instead of after it.
+            position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
+            n_random: how many random neurons to compare it with.
+            seed: of their draw.
+            weights: folder of the weights, if they are no longer where they were.
+            allow_pickle: whether pickled weights may be read.
+
+        Returns:
+            An answer with the polars frames `neurons` and `changes`, the random neurons in both.
+
+        Raises:
+            NeurothekError: there is no such model or neuron, its weights are not at hand, the prompt does not fit, or
+                the model predicts no next token.
+
+        Example:
+            >>> page = warehouse.switch("mini-opt-0.7m", "The river is near the", "L2N17", set=3)
+            >>> page.neurons.height, page.neurons["is_random"].sum()
+            (21, 20)
+            >>> page.changes.group_by("address").len()["len"].unique().to_list()
+            [10]
+        """
+        _require_switch(value=set, n_random=n_random, seed=seed)
+        from ingest.planning.first_look import require_weights
+        from queries.trace.switch import firing_beside, neuron_of, switch_page
+
+        with self.reader() as connection:
+            address = neuron_of(connection, model, neuron)
+            firing = firing_beside(connection, address)
+        known = address.of
+        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        from ingest.models.measured import open_measured
+        from ingest.trace.switched import Switch, switched
+
+        opened = open_measured(known, weights=weights, allow_pickle=allow_pickle)
+        wanted = Switch(address.layer, address.neuron, float(set), is_before=pre)
+        found = switched(*opened, prompt, wanted, position=position, firing=firing, n_random=n_random, seed=seed)
+        with self.reader() as connection:
+            return switch_page(connection, known, found)
+
+    @checked
     def shortcut(self, model: str, *, state: int, target: int | None = None, corpus: str | None = None) -> "np.ndarray":
         """The least-squares matrix A from a state of a model to its last one, or to `target`: h becomes A h.
 
@@ -167,3 +232,19 @@ class Reading(Opened):
         with self.reader() as connection:
             kept = kept_shortcut(connection, model, state=state, target=target, corpus=corpus)
         return matrix_of(kept, self.warehouse.maps)
+
+
+_MOST_RANDOM = 1000
+_LARGEST = 1e30
+_LARGEST_SEED = 2**63 - 1
+
+
+def _require_switch(*, value: float, n_random: int, seed: int) -> None:
+    """Refuse numbers out of range."""
+    # Nan is in no range either.
+    if not -_LARGEST <= value <= _LARGEST:
+        raise BadArgument("set", value, f"give a number from {-_LARGEST:g} to {_LARGEST:g}")
+    if not 1 <= n_random <= _MOST_RANDOM:
+        raise BadArgument("n_random", n_random, f"give 1 to {_MOST_RANDOM:,}")
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise BadArgument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")

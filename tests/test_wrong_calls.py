@@ -90,6 +90,12 @@ WRONG: dict[str, tuple[Call, str]] = {
     "trace: no tokens": (lambda door: door.trace("a", "b", top=0), "top=0 is not valid; give 1 or more"),
     "trace: true tokens": (lambda door: door.trace("a", "b", top=True), "top=True is not valid; give a whole number"),
     "trace: a lens": (lambda door: door.trace("a", "b", lens="tuned"), "lens='tuned' is not valid; give 'id' or 'mat'"),
+    "switch: a number": (lambda door: door.switch("a", "b", 17), "neuron=17 is not valid; give UTF-8 text"),
+    "switch: off": (lambda door: door.switch("a", "b", "L0N0", set="off"), "set='off' is not valid; give a number"),
+    "switch: no random ones": (
+        lambda door: door.switch("a", "b", "L0N0", n_random=0),
+        "n_random=0 is not valid; give 1",
+    ),
     "shortcut: a state's name": (lambda door: door.shortcut("a", state="last"), "state='last' is not valid"),
     "shortcut: no state": (lambda door: door.shortcut("a"), "missing a required argument: 'state'"),
     "ingest: nothing": (lambda door: door.ingest(), r"models=\(\) is not valid; name at least one model"),

@@ -78,6 +78,35 @@ TRACE_STATES = Table(
 )
 
 
+SWITCH_NEURONS = Table(
+    name="switch_neurons",
+    scope="none",
+    is_fact=False,
+    key=("neuron",),
+    columns={
+        "neuron": INTEGER,
+        "is_random": FLAG,
+        "coefficient": FLOAT,
+        "kl": DOUBLE,
+        "token_id": INTEGER,
+        "probability": DOUBLE,
+    },
+)
+
+SWITCH_TOKENS = Table(
+    name="switch_tokens",
+    scope="none",
+    is_fact=False,
+    key=("neuron", "rank"),
+    columns={
+        "neuron": INTEGER,
+        "rank": SMALL,
+        "token_id": INTEGER,
+        "probability_before": DOUBLE,
+        "probability_after": DOUBLE,
+    },
+)
+
 TOKEN_SCORES = Table(
     name="token_scores",
     scope="none",
@@ -124,3 +153,41 @@ class Traced:
     top_tokens: pl.DataFrame
     neurons: pl.DataFrame
     states: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Switched:
+    """What becomes of the next token when one neuron is set to a value at every position, and when others are.
+
+    Attributes:
+        tokens: texts of the prompt's tokens, a prepended BOS included.
+        position: the position after which the next token is read, 0-based.
+        layer: the neuron's layer.
+        neuron: its place in the layer.
+        value: what it is set to.
+        is_before: whether before the non-linearity, or after it.
+        token: the token that the untouched model predicts.
+        probability: its probability.
+        n_candidates: how many neurons of the layer the random ones were drawn from.
+        percentile: percent of the random neurons whose divergence is smaller; of equal ones half counts.
+        median_neuron: the random one whose divergence is their median, of an even number the lower one.
+        neurons: rows of SWITCH_NEURONS: the neuron, then the random ones by divergence, the largest first. Its columns:
+            `coefficient`, the neuron's own activation at the position; `kl`, the divergence KL(untouched || changed) of
+            what is said there, nats; `token_id`, what is predicted then.
+        changes: rows of SWITCH_TOKENS: the tokens whose probability changes most, of the neuron and of the median one;
+            tokens whose probability stays what it is are none of them.
+    """
+
+    tokens: tuple[str, ...]
+    position: int
+    layer: int
+    neuron: int
+    value: float
+    is_before: bool
+    token: int
+    probability: float
+    n_candidates: int
+    percentile: float
+    median_neuron: int
+    neurons: pl.DataFrame
+    changes: pl.DataFrame

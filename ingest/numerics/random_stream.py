@@ -25,6 +25,8 @@ class Purpose(IntEnum):
     """Random vectors like value vectors, by layer."""
     CONTINUATION = 7
     """The next token of a continuation, by prompt and how many tokens of it there are."""
+    SWITCH = 8
+    """Random neurons of a layer beside one that is switched, by layer and neuron."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

@@ -10,12 +10,7 @@ from torch import Tensor
 
 from catalog.tables.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_STATES, TRACE_TOKENS, Traced
 from ingest.corpora.prompts import Prompt
-from ingest.errors import (
-    NothingToTrace,
-    PositionMissing,
-    PromptEmpty,
-    PromptTooLong,
-)
+from ingest.errors import NothingToTrace
 from ingest.forward.prompt_pass import prompt_batches
 from ingest.jobs.events.layers import Layer, watch
 from ingest.jobs.events.readings import Events, Readings, events, read
@@ -24,6 +19,7 @@ from ingest.jobs.events.sub_updates import N_DOMINANT
 from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
+from ingest.trace.asked_prompt import ids_of, place_of
 from ingest.trace.states_frame import states_frame
 
 MOMENTS = ("pre", "post")
@@ -58,28 +54,10 @@ def trace(
     """
     if transformer.shape.is_masked:
         raise NothingToTrace
-    ids = _prompt_ids(tokenizer, prompt, context_length=transformer.shape.context_length)
-    place = _place(ids, position)
+    ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
+    place = place_of(ids, position)
     with torch.inference_mode():
         return _traced(transformer, tokenizer, ids, place, top=top, token_id=token_id, matrices=matrices)
-
-
-def _prompt_ids(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> np.ndarray:
-    # Bytes of a command line that are no UTF-8 come as lone surrogates, which no tokenizer reads.
-    own = tokenizer.encode([prompt.encode("utf-8", "replace").decode("utf-8")])[0]
-    if not len(own):
-        raise PromptEmpty(prompt)
-    bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
-    if len(own) + len(bos) > context_length:
-        raise PromptTooLong(len(own) + len(bos), context_length)
-    return np.concatenate([np.array(bos, dtype=np.int32), own])
-
-
-def _place(ids: np.ndarray, position: int | None) -> int:
-    asked = len(ids) - 1 if position is None else position
-    if not -len(ids) <= asked < len(ids):
-        raise PositionMissing(asked, len(ids))
-    return asked % len(ids)
 
 
 def _traced(

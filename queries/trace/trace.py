@@ -1,6 +1,6 @@
 """One prompt, layer by layer: what a model says before and after each FFN, and the neurons that matter most there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,9 +93,8 @@ class TracePage(TabularAnswer):
     def summary(self) -> str:
         """What is predicted, and where that was settled."""
         traced = self.traced
-        place = (
-            f"{self.model} at position {traced.position} (0 to {len(traced.tokens) - 1}), after {self._shown_text()}:"
-        )
+        after = quoted_end(traced.tokens[: traced.position + 1])
+        place = f"{self.model} at position {traced.position} (0 to {len(traced.tokens) - 1}), after {after}:"
         says = f"it predicts {visible(self.final)} ({100 * traced.final_probability:.1f}%)"
         by = ", brought to the top by its FFN" if traced.saturation_by_ffn else ""
         settled = f"at the top from layer {traced.saturation_layer} on{by}"
@@ -104,11 +103,6 @@ class TracePage(TabularAnswer):
         row = self.layers.row(traced.elimination_layer, named=True)
         candidate = f"{visible(row['candidate'])} to rank {row['candidate_rank_after']:,}"
         return f"{place} {says}, {settled}. The FFN of layer {traced.elimination_layer} pushes {candidate}."
-
-    def _shown_text(self) -> str:
-        text = "".join(self.traced.tokens[: self.traced.position + 1])
-        said = readable(text)
-        return f"“{said}”" if len(said) <= 60 else f"“...{said[-60:]}”"
 
     def sections(self) -> list[Section]:
         """The layers, the states where there are any, and the neurons."""
@@ -204,6 +198,12 @@ class TracePage(TabularAnswer):
         }
         states = {} if self.states.is_empty() else {"states": self.states}
         return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons}
+
+
+def quoted_end(tokens: Sequence[str]) -> str:
+    """The text that tokens make, in quotation marks; of a long one the end."""
+    said = readable("".join(tokens))
+    return f"“{said}”" if len(said) <= 60 else f"“...{said[-60:]}”"
 
 
 def token_of(connection: duckdb.DuckDBPyConnection, model: KnownModel, text: str) -> tuple[int, str]:

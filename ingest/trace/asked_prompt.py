@@ -1,0 +1,36 @@
+"""The ids of a prompt as a person types it, and the position that is asked about."""
+
+import numpy as np
+from jaxtyping import Int
+
+from ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
+from ingest.models.tokenizer import Tokenizer
+
+
+def ids_of(tokenizer: Tokenizer, prompt: str, *, context_length: int) -> Int[np.ndarray, " time"]:
+    """[time] the ids that a model reads, a BOS in front where the tokenizer puts one there.
+
+    Raises:
+        PromptEmpty: the prompt has no tokens.
+        PromptTooLong: it has more than the model reads.
+    """
+    # Bytes of a command line that are no UTF-8 come as lone surrogates, which no tokenizer reads.
+    own = tokenizer.encode([prompt.encode("utf-8", "replace").decode("utf-8")])[0]
+    if not len(own):
+        raise PromptEmpty(prompt)
+    bos = [] if tokenizer.bos_id is None else [tokenizer.bos_id]
+    if len(own) + len(bos) > context_length:
+        raise PromptTooLong(len(own) + len(bos), context_length)
+    return np.concatenate([np.array(bos, dtype=np.int32), own])
+
+
+def place_of(ids: Int[np.ndarray, " time"], position: int | None) -> int:
+    """The position, 0-based, of one that may be counted from the end; the last one of None.
+
+    Raises:
+        PositionMissing: there is no such position.
+    """
+    asked = len(ids) - 1 if position is None else position
+    if not -len(ids) <= asked < len(ids):
+        raise PositionMissing(asked, len(ids))
+    return asked % len(ids)

@@ -1,0 +1,225 @@
+"""What one neuron's switch does to the next token, beside the switches of random neurons of its layer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from catalog.tables.traces import SWITCH_NEURONS, SWITCH_TOKENS, Switched
+from ingest.jobs.interventions.errors import GatesInTheWay
+from ingest.lens.logit_lens import Lens
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Change, Transformer
+from ingest.numerics.random_stream import Purpose, random_stream
+from ingest.trace.asked_prompt import ids_of, place_of
+from ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
+
+N_CHANGED = 10
+"""Tokens whose change is listed."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """What is done to one neuron.
+
+    Attributes:
+        layer: its layer.
+        neuron: its place in the layer.
+        value: what it is set to, at every position.
+        is_before: whether before the non-linearity, or after it; neurons with gates know only the latter.
+    """
+
+    layer: int
+    neuron: int
+    value: float
+    is_before: bool = False
+
+
+def switched(
+    transformer: Transformer,
+    tokenizer: Tokenizer,
+    prompt: str,
+    switch: Switch,
+    *,
+    position: int | None = None,
+    firing: Sequence[int] = (),
+    n_random: int = 20,
+    seed: int = 0,
+) -> Switched:
+    """The next token of a prompt with a neuron set to a value, and with each of some random ones set to it ([ours]).
+
+    Setting a neuron is [G] 6.1's; one prompt, the divergence and the random neurons are ours.
+
+    Args:
+        transformer: the model.
+        tokenizer: its tokenizer.
+        prompt: the text; a BOS is put in front where the tokenizer does so.
+        switch: the neuron and its value.
+        position: the position after which the next token is read, as `trace` takes it; None: the last.
+        firing: neurons of the layer that fire on some text, among which the random ones are drawn; none: among all.
+        n_random: how many random neurons; fewer where there are fewer.
+        seed: of their draw.
+
+    Raises:
+        NoNextToken: the model is a masked one.
+        GatesInTheWay: its neurons have gates, and there is no value before their non-linearity.
+        NobodyBeside: the layer has no other neuron.
+        ValueOverflows: with such a value the model says nothing.
+        PromptEmpty, PromptTooLong, PositionMissing: as `trace`.
+    """
+    shape = transformer.shape
+    _require_possible(transformer, switch)
+    candidates = _candidates(switch, firing, shape.d_ffn)
+    ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
+    place = place_of(ids, position)
+    neurons = [switch.neuron, *_drawn(candidates, switch, n_random, seed=seed)]
+    # Attention looks back only: what comes after the position changes nothing there.
+    own, streams = _streams(transformer, ids[: place + 1], switch, neurons)
+    lens = Lens.of(transformer, tokenizer)
+    said = _said(lens, streams, switch)
+    beside = _Beside(lens.vocabulary.ids, neurons, said, own)
+    top = int(said[0].argmax())
+    return Switched(
+        tokens=tokenizer.texts(ids),
+        position=place,
+        layer=switch.layer,
+        neuron=switch.neuron,
+        value=switch.value,
+        is_before=switch.is_before,
+        token=int(lens.vocabulary.ids[top]),
+        probability=float(said[0][top].exp()),
+        n_candidates=len(candidates),
+        percentile=beside.percentile(),
+        median_neuron=neurons[beside.median()],
+        neurons=SWITCH_NEURONS.check(beside.neurons_frame()),
+        changes=SWITCH_TOKENS.check(pl.concat([beside.changes_frame(0), beside.changes_frame(beside.median())])),
+    )
+
+
+def _require_possible(transformer: Transformer, switch: Switch) -> None:
+    shape = transformer.shape
+    if shape.is_masked:
+        raise NoNextToken(shape.architecture)
+    if shape.is_gated and switch.is_before:
+        raise GatesInTheWay(shape.architecture)
+
+
+def _candidates(switch: Switch, firing: Sequence[int], d_ffn: int) -> Int[np.ndarray, " others"]:
+    """The neurons of the layer among which the random ones are drawn, in ascending order."""
+    others = sorted({*firing} - {switch.neuron}) or sorted({*range(d_ffn)} - {switch.neuron})
+    if not others:
+        raise NobodyBeside(switch.layer)
+    return np.array(others, dtype=np.int64)
+
+
+def _drawn(candidates: Int[np.ndarray, " others"], switch: Switch, n_random: int, *, seed: int) -> list[int]:
+    draw = random_stream(seed, Purpose.SWITCH, switch.layer, switch.neuron)
+    drawn: list[int] = draw.choice(candidates, size=min(n_random, len(candidates)), replace=False).tolist()
+    return drawn
+
+
+@torch.inference_mode()
+def _streams(
+    transformer: Transformer, ids: Int[np.ndarray, " time"], switch: Switch, neurons: Sequence[int]
+) -> tuple[Float[Tensor, " d_ffn"], list[Float[Tensor, "1 d_model"]]]:
+    """The layer's own coefficients at the last position, and what leaves the last block there.
+
+    The first stream is the untouched model's, then one a neuron. Each runs by itself, so that equal ones are equal to
+    the bit, and one that its block left as it is needs no other blocks.
+    """
+    stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
+    for layer in range(switch.layer):
+        with transformer.block(layer) as block:
+            stream = block(stream).stream
+    changed: list[Tensor | None] = []
+    value = torch.tensor([switch.value], device=transformer.device)
+    with transformer.block(switch.layer) as block:
+        output = block(stream)
+        for neuron in neurons:
+            change = Change(torch.tensor([neuron], device=transformer.device), value, is_before=switch.is_before)
+            with block.changed(change):
+                after = block(stream).stream
+            changed.append(None if torch.equal(after, output.stream) else after)
+    untouched = output.stream
+    for layer in range(switch.layer + 1, transformer.shape.n_layers):
+        with transformer.block(layer) as block:
+            untouched = block(untouched).stream
+            changed = [None if one is None else block(one).stream for one in changed]
+    ends = [untouched, *(untouched if one is None else one for one in changed)]
+    return output.coefficients[0, -1].float(), [one[:, -1] for one in ends]
+
+
+@torch.inference_mode()
+def _said(lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], switch: Switch) -> list[Float[Tensor, " vocab"]]:
+    """[vocab] of each stream, float64 logarithms of the probabilities of all tokens that have a text."""
+    said = [lens.logits(stream)[0].double().log_softmax(0) for stream in streams]
+    if not all(one.isfinite().all() for one in said):
+        raise ValueOverflows(switch.value)
+    return said
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """What is said with each neuron switched, beside what the untouched model says.
+
+    Attributes:
+        ids: ids of the tokens.
+        neurons: the neuron, then the random ones.
+        said: log-probabilities: of the untouched model, then one a neuron.
+        own: the layer's coefficients in the untouched model.
+    """
+
+    ids: Int[np.ndarray, " vocab"]
+    neurons: Sequence[int]
+    said: Sequence[Float[Tensor, " vocab"]]
+    own: Float[Tensor, " d_ffn"]
+
+    @cached_property
+    def divergences(self) -> list[float]:
+        """KL(untouched || changed) of each neuron, nats."""
+        untouched, *changed = self.said
+        # Where almost nothing changes, rounding leaves a sum just below 0.
+        return [max(0.0, float((untouched.exp() * (untouched - one)).sum())) for one in changed]
+
+    def percentile(self) -> float:
+        """Percent of the random neurons whose divergence is smaller; of equal ones half counts."""
+        asked, *others = self.divergences
+        return 100 * sum((one < asked) + (one == asked) / 2 for one in others) / len(others)
+
+    def median(self) -> int:
+        """The place of the random neuron whose divergence is their median, of an even number the lower one."""
+        places = self._by_divergence()
+        return places[::-1][(len(places) - 1) // 2]
+
+    def neurons_frame(self) -> pl.DataFrame:
+        """Rows of SWITCH_NEURONS."""
+        kl = self.divergences
+        rows = []
+        for place in (0, *self._by_divergence()):
+            said, neuron = self.said[place + 1], self.neurons[place]
+            top = int(said.argmax())
+            token, probability = int(self.ids[top]), float(said[top].exp())
+            rows.append((neuron, place > 0, float(self.own[neuron]), kl[place], token, probability))
+        return pl.DataFrame(rows, schema=dict(SWITCH_NEURONS.columns), orient="row")
+
+    def changes_frame(self, place: int) -> pl.DataFrame:
+        """Rows of SWITCH_TOKENS of one neuron."""
+        before, after = (one.exp().cpu() for one in (self.said[0], self.said[place + 1]))
+        size = (after - before).abs()
+        order = size.sort(descending=True, stable=True).indices[:N_CHANGED].tolist()
+        rows = [
+            (self.neurons[place], rank, int(self.ids[token]), float(before[token]), float(after[token]))
+            for rank, token in enumerate(order, start=1)
+            if size[token] > 0
+        ]
+        return pl.DataFrame(rows, schema=dict(SWITCH_TOKENS.columns), orient="row")
+
+    def _by_divergence(self) -> list[int]:
+        """Places of the random neurons, the largest divergence first, of equal ones the lower neuron."""
+        kl = self.divergences
+        return sorted(range(1, len(self.neurons)), key=lambda place: (-kl[place], self.neurons[place]))

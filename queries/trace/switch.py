@@ -1,0 +1,200 @@
+"""One neuron's switch: what becomes of a prompt's next token when it is set to a value, beside random neurons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import visible
+from catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
+from catalog.tables.traces import Switched
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.statements import ask_records, framed
+from queries.errors import NeuronOfOther
+from queries.names.models import KnownModel, choose_model
+from queries.names.neurons import NeuronAddress, find_neuron
+from queries.names.tokens import texts_of
+from queries.trace.trace import quoted_end
+
+SWITCHED_COLUMNS: Mapping[str, pl.DataType] = {
+    "address": TEXT,
+    "is_random": FLAG,
+    "coefficient": FLOAT,
+    "kl": DOUBLE,
+    "token": TEXT,
+    "probability": DOUBLE,
+}
+CHANGE_COLUMNS: Mapping[str, pl.DataType] = {
+    "address": TEXT,
+    "is_random": FLAG,
+    "rank": SMALL,
+    "token": TEXT,
+    "probability_before": DOUBLE,
+    "probability_after": DOUBLE,
+    "change": DOUBLE,
+}
+_CHANGES = ("token", "probability_before", "probability_after", "change")
+
+
+@dataclass(frozen=True, repr=False)
+class SwitchPage(TabularAnswer):
+    """What setting one neuron to a value does to the next token of a prompt.
+
+    Attributes:
+        model: its name.
+        address: the neuron's address.
+        switched: what was measured: the position, the divergence's percentile among the random neurons, and so on.
+        token: text of the token that the untouched model predicts.
+        neurons: the neuron, then the random ones by their divergence, with the columns of `SWITCHED_COLUMNS`:
+            `coefficient` is a neuron's own activation at the position, `kl` the divergence KL(untouched || changed) of
+            the next token, nats, `token` what is predicted then.
+        changes: the tokens whose probability changes most, of the neuron and of the random one of median divergence,
+            with the columns of `CHANGE_COLUMNS`.
+    """
+
+    model: str
+    address: str
+    switched: Switched
+    token: str
+    neurons: pl.DataFrame
+    changes: pl.DataFrame
+
+    @property
+    def median_address(self) -> str:
+        """Address of the random neuron of median divergence."""
+        return f"{self.model}/L{self.switched.layer}N{self.switched.median_neuron}"
+
+    @property
+    def summary(self) -> str:
+        """What is predicted then, and how that compares with random neurons."""
+        done = self.switched
+        own, median = self._row(self.address), self._row(self.median_address)
+        n_random = self.neurons.height - 1
+        others = "one random neuron" if n_random == 1 else f"{n_random} random neurons"
+        after = quoted_end(done.tokens[: done.position + 1])
+        place = f"position {done.position} (0 to {len(done.tokens) - 1})"
+        place = f"position {done.position} (0 to {len(done.tokens) - 1})"
+        diverges = f"The next token diverges by {own['kl']:.3g} nats" if own["kl"] else "Nothing changes"
+        return (
+            f"{self.address} {self.setting}; its own activation at {place}, after {after}, is {own['coefficient']:.3g}."
+            f" {self._next_token(own)} {diverges}: percentile {done.percentile:.3g} among {others} of its layer set"
+            f" likewise, whose median is {median['kl']:.3g}."
+        )
+
+    def _next_token(self, own: Mapping[str, Any]) -> str:
+        """What is predicted before and after."""
+        before = f"{visible(self.token)} ({100 * self.switched.probability:.1f}%)"
+        now = f"{100 * own['probability']:.1f}%"
+        if own["token"] == self.token:
+            return f"{before} stays first ({now})."
+        return f"{before} makes way for {visible(own['token'])} ({now})."
+
+    @property
+    def setting(self) -> str:
+        """What was done, in words."""
+        when = ", before the non-linearity" if self.switched.is_before else ""
+        return f"set to {self.switched.value:g} at every position{when}"
+
+    def sections(self) -> list[Section]:
+        """What is predicted, then what changes most: the neuron, and the random one of median divergence."""
+        title = f"random neuron of median divergence, {self.median_address}"
+        return [
+            Section("next token", self._predicted(), self._remark()),
+            Section(f"what changes most with {self.address}", self._changes(self.address)),
+            Section(f"what changes most with the {title}", self._changes(self.median_address)),
+        ]
+
+    def _predicted(self) -> pl.DataFrame:
+        done = self.switched
+        own, median = self._row(self.address), self._row(self.median_address)
+        rows = [
+            ("(nothing)", self.token, done.probability, None, None),
+            (self.address, own["token"], own["probability"], own["kl"], done.percentile),
+            (f"{self.median_address} (random)", median["token"], median["probability"], median["kl"], None),
+        ]
+        return pl.DataFrame(rows, schema=["changed", "token", "probability", "kl", "percentile"], orient="row")
+
+    def _remark(self) -> str:
+        done = self.switched
+        return (
+            f"random: of {self.neurons.height - 1} neurons drawn from {done.n_candidates:,} of layer {done.layer} the"
+            " one of median divergence; percentile: percent of them whose divergence is smaller, of equal ones half"
+            " counts; kl: nats"
+        )
+
+    def _changes(self, address: str) -> pl.DataFrame:
+        return self.changes.filter(address=address).select(_CHANGES)
+
+    def _row(self, address: str) -> Mapping[str, Any]:
+        return self.neurons.row(by_predicate=pl.col("address") == address, named=True)
+
+    def data(self) -> dict[str, Any]:
+        """The switch for programs: `neurons`, `changes`, and `switch` with the rest."""
+        done = self.switched
+        said = {
+            "model": self.model,
+            "address": self.address,
+            "set_to": done.value,
+            "before_the_non_linearity": done.is_before,
+            "tokens": list(done.tokens),
+            "position": done.position,
+            "token": self.token,
+            "probability": done.probability,
+            "percentile": done.percentile,
+            "median_address": self.median_address,
+        }
+        return {"switch": said, "neurons": self.neurons, "changes": self.changes}
+
+
+def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) -> NeuronAddress:
+    """The neuron of a model at a whole address, or at one without the model's name, such as L3N17.
+
+    Raises:
+        UnknownModel, BadAddress, UnknownNeuron: there is no such neuron.
+        NeuronOfOther: it is another model's.
+    """
+    choose_model(connection, model)
+    address = find_neuron(connection, neuron if "/" in neuron else f"{model}/{neuron.strip()}")
+    if address.model != model:
+        raise NeuronOfOther(str(address), model)
+    return address
+
+
+def firing_beside(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> list[int]:
+    """Neurons of its layer that fire on the shown corpus of its model; none where activity was not measured."""
+    asked = {"model_id": neuron.model_id, "layer": neuron.layer}
+    return [row["neuron"] for row in ask_records(connection, "neurons_that_fire", asked)]
+
+
+@with_its_sql
+def switch_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, switched: Switched) -> SwitchPage:
+    """Join what the model predicted with the texts of its tokens."""
+    ids = {switched.token, *switched.neurons["token_id"], *switched.changes["token_id"]}
+    texts = texts_of(connection, model.tokenizer_id, ids)
+    return SwitchPage(
+        model=model.name,
+        address=f"{model.name}/L{switched.layer}N{switched.neuron}",
+        switched=switched,
+        token=texts[switched.token],
+        neurons=_told(switched.neurons.to_dicts(), model, switched, texts, SWITCHED_COLUMNS),
+        changes=_told(switched.changes.to_dicts(), model, switched, texts, CHANGE_COLUMNS),
+    )
+
+
+def _told(
+    rows: Sequence[dict[str, Any]],
+    model: KnownModel,
+    switched: Switched,
+    texts: Mapping[int, str],
+    columns: Mapping[str, pl.DataType],
+) -> pl.DataFrame:
+    """Rows with addresses and texts in the place of numbers."""
+    for row in rows:
+        row["address"] = f"{model.name}/L{switched.layer}N{row['neuron']}"
+        row["is_random"] = row["neuron"] != switched.neuron
+        row["token"] = texts[row["token_id"]]
+        if "probability_after" in row:
+            row["change"] = row["probability_after"] - row["probability_before"]
+    return framed(rows, columns)

@@ -1,0 +1,234 @@
+"""One neuron's switch against transformers' own models whose weights were edited by hand, and planted neurons."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import AutoTokenizer
+from transformers.activations import ACT2FN
+
+from catalog.tables.traces import Switched
+from ingest.errors import PositionMissing, PromptEmpty, PromptTooLong
+from ingest.jobs.interventions.errors import GatesInTheWay
+from ingest.models.checkpoints import find
+from ingest.models.finding import Measured
+from ingest.models.measured import open_measured
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer
+from ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
+from ingest.trace.switched import N_CHANGED, Switch, switched
+from tests.ingest.interventions.test_changed import edited
+from tests.support.anatomy import loaded
+from tests.support.events import PlainStreams
+from tests.support.models import CAUSAL_KINDS, build
+
+PROMPT = "the school is near the river and the old"
+LAYER, NEURON = 1, 5
+N_LAYERS, D_FFN = 3, 24
+CLOSE = 2e-4
+"""Float32 sums in another order, through three blocks."""
+
+Opened = tuple[Transformer, Tokenizer]
+
+
+@pytest.fixture(scope="module", params=CAUSAL_KINDS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("switched") / request.param
+    return build(path, request.param, n_layers=N_LAYERS, d_ffn=D_FFN, seed=3)
+
+
+def opened(folder: Path) -> Opened:
+    return open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Opened:
+    return opened(folder)
+
+
+def log_probabilities(module: nn.Module, folder: Path, *, position: int | None = None) -> np.ndarray:
+    """What transformers' own model says after a position, of the ids that its tokenizer has, in float64."""
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    bos = tokenizer("a").input_ids[: -len(tokenizer("a", add_special_tokens=False).input_ids)]
+    ids = [*bos, *tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    with torch.no_grad():
+        logits = module(torch.tensor([ids])).logits[0, -1 if position is None else position].double().numpy()
+    row = logits[: len(tokenizer)]
+    said: np.ndarray = row - row.max() - np.log(np.exp(row - row.max()).sum())
+    return said
+
+
+def kl(before: np.ndarray, after: np.ndarray) -> float:
+    return float((np.exp(before) * (before - after)).sum())
+
+
+def changes_of(found: Switched, neuron: int) -> dict[int, tuple[float, float]]:
+    rows = found.changes.filter(neuron=neuron).sort("rank")
+    return {row["token_id"]: (row["probability_before"], row["probability_after"]) for row in rows.to_dicts()}
+
+
+def agrees(found: Switched, said: Mapping[int, np.ndarray], before: np.ndarray) -> None:
+    """Every number of an answer, from what edited models say: neuron -> log-probabilities."""
+    assert found.token == int(before.argmax())
+    assert found.probability == pytest.approx(float(np.exp(before.max())), rel=CLOSE)
+    for row in found.neurons.to_dicts():
+        after = said[row["neuron"]]
+        assert row["kl"] == pytest.approx(kl(before, after), rel=5e-3, abs=1e-6)
+        assert row["probability"] == pytest.approx(float(np.exp(after[row["token_id"]])), rel=CLOSE)
+        assert after[row["token_id"]] == pytest.approx(after.max(), abs=CLOSE)
+    for neuron in (found.neuron, found.median_neuron):
+        sizes = np.abs(np.exp(said[neuron]) - np.exp(before))
+        listed = changes_of(found, neuron)
+        # Changes of rounding may be listed or not.
+        largest = np.sort(sizes)[::-1][:N_CHANGED]
+        expected = np.zeros(N_CHANGED)
+        expected[: len(listed)] = [abs(after - before) for before, after in listed.values()]
+        np.testing.assert_allclose(expected, largest, rtol=0, atol=1e-5)
+        for token, pair in listed.items():
+            assert pair == pytest.approx((np.exp(before[token]), np.exp(said[neuron][token])), rel=CLOSE)
+
+
+def ranked(found: Switched) -> tuple[list[float], float]:
+    """Divergences of the random neurons, and the neuron's own."""
+    own = found.neurons.filter(~found.neurons["is_random"])
+    assert own["neuron"].to_list() == [found.neuron]
+    return found.neurons.filter(found.neurons["is_random"])["kl"].to_list(), own["kl"][0]
+
+
+def standing(found: Switched) -> None:
+    """The percentile and the median, counted one by one."""
+    others, own = ranked(found)
+    counted = sum(1.0 if one < own else 0.5 if one == own else 0.0 for one in others)
+    assert found.percentile == pytest.approx(100 * counted / len(others))
+    assert others == sorted(others, reverse=True)
+    median = found.neurons.filter(neuron=found.median_neuron)["kl"][0]
+    assert median == sorted(others)[(len(others) - 1) // 2]
+
+
+@pytest.mark.parametrize("position", [None, 4])
+def test_off_is_a_row_of_zeros(folder: Path, model: Opened, position: int | None) -> None:
+    found = switched(*model, PROMPT, Switch(LAYER, NEURON, 0.0), position=position, n_random=4)
+    said = {
+        neuron: log_probabilities(edited(folder, {LAYER: [(neuron, 0.0)]}), folder, position=position)
+        for neuron in found.neurons["neuron"]
+    }
+    agrees(found, said, log_probabilities(loaded(folder), folder, position=position))
+    standing(found)
+    assert found.neurons.height == 5
+    assert NEURON not in found.neurons["neuron"][1:]
+    assert any(one > 1e-6 for one in ranked(found)[0])
+
+
+def test_on_is_a_bias_of_so_much(folder: Path, model: Opened) -> None:
+    found = switched(*model, PROMPT, Switch(LAYER, NEURON, 3.0), n_random=3)
+    said = {
+        neuron: log_probabilities(edited(folder, {LAYER: [(neuron, 0.0)]}, to=3.0), folder)
+        for neuron in found.neurons["neuron"]
+    }
+    agrees(found, said, log_probabilities(loaded(folder), folder))
+    standing(found)
+
+
+def test_before_the_non_linearity_it_passes_through_it_and_gates_refuse_it(folder: Path, model: Opened) -> None:
+    before = Switch(LAYER, NEURON, 1.7, is_before=True)
+    if model[0].shape.is_gated:
+        with pytest.raises(GatesInTheWay, match="the neurons of llama models have gates"):
+            switched(*model, PROMPT, before)
+        return
+    passed = float(ACT2FN[model[0].shape.activation](torch.tensor(1.7)))
+    found = switched(*model, PROMPT, before, n_random=2)
+    said = {
+        neuron: log_probabilities(edited(folder, {LAYER: [(neuron, 0.0)]}, to=passed), folder)
+        for neuron in found.neurons["neuron"]
+    }
+    agrees(found, said, log_probabilities(loaded(folder), folder))
+
+
+def test_its_own_activation_is_told(folder: Path, model: Opened) -> None:
+    reference = PlainStreams(folder)
+    ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    coefficients = reference.layers(ids[:4])[LAYER].coefficients
+    found = switched(*model, PROMPT, Switch(LAYER, NEURON, 0.0), position=3)
+    for row in found.neurons.to_dicts():
+        assert row["coefficient"] == pytest.approx(coefficients[row["neuron"]], rel=CLOSE, abs=CLOSE)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """OPT with a neuron that writes a token's row of the unembedding but never fires, and with another that is dead."""
+    made = opened(build(tmp_path_factory.mktemp("planted") / "opt", "opt", n_layers=2, d_ffn=D_FFN))
+    transformer = made[0]
+    with transformer.block(1) as block, torch.no_grad():
+        written, bias = block._values.weight, block._keys.bias
+        assert isinstance(written, Tensor)
+        assert isinstance(bias, Tensor)
+        written[:, NEURON] = 20 * transformer.unembedding()[TOKEN]
+        bias[[NEURON, DEAD]] = -1e4
+    return made
+
+
+TOKEN, DEAD = 33, 7
+
+
+def test_a_neuron_that_writes_a_token_raises_it_when_it_is_on(planted: Opened) -> None:
+    on = switched(*planted, PROMPT, Switch(1, NEURON, 3.0))
+    assert on.neurons.row(0, named=True)["token_id"] == TOKEN
+    (first, *_), (before, after) = changes_of(on, NEURON), changes_of(on, NEURON)[TOKEN]
+    assert first == TOKEN
+    assert after > before + 0.2
+    assert on.percentile == 100
+    # Random neurons of the layer do not raise it.
+    assert changes_of(on, on.median_neuron).get(TOKEN, (0, 0))[1] < after / 2
+
+
+def test_a_dead_neuron_turned_off_changes_nothing_to_the_bit(planted: Opened) -> None:
+    off = switched(*planted, PROMPT, Switch(1, DEAD, 0.0))
+    own = off.neurons.row(0, named=True)
+    assert (own["kl"], own["coefficient"]) == (0, 0)
+    assert (own["token_id"], own["probability"]) == (off.token, off.probability)
+    assert changes_of(off, DEAD) == {}
+    assert off.percentile < 50
+    assert max(ranked(off)[0]) > 0
+    # Where it is turned on, it is no longer dead.
+    assert changes_of(switched(*planted, PROMPT, Switch(1, DEAD, 3.0)), DEAD)
+
+
+def test_random_neurons_are_those_that_fire_and_the_same_for_a_seed(planted: Opened) -> None:
+    def drawn(**how: object) -> set[int]:
+        found = switched(*planted, PROMPT, Switch(1, NEURON, 0.0), **how)  # type: ignore[arg-type]  # options of the call
+        return set(found.neurons["neuron"].to_list()) - {NEURON}
+
+    assert drawn(firing=[1, 2, NEURON, 9]) == {1, 2, 9}
+    assert drawn(n_random=50) == set(range(D_FFN)) - {NEURON}
+    assert drawn(firing=[NEURON]) == drawn() == drawn(seed=0)
+    assert len(drawn(n_random=5)) == 5
+    assert drawn(n_random=5, seed=1) != drawn(n_random=5)
+    found = switched(*planted, PROMPT, Switch(1, NEURON, 0.0), firing=[1, 2, NEURON, 9])
+    assert found.n_candidates == 3
+
+
+def test_what_comes_after_the_position_changes_nothing_there(planted: Opened) -> None:
+    whole = switched(*planted, PROMPT, Switch(0, NEURON, 2.0), position=3)
+    cut = switched(*planted, "the school is", Switch(0, NEURON, 2.0))
+    assert cut.position == whole.position == 3
+    assert whole.neurons.equals(cut.neurons)
+    assert whole.changes.equals(cut.changes)
+    assert len(whole.tokens) > len(cut.tokens)
+
+
+def test_what_cannot_be_asked_is_refused(tiny_models: dict[str, Path], tmp_path: Path, planted: Opened) -> None:
+    with pytest.raises(NoNextToken, match="bert models are masked ones"):
+        switched(*opened(tiny_models["bert"]), PROMPT, Switch(0, 0, 0.0))
+    with pytest.raises(PromptEmpty):
+        switched(*planted, "", Switch(0, 0, 0.0))
+    with pytest.raises(PromptTooLong):
+        switched(*planted, "one two three " * 40, Switch(0, 0, 0.0))
+    with pytest.raises(PositionMissing):
+        switched(*planted, PROMPT, Switch(0, 0, 0.0), position=99)
+    with pytest.raises(ValueOverflows, match=r"set to 1e\+30 .* nearer to 0"):
+        switched(*planted, PROMPT, Switch(0, 0, 1e30))
+    with pytest.raises(NobodyBeside, match="layer 0 has no other neuron"):
+        switched(*opened(build(tmp_path / "one", "opt", d_ffn=1)), PROMPT, Switch(0, 0, 0.0))

@@ -1,0 +1,126 @@
+"""The answer `switch`: joined with the catalog, readable, never without random neurons, and refused in one sentence."""
+
+import json
+
+import polars as pl
+import pytest
+
+import neurothek
+from catalog.arguments import BadArgument
+from catalog.errors import NeurothekError
+from catalog.spelling import visible
+from neurothek import Neurothek
+from queries.errors import BadAddress, NeuronOfOther, UnknownModel, UnknownNeuron
+from queries.trace.switch import CHANGE_COLUMNS, SWITCHED_COLUMNS
+from tests.support import ingests
+from tests.support.models import build
+
+# One worker measures the warehouse.
+pytestmark = pytest.mark.xdist_group("trace")
+
+PROMPT = "one two three"
+D_FFN = 32
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Neurothek:
+    """`tiny` was measured on text, where two neurons of layer 0 are made silent; `other` was not."""
+    folder = tmp_path_factory.mktemp("switch")
+    (folder / "words.txt").write_text("one two three four five six school " * 20)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    for number, (name, jobs) in enumerate({"tiny": ("projections", "activity"), "other": ("projections",)}.items()):
+        build(folder / name, "opt", d_ffn=D_FFN, seed=number)
+        ingests.measure(warehouse, folder / name, ingests.request((f"words={folder / 'words.txt'}",), jobs=jobs))
+    with warehouse.writer() as connection:
+        connection.execute("update store.neuron_facts set n_active = 0 where layer = 0 and neuron in (5, 6)")
+    return neurothek.open(folder / "w.duckdb")
+
+
+def test_tokens_have_their_texts_and_neurons_their_addresses(door: Neurothek) -> None:
+    page = door.switch("tiny", PROMPT, "L1N3", set=2.5)
+    assert dict(page.neurons.schema) == dict(SWITCHED_COLUMNS)
+    assert dict(page.changes.schema) == dict(CHANGE_COLUMNS)
+    assert (page.address, page.model) == ("tiny/L1N3", "tiny")
+    assert page.neurons["address"].to_list()[0] == page.address
+    assert page.neurons["is_random"].to_list() == [False] + 20 * [True]
+    texts = dict(door.sql("select token_id, text from store.tokens").rows())
+    done = page.switched
+    assert page.token == texts[done.token] == door.trace("tiny", PROMPT).final
+    assert page.neurons["token"].to_list() == [texts[token] for token in done.neurons["token_id"]]
+    assert page.changes["token"].to_list() == [texts[token] for token in done.changes["token_id"]]
+    assert page.changes["address"].unique(maintain_order=True).to_list() == [page.address, page.median_address]
+    for row in page.changes.to_dicts():
+        assert row["change"] == row["probability_after"] - row["probability_before"]
+        assert row["is_random"] == (row["address"] != page.address)
+    assert "from store.tokens" in page.sql.replace("inner join", "from")
+
+
+def test_the_untouched_model_is_that_of_a_trace(door: Neurothek) -> None:
+    traced, page = door.trace("tiny", PROMPT, position=1), door.switch("tiny", PROMPT, "L0N0", position=1)
+    assert page.switched.probability == pytest.approx(traced.traced.final_probability, rel=1e-5)
+    assert (page.switched.position, page.switched.tokens) == (1, traced.traced.tokens)
+
+
+def test_random_neurons_fire_on_the_shown_corpus_where_that_is_known(door: Neurothek) -> None:
+    firing = door.sql("select address from neurons where model = 'tiny' and layer = 0 and n_active > 0")["address"]
+    assert firing.len() == D_FFN - 2
+    page = door.switch("tiny", PROMPT, "L0N0", n_random=D_FFN)
+    drawn = set(page.neurons["address"][1:])
+    assert drawn == set(firing) - {"tiny/L0N0"}
+    assert page.switched.n_candidates == len(drawn)
+    assert door.switch("other", PROMPT, "L0N0").switched.n_candidates == D_FFN - 1
+    assert door.switch("tiny", PROMPT, "L0N0", n_random=3).neurons.height == 4
+
+
+def test_no_result_is_shown_without_the_random_ones(door: Neurothek) -> None:
+    page = door.switch("tiny", PROMPT, "tiny/L1N3", set=3)
+    predicted, own, beside = page.sections()
+    assert predicted.frame["changed"].to_list() == ["(nothing)", "tiny/L1N3", f"{page.median_address} (random)"]
+    assert predicted.frame["percentile"].to_list() == [None, page.switched.percentile, None]
+    assert (own.frame.height, beside.frame.height) == (10, 10)
+    assert page.median_address in beside.title
+    for shown in (page.summary, repr(page), page._repr_html_()):
+        assert f"percentile {page.switched.percentile:.3g} among 20 random neurons of its layer" in shown
+    assert page.summary.startswith("tiny/L1N3 set to 3 at every position; its own activation at position 3 (0 to 3)")
+    said = page.data()
+    assert json.loads(json.dumps(said["switch"]))["median_address"] == page.median_address
+    assert isinstance(said["neurons"], pl.DataFrame)
+
+
+def test_a_summary_says_what_makes_way(door: Neurothek) -> None:
+    layer_one = [door.switch("tiny", PROMPT, f"L1N{neuron}", set=9, n_random=1) for neuron in range(8)]
+    replaced = [page for page in layer_one if page.neurons["token"][0] != page.token]
+    assert replaced
+    for page in replaced:
+        assert f"makes way for {visible(page.neurons['token'][0])} (" in page.summary
+        assert "among one random neuron of" in page.summary
+    off = door.switch("tiny", PROMPT, "L1N3", pre=True, set=-1)
+    assert "before the non-linearity" in off.summary
+    assert f"{visible(off.token)} (" in off.summary
+
+
+@pytest.mark.parametrize(
+    ("neuron", "error"),
+    [("L9N0", UnknownNeuron), ("L0N99", UnknownNeuron), ("17", BadAddress), ("other/L0N0", NeuronOfOther)],
+)
+def test_neurons_that_are_not_of_the_model_are_refused(
+    door: Neurothek, neuron: str, error: type[NeurothekError]
+) -> None:
+    with pytest.raises(error):
+        door.switch("tiny", PROMPT, neuron)
+    with pytest.raises(UnknownModel):
+        door.switch("tinny", PROMPT, neuron)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"set": float("nan")}, "set=nan is not valid"),
+        ({"set": 1e31}, "give a number from"),
+        ({"n_random": 0}, "n_random=0 is not valid; give 1 to 1,000"),
+        ({"seed": -1}, "seed=-1 is not valid"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(door: Neurothek, arguments: dict[str, float], said: str) -> None:
+    with pytest.raises(BadArgument, match=said):
+        door.switch("tiny", PROMPT, "L0N0", **arguments)  # type: ignore[arg-type]  # of either kind
