@@ -29,8 +29,9 @@ def neuron(ctx: click.Context, /, address: str, *, figure: Path | None, output_f
     """Show the neuron at ADDRESS, for example opt-125m/L3N1702: its tokens, activity and strongest contexts.
 
     The answer also shows the tokens, bigrams and trigrams that trigger the neuron, whether it is a detector of them,
-    and if not, why. Counterparts are neurons of other models that overlap with it more than 99% of random vectors do;
-    --all also lists the nearest neurons that do not.
+    and if not, why; where it was changed, alone or with others, what that did to the loss. Counterparts are neurons of
+    other models that overlap with it more than 99% of random vectors do; --all also lists the nearest neurons that do
+    not.
     """
     from queries.neuron.page import neuron_page
 

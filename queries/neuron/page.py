@@ -13,6 +13,7 @@ from queries.ask.statements import ask_records, framed
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.names.tokens import Row, spelled, with_texts
 from queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
+from queries.neuron.changed import Changed, neuron_changed
 from queries.neuron.page_rows import NeuronRows, neuron_rows
 from queries.neuron.profiles import LEVELS, frequencies, sparkline
 from queries.neuron.relatives import Relatives, neuron_relatives
@@ -93,6 +94,7 @@ class NeuronPage(TabularAnswer):
         triggers: which n-grams it fires on, and whether it is a detector of them.
         pushed: the tokens it helped its FFN to bring to the top for good, with the columns of `PUSHED_COLUMNS`.
         relatives: similar neurons: its cluster, its nearest neighbours, and its counterparts in other models.
+        changed: what turning it off, alone or with others, did to the loss.
         annotations: the concepts that people name in its tokens, with the columns of `ANNOTATION_COLUMNS`; a null
             concept says that an annotator finds none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
@@ -112,6 +114,7 @@ class NeuronPage(TabularAnswer):
     triggers: Triggers
     pushed: pl.DataFrame
     relatives: Relatives
+    changed: Changed
     annotations: pl.DataFrame
     unmeasured: tuple[Unmeasured, ...] = ()
     limit: int = 10
@@ -132,7 +135,8 @@ class NeuronPage(TabularAnswer):
             self.triggers.sentence(),
         )
         lacking = " ".join(f"{str(one)[:1].upper()}{str(one)[1:]}." for one in self.unmeasured)
-        return " ".join(part for part in (*said, self._building(), self.relatives.sentence(), lacking) if part)
+        more = (self._building(), self.changed.sentence(), self.relatives.sentence(), lacking)
+        return " ".join(part for part in (*said, *more) if part)
 
     def _firing(self) -> str:
         if self.corpus is None:
@@ -193,6 +197,7 @@ class NeuronPage(TabularAnswer):
             *self._profiles(),
             *self.triggers.sections(self.corpus, self.limit),
             *self._pushes(),
+            *self.changed.sections(),
             Section(f"strongest places in {self.corpus}", contexts),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
@@ -238,6 +243,8 @@ class NeuronPage(TabularAnswer):
             "suppression": self.triggers.suppression,
             "contexts": self.contexts,
             "pushed": self.pushed,
+            "effect": self.changed.alone,
+            "interventions": self.changed.together,
             "cluster": self.relatives.cluster,
             "mates": self.relatives.mates,
             "neighbours": self.relatives.neighbours,
@@ -287,6 +294,7 @@ def _page(
         triggers=neuron_triggers(shown, neuron, rows, has),
         pushed=_pushed(shown, named, rows.facts),
         relatives=neuron_relatives(connection, named, rows.facts, has),
+        changed=neuron_changed(shown, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
         unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
     )

@@ -19,3 +19,7 @@ union
 select 'detected_ngrams' as name
 from detected_ngrams
 where model_id = $model_id and layer = $layer and neuron = $neuron
+union
+select 'interventions' as name
+from store.intervention_neurons
+where model_id = $model_id and layer = $layer and neuron = $neuron and set_number = 0
