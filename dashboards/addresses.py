@@ -9,6 +9,7 @@ PAGES = {
     "clusters": "Clusters",
     "events": "Events",
     "shortcuts": "Shortcuts",
+    "interventions": "Interventions",
     "trace": "Trace",
     "annotate": "Annotate",
     "sql": "SQL",

@@ -11,6 +11,7 @@ from catalog.store.warehouse import Warehouse
 if TYPE_CHECKING:
     from queries.search.by_score import ScoredResult
     from queries.search.question import Question
+    from queries.trace.switch import SwitchPage
     from queries.trace.trace import Lens, TracePage
 
 
@@ -32,6 +33,17 @@ class Desk(Protocol):
         self, model: str, prompt: str, *, position: int | None = None, lens: Lens = "id", corpus: str | None = None
     ) -> TracePage:
         """How a model builds its prediction at one position of a prompt."""
+
+    def switch(
+        self,
+        model: str,
+        prompt: str,
+        neuron: str,
+        *,
+        set: float = 0.0,  # noqa: A002 - as the front door calls it
+        position: int | None = None,
+    ) -> SwitchPage:
+        """What the next token becomes when one neuron is set to a value, and when random ones are."""
 
 
 _DESKS: list[Desk] = []

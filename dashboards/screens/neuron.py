@@ -7,11 +7,13 @@ import altair as alt
 import duckdb
 import polars as pl
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from catalog.advice import command_line
 from dashboards.charts import tokens
 from dashboards.charts.positions import position_profile
 from dashboards.colours import ACCENT, CONTRAST
+from dashboards.parts.switch import try_neuron
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, remember
 from dashboards.widgets.figures import Data, data_of, show_figure, show_source, statement
@@ -23,6 +25,7 @@ from queries.ask.statements import statement as asked_statement
 from queries.names.corpora import choose_corpora
 from queries.names.models import KnownModel, choose_model, choose_models, models_alike
 from queries.names.neurons import NeuronAddress, find_neuron
+from queries.neuron.changed import MOST_LISTED
 from queries.neuron.page import NeuronPage, neuron_page
 from queries.neuron.triggers import MOST_SHOWN, called, rule
 from queries.views import contents
@@ -39,6 +42,10 @@ PUSHED = (
     "Tokens that its FFN brought to the top for good while it was among the ten largest neurons of the update. "
     "Saturation as in Geva et al. 2022, section 5.1; counting it for neurons is this project's."
 )
+CHANGED = (
+    "What changing all neurons of each adds to the loss, beside random sets of as many neurons. After Geva et al. "
+    "2022, section 6.1; random sets: this project."
+)
 COUNTERPART = (
     "Neurons whose lists of tokens overlap most with its own, at most five of each model. Random: the best overlap "
     "that 99% of random vectors do not exceed; mutual: each is the other's best match. Source: this project."
@@ -49,8 +56,8 @@ _TOLD = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
 
-def show(connection: duckdb.DuckDBPyConnection) -> None:
-    """The page from top to bottom."""
+def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str]]) -> None:
+    """The page from top to bottom; what runs the model comes later, into the room that is left for it."""
     address = asked("neuron") or _first(connection)
     heading(address)
     corpus = _steps(connection, address)
@@ -58,6 +65,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     page = neuron_page(connection, address, corpus=corpus, limit=MOST_BARS)
     st.markdown(plain(page.summary))
     _tokens(page)
+    room.append((st.container(), page.address))
     _concepts(page)
     if page.corpus is None:
         missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
@@ -66,6 +74,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         _triggers(page)
         _places(page)
         _pushed(page)
+        _changed(page, neuron)
     _relatives(page)
     _counterparts(connection, page, neuron.model)
     _say_unmeasured(connection, neuron.model)
@@ -210,6 +219,18 @@ def _pushed(page: NeuronPage) -> None:
     show_source(Data("pushed", filled(asked_statement("neuron_pushed").strip(), parameters), page.pushed))
 
 
+def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:
+    if page.changed.together.is_empty():
+        return
+    st.subheader("Interventions that it was part of", anchor=False)
+    rows = page.changed.together
+    tables.show_table(rows.head(MOST_LISTED).drop("n_tokens"), key="changed")
+    more = f"The first {MOST_LISTED} of {rows.height:,}. " if rows.height > MOST_LISTED else ""
+    st.caption(f"{more}{CHANGED}")
+    place = {"model": neuron.model, "model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
+    show_source(Data("changed", filled(asked_statement("neuron_changed").strip(), place), rows))
+
+
 def _relatives(page: NeuronPage) -> None:
     relatives = page.relatives
     for title, frame, key in (
@@ -252,4 +273,13 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
     )
 
 
-answer(show)
+def _whole() -> None:
+    # The lease ends before the model runs, which takes longer than a publisher should wait.
+    room: list[tuple[DeltaGenerator, str]] = []
+    answer(partial(show, room=room))
+    for place, address in room:
+        with place:
+            try_neuron(address)
+
+
+_whole()

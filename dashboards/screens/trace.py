@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dashboards.parts.switch import try_traced
 from dashboards.session import desk
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, asked_number, remember
@@ -46,6 +47,7 @@ def show() -> None:
         _layers(page)
         _states(page)
         _neurons(page)
+        try_traced(page, prompt)
 
 
 def _prompt() -> tuple[str, int | None]:

@@ -34,7 +34,16 @@ def in_percent(name: str) -> str:
 
 
 def _columns() -> dict[str, Any]:
-    parts = (_of_models, _of_neurons, _of_layers, _of_clusters, _of_events, _of_exits, _of_annotations)
+    parts = (
+        _of_models,
+        _of_neurons,
+        _of_layers,
+        _of_clusters,
+        _of_events,
+        _of_exits,
+        _of_interventions,
+        _of_annotations,
+    )
     return {name: column for part in parts for name, column in part().items()}
 
 
@@ -183,6 +192,23 @@ def _of_exits() -> dict[str, Any]:
         "n_clusters_asked": _number("clusters", format="localized", help="Number of clusters asked for."),
         "n_seeds": _number("splits", format="localized", help="Splits of the examples into training and test."),
         "n": _number("examples", format="localized", help="Tested, over all splits."),
+    }
+
+
+def _of_interventions() -> dict[str, Any]:
+    beside = "Random neurons, or sets of as many, changed in the same way."
+    return {
+        "intervention": _text("intervention", width="large"),
+        "effect": _number("effect", format="%+.4f", help="What it adds to the loss, nats a token."),
+        "percentile": _number("percentile", format="%.0f", help="Percent of the random sets whose effect is smaller."),
+        "effect_on_loss": _number("effect", format="%+.5f", help="What turning it off adds to the loss, nats a token."),
+        "effect_percentile": _number(
+            "percentile", format="%.0f", help="Percent of the random neurons whose effect is smaller."
+        ),
+        "random_effect": _number("random, mean", format="%+.5f", help=beside),
+        "random_effect_least": _number("random, least", format="%+.5f", help=beside),
+        "random_effect_most": _number("random, most", format="%+.5f", help=beside),
+        "kl": _number("KL", format="%.5f", help="Of the next token, untouched and changed, nats."),
     }
 
 

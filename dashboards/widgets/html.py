@@ -32,6 +32,8 @@ _STYLE = """
 .nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }
 .nt-table .nt-right { text-align: right; }
 .nt-table td.nt-tokens { font-family: monospace; white-space: pre; }
+.nt-texts .nt-table { table-layout: fixed; width: 100%; }
+.nt-texts .nt-table td { overflow-wrap: anywhere; vertical-align: top; }
 span.nt-tokens { font-family: monospace; padding-left: 0.6rem; }
 .nt-columns { margin: 0 !important; padding: 0 !important; font-size: 0.88rem; line-height: 1.35; }
 .nt-columns dt { font-family: monospace; margin-top: 0.35rem; }
@@ -88,6 +90,11 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         for row in rows
     )
     return f'{_STYLE}<table class="nt-table"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def texts_html(frame: pl.DataFrame) -> str:
+    """Running texts side by side, all columns as wide as each other; long words are broken."""
+    return f'<div class="nt-texts">{table_html(frame)}</div>'
 
 
 def _shown(column: Column, values: pl.Series, tokens: Collection[str]) -> Column:

@@ -59,7 +59,8 @@ def in_full(command: str, stands_for: dict[str, str]) -> list[str]:
         is_of_pairs = "counterparts" in words
         on = [] if "--corpus" in words or is_of_pairs else ["--corpus", "words=words.txt"]
         return [*words, *on, "--plan"]
-    return [*words, "--yes"] if words[0] == "remove" else words
+    more = {"remove": "--yes", "intervene": "--plan"}
+    return [*words, more[words[0]]] if words[0] in more else words
 
 
 def places() -> Iterator[Place]:

@@ -155,6 +155,14 @@ class Visitor:
         short = [one for one in found if 0 < one[0] <= _SHORT_TABLE]
         return [f"{rows} rows: {seen} of {whole}" for rows, seen, whole in short if abs(seen - whole) > _EDGE]
 
+    def wide_texts(self) -> list[str]:
+        """Tables of running texts that are wider than their room; the page cuts them off."""
+        found: list[str] = self.page.evaluate("""
+            () => [...document.querySelectorAll(".nt-texts")].filter(one => one.scrollWidth > one.clientWidth)
+                .map(one => `${one.scrollWidth} of ${one.clientWidth}`)
+        """)
+        return found
+
     def download(self, label: str, number: int = 0) -> Download:
         """Press a download button and wait for the file."""
         with self.page.expect_download() as waiting:

@@ -33,6 +33,8 @@ SITUATIONS: Mapping[str, tuple[str, str, dict[str, str]]] = {
     "position on a text": ("position", BLANK, {"model": "mine", "corpus": "words"}),
     "events on a text": ("events", BLANK, {"models": "mine", "corpus": "words"}),
     "shortcuts on a text": ("shortcuts", BLANK, {"models": "mine", "corpus": "words"}),
+    "interventions on a text": ("interventions", BLANK, {"models": "mine", "corpus": "words"}),
+    "interventions of all": ("interventions", "known.duckdb", {"models": "linear"}),
     "trace without matrices": ("trace", BLANK, {"model": "mine", "prompt": "one two", "lens": "mat"}),
     "an answer that is cut": ("sql", BLANK, {"query": "from range(20000)"}),
     "an answer that is cut, on a text": ("sql", BLANK, {"query": "from range(20000)", "corpus": "words"}),

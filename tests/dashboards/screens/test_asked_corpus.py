@@ -19,6 +19,7 @@ PAGES: dict[str, dict[str, str]] = {
     "position": {"model": two.MODEL},
     "events": {"models": two.MODEL, "word": "school"},
     "shortcuts": {"models": two.MODEL, "model": two.MODEL},
+    "interventions": {"models": two.MODEL, "model": two.MODEL, "intervention": "mine"},
     "sql": {"query": f"select layer, n_dead, corpus from layer_activity where model = '{two.MODEL}' order by layer"},
 }
 QUICK = ("model", "events")
@@ -32,6 +33,7 @@ LEAST_CHARTS = {
     "position": 3,
     "events": 3,
     "shortcuts": 8,
+    "interventions": 5,
     "sql": 1,
 }
 

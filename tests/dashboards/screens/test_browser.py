@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import duckdb
@@ -37,6 +38,7 @@ PAGES = {
     "clusters": ("clusters", {"model": LARGE, "cluster": "3"}),
     "events": ("events", {"word": "the"}),
     "shortcuts": ("shortcuts", {"model": SMALL}),
+    "interventions": ("interventions", {"model": SMALL, "intervention": "few"}),
     "trace": ("trace", {"model": SMALL, "prompt": "The capital of France is"}),
     "annotate": ("annotate", {"model": LARGE, "annotator": "anna"}),
     "sql": ("sql", {"query": "from scaling_long limit 20"}),
@@ -59,8 +61,22 @@ def measure(folder: Path) -> None:
         outcomes = door.ingest(SMALL, LARGE, jobs=jobs, text=text, device="cpu")
         # Of one model, the pages of shortcuts are as full.
         outcomes += door.ingest(SMALL, jobs=("shortcuts",), text=text, device="cpu")
+        change_neurons(door, folder)
     outcomes += door.ingest(SMALL, LARGE, jobs=("counterparts",), device="cpu")
     assert [outcome.problem for outcome in outcomes] == [None] * 4
+
+
+def change_neurons(door: neurothek.Neurothek, folder: Path) -> None:
+    """Kinds that are turned off, some neurons that write on, and some that are turned off one by one."""
+    few = "layer = 1 and neuron < 9"
+    how: dict[str, Any] = {"tokens": 500, "sets": 3}
+    (folder / "unwanted.txt").write_text("if\nreturn\n")
+    door.carry_out(door.plan_intervention(SMALL, each="kind", **how))
+    # A word without an end is broken.
+    prompts = ["def read(path):", f"The old house near the river said {40 * 'long'}"]
+    score = f"words:{folder / 'unwanted.txt'}"
+    door.carry_out(door.plan_intervention(SMALL, where=few, name="few", prompts=prompts, score=score, **how))
+    door.carry_out(door.plan_intervention(SMALL, where=few, one_by_one=True, tokens=500))
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +127,7 @@ def test_every_page_opens_by_its_address(request: pytest.FixtureRequest, base: s
             assert looking.hidden_rows() == []
             # Nothing is wider than the window.
             assert looking.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+            assert looking.wide_texts() == []
 
 
 def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> None:
@@ -195,6 +212,33 @@ def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -
     person.shoot("flow-10-exact-scores")
     person.click_row("found")
     person.arrive(f"{SMALL}/L")
+
+
+def test_a_neuron_is_tried_on_a_prompt_and_the_address_tells_of_it(person: Visitor) -> None:
+    person.open("neuron", neuron=NEURON)
+    person.page.get_by_role("textbox", name="Prompt").fill("The river is near the")
+    person.page.get_by_text("on (3)", exact=True).click()
+    person.page.get_by_role("button", name="Run").click()
+    result = person.page.get_by_text(f"{NEURON} set to 3 at every position")
+    expect(result).to_be_visible()
+    person.settle()
+    assert "set=3" in person.page.url
+    person.shoot("flow-11-tried")
+    person.page.reload()
+    person.settle()
+    expect(result).to_be_visible()
+
+
+def test_a_neuron_that_nobody_listed_is_switched_in_a_trace(person: Visitor) -> None:
+    person.open("trace", model=SMALL, prompt="The capital of France is")
+    picker = person.page.get_by_role("combobox", name="Neuron")
+    picker.fill("L2N17")
+    picker.press("Enter")
+    person.page.get_by_role("button", name="Run").click()
+    expect(person.page.get_by_text(f"{SMALL}/L2N17 set to 0 at every position")).to_be_visible()
+    person.settle()
+    assert "switch=L2N17" in person.page.url
+    person.shoot("flow-12-switched")
 
 
 @pytest.fixture

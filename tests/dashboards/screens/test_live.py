@@ -15,6 +15,9 @@ from tests.support.shortcuts import write_sentences
 
 pytestmark = pytest.mark.xdist_group("live_pages")
 
+SWITCH = "Turn a neuron off or on"
+"""What is below the tables, and waits to be asked; see `parts/test_switch.py`."""
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,9 +35,9 @@ def said(text: object) -> str:
 
 def test_states_are_shown_where_they_are_asked_for(page: Callable[..., AppTest], path: Path) -> None:
     plain = page(path, "trace", model="tiny", prompt="one two three")
-    assert [found.value for found in plain.subheader] == ["Layers", "Dominant neurons"]
+    assert [found.value for found in plain.subheader] == ["Layers", "Dominant neurons", SWITCH]
     through = plain.toggle[0].set_value(True).run()
-    assert [found.value for found in through.subheader] == ["Layers", "States", "Dominant neurons"]
+    assert [found.value for found in through.subheader] == ["Layers", "States", "Dominant neurons", SWITCH]
     assert "mat" in through.query_params["lens"]
     next(path.parent.rglob("0001-*.safetensors")).unlink()
     (error,) = page(path, "trace", model="tiny", prompt="one two three", lens="mat").error

@@ -56,7 +56,7 @@ def test_every_page_runs_on_projections_only(page: Opener, weights_path: Path, n
     assert not opened.error
 
 
-@pytest.mark.parametrize("name", ["compare", "neuron", "layer", "model"])
+@pytest.mark.parametrize("name", ["compare", "neuron", "layer", "model", "interventions"])
 def test_a_page_without_its_data_says_which_command_fills_it(page: Opener, weights_path: Path, name: str) -> None:
     shown = text(page(weights_path, name))
     assert "no text was run through" in shown.casefold()

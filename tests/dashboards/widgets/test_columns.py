@@ -4,7 +4,16 @@ from dashboards.widgets import columns as columns_module
 from dashboards.widgets.columns import columns, in_percent, shares
 from queries.views.install import all_views
 
-PARTS = ("_of_models", "_of_neurons", "_of_layers", "_of_clusters", "_of_events", "_of_exits", "_of_annotations")
+PARTS = (
+    "_of_models",
+    "_of_neurons",
+    "_of_layers",
+    "_of_clusters",
+    "_of_events",
+    "_of_exits",
+    "_of_interventions",
+    "_of_annotations",
+)
 
 
 def test_every_share_has_two_digits_in_every_row() -> None:

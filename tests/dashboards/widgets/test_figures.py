@@ -30,6 +30,7 @@ ASKED: dict[str, dict[str, str]] = {
     "clusters": {"model": MODEL},
     "events": {},
     "shortcuts": {"model": MODEL},
+    "interventions": {"intervention": "mine"},
     "annotate": {"model": MODEL},
     "sql": {},
 }

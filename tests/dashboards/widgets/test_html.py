@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from dashboards.widgets.html import columns_html, places_html, plain, table_html, tables_html
+from dashboards.widgets.html import columns_html, places_html, plain, table_html, tables_html, texts_html
 
 PLACE = {"activation": 2.0, "domain": "a<b", "before": "if x <", "token": "<script>", "after": "alert(1)\n</script>"}
 
@@ -51,3 +51,12 @@ def test_shares_are_read_in_percent() -> None:
     assert '<td class="nt-right">18.92%</td>' in shown
     assert "0.5" in shown
     assert "None" not in shown
+
+
+def test_texts_side_by_side_are_a_table_whose_words_may_be_broken() -> None:
+    frame = pl.DataFrame({"prompt": ["a <b>"], "untouched": ["long " * 3]})
+    shown = texts_html(frame)
+    assert table_html(frame) in shown
+    assert shown.startswith('<div class="nt-texts">')
+    assert ".nt-texts .nt-table td { overflow-wrap: anywhere;" in shown
+    assert "a &lt;b&gt;" in shown

@@ -1,0 +1,161 @@
+"""What changing neurons adds to the loss, each number on the range of its random sets."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import polars as pl
+
+from dashboards.charts.axes import HEIGHT
+from dashboards.colours import DOMAINS
+
+GREY = "#8a8a8a"
+"""Random neurons, to be read on white and on black."""
+
+_ROW, _FRAME = 28, 80
+"""Pixels of a row of dots, and of the axis under them."""
+
+
+def effects(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
+    """The effect of each intervention: a dot, over the range of its random sets and their mean.
+
+    Args:
+        rows: rows with intervention, n_neurons, effect, percentile, random_effect, random_effect_least,
+            random_effect_most, n_sets, kl; one an intervention.
+        colour: of the dots.
+    """
+    axis = alt.Axis(labelLimit=260, ticks=False, domain=False, title=None)
+    place = alt.Y("intervention:N", sort=rows.get_column("intervention").to_list(), axis=axis)
+    base = alt.Chart(rows).encode(place, tooltip=_told("intervention", "n_neurons"))
+    across = alt.X("effect:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=6))
+    layers = [
+        _zero("x"),
+        base.mark_rule(color=GREY, strokeWidth=6, opacity=0.45, strokeCap="round").encode(
+            alt.X("random_effect_least:Q"), alt.X2("random_effect_most:Q")
+        ),
+        base.mark_tick(color=GREY, thickness=2, height=14, opacity=1).encode(alt.X("random_effect:Q")),
+        base.mark_point(color=colour, filled=True, size=80, opacity=1).encode(across),
+    ]
+    return _layered(layers, height=_FRAME + _ROW * max(2, rows.height))
+
+
+def by_position(rows: pl.DataFrame) -> alt.LayerChart:
+    """The effect of one intervention by range of positions: a dot a domain, over the range of its random sets.
+
+    Args:
+        rows: rows with domain, position_from, n_tokens, effect, percentile, random_effect, random_effect_least,
+            random_effect_most, n_sets, kl.
+    """
+    ranges = ranges_in_words(sorted(set(rows.get_column("position_from"))))
+    named = rows.with_columns(pl.col("position_from").replace_strict(ranges, return_dtype=pl.String).alias("positions"))
+    domains = rows.get_column("domain").unique(maintain_order=True).sort().to_list()
+    base = alt.Chart(named).encode(
+        alt.X("positions:N", sort=list(ranges.values()), axis=alt.Axis(labelAngle=0, ticks=False)),
+        domain_colours(domains),
+        xOffset=alt.XOffset("domain:N", sort=domains),
+        tooltip=_told("domain", "positions", "n_tokens"),
+    )
+    up = alt.Y("effect:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=5))
+    layers = [
+        _zero("y"),
+        base.mark_rule(strokeWidth=6, opacity=0.45, strokeCap="round").encode(
+            alt.Y("random_effect_least:Q"), alt.Y2("random_effect_most:Q")
+        ),
+        base.mark_point(filled=True, size=60, opacity=1).encode(up),
+    ]
+    return _layered(layers, height=HEIGHT)
+
+
+def neurons_alone(rows: pl.DataFrame, colour: str) -> alt.LayerChart:
+    """What turning single neurons off adds to the loss, by layer, over the range of the random ones of the layer.
+
+    Args:
+        rows: rows with address, layer, is_control, effect_on_loss, effect_percentile.
+        colour: of the neurons that are no random ones.
+    """
+    controls = rows.filter("is_control").group_by("layer", maintain_order=True)
+    ends = controls.agg(
+        pl.col("effect_on_loss").min().alias("least"),
+        pl.col("effect_on_loss").max().alias("most"),
+        pl.len().alias("n"),
+    )
+    layer = alt.X("layer:O", axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False))
+    band = (
+        alt.Chart(ends)
+        .mark_rule(color=GREY, strokeWidth=12, opacity=0.45)
+        .encode(
+            layer,
+            alt.Y("least:Q"),
+            alt.Y2("most:Q"),
+            tooltip=[
+                alt.Tooltip("layer:O"),
+                alt.Tooltip("n:Q", title="random neurons"),
+                *(alt.Tooltip(f"{end}:Q", format="+.3~g") for end in ("least", "most")),
+            ],
+        )
+    )
+    points = (
+        alt.Chart(rows.filter(~pl.col("is_control")))
+        .mark_circle(color=colour, size=30, opacity=0.6)
+        .encode(
+            layer,
+            alt.Y("effect_on_loss:Q", title="effect on the loss (nats a token)", axis=alt.Axis(tickCount=5)),
+            tooltip=[
+                alt.Tooltip("address:N"),
+                alt.Tooltip("effect_on_loss:Q", format="+.3~g", title="effect"),
+                alt.Tooltip("effect_percentile:Q", format=".0f", title="percentile"),
+            ],
+        )
+    )
+    return _layered([_zero("y"), band, points], height=HEIGHT)
+
+
+def ranges_in_words(starts: Sequence[int]) -> Mapping[int, str]:
+    """Where a range of positions begins -> the range in words."""
+    ends = [*(start - 1 for start in starts[1:]), None]
+    return {start: _range(start, end) for start, end in zip(starts, ends, strict=True)}
+
+
+def _range(start: int, end: int | None) -> str:
+    if end is None:
+        return f"from {start:,}"
+    return f"{start:,}" if start == end else f"{start:,} to {end:,}"
+
+
+def domain_colours(domains: Sequence[str]) -> alt.Color:
+    """A colour for each domain."""
+    return alt.Color(
+        "domain:N",
+        scale=alt.Scale(domain=list(domains), range=[DOMAINS[number % len(DOMAINS)] for number in range(len(domains))]),
+        # The ranges would make the spots of the legend as pale as they are.
+        legend=alt.Legend(title=None, orient="top", columns=3, symbolType="circle", symbolOpacity=1),
+    )
+
+
+def _told(*names: str) -> list[alt.Tooltip]:
+    words = {"intervention", "domain", "positions"}
+    return [
+        *(
+            alt.Tooltip(f"{name}:N") if name in words else alt.Tooltip(f"{name}:Q", format=",", title=name[2:])
+            for name in names
+        ),
+        alt.Tooltip("effect:Q", format="+.4~g"),
+        alt.Tooltip("percentile:Q", format=".0f"),
+        alt.Tooltip("random_effect:Q", format="+.4~g", title="random, mean"),
+        alt.Tooltip("random_effect_least:Q", format="+.4~g", title="least"),
+        alt.Tooltip("random_effect_most:Q", format="+.4~g", title="most"),
+        alt.Tooltip("n_sets:Q", title="random sets"),
+        alt.Tooltip("kl:Q", format=".4~g", title="KL (nats)"),
+    ]
+
+
+def _zero(axis: str) -> alt.Chart:
+    """The line of no effect."""
+    rule = alt.Chart(pl.DataFrame({"nothing": [0]})).mark_rule(color=GREY, strokeDash=[3, 3], strokeWidth=1)
+    chart: alt.Chart = rule.encode(alt.X("nothing:Q") if axis == "x" else alt.Y("nothing:Q"))
+    return chart
+
+
+def _layered(layers: list[alt.Chart], *, height: int) -> alt.LayerChart:
+    whole = alt.LayerChart(layer=layers)
+    whole.height = height
+    return whole

@@ -1,0 +1,181 @@
+"""What pages show of interventions: what changing neurons did, always beside random neurons."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import altair as alt
+import polars as pl
+import streamlit as st
+
+from catalog.advice import command_line
+from dashboards.charts.interventions import attribute_shares, effect_ranges, worth_by_size
+from dashboards.charts.spread import sample
+from dashboards.colours import ACCENT
+from dashboards.parts.shortcuts import corpora, numbers
+from dashboards.widgets import tables
+from dashboards.widgets.figures import data_of, data_of_models, show_figure, show_source
+from dashboards.widgets.html import plain, texts_html
+from dashboards.widgets.page import Theme, missing, show_command
+from dashboards.widgets.reading import Reading
+from queries.names.models import choose_models
+
+MOST_PROMPTS = 12
+MOST_NEURONS = 200
+MOST_DRAWN = 2000
+"""Neurons beside the random ones."""
+
+EFFECTS = (
+    "What changing the neurons adds to the loss: dots; grey: {n_sets} random sets of as many neurons, matched by layer "
+    "and frequency, from the least to the largest effect, and their mean. A dot within the grey says nothing about "
+    "these neurons. On {n_tokens} tokens of {corpus}. After Geva et al. 2022, section 6.1; random sets: this project."
+)
+WORTH = (
+    "What turning off all neurons of a kind adds to the loss, less the mean of its random sets; bars: from the least "
+    "to the largest of {n_sets} random sets. On {n_tokens} tokens of {corpus}. The kinds are those of Voita et al. 2023"
+    " and Geva et al. 2022; figure: this project."
+)
+PLACES = (
+    "By position in the text and domain: dots, over the range of {n_sets} random sets. On {n_tokens} tokens of "
+    "{corpus}. After Geva et al. 2022, section 6.1; by place, and random sets: this project."
+)
+SHARES = (
+    "Share of {n} continuations that score 0.5 or more, with Wilson 95% intervals; of random sets the mean, from the "
+    "least to the largest of a set. After Geva et al. 2022, section 6.1; random sets: this project."
+)
+WRITTEN = "{shown}random: the first random set. After Geva et al. 2022, section 6.1; random sets: this project."
+ALONE = (
+    "What turning off one neuron adds to the loss; grey: up to 20 random neurons of the layer that fire. On {n_tokens} "
+    "tokens of {corpus}. Source: this project; turning neurons off: Geva et al. 2022, section 6.1."
+)
+_ALONE = ("address", "effect_on_loss", "effect_percentile", "random_effect", "random_effect_most", "kl")
+
+
+def changed(reader: Reading, names: Sequence[str]) -> list[str]:
+    """Those of the models some of whose neurons were changed, smallest first; says how to do it where none were."""
+    models = set(data_of(reader, "changed_models", {"models": list(names)}).frame.get_column("model"))
+    if not models:
+        _say_how(reader, names)
+    return [name for name in names if name in models]
+
+
+def _say_how(reader: Reading, names: Sequence[str]) -> None:
+    """Which command changes neurons, or what has to be measured before."""
+    measured = [model for model in choose_models(reader.shown, names) if model.is_measured_on_text]
+    if not measured:
+        what = "No text was run through these models yet, which says how often their neurons fire."
+        missing(reader.shown, what, names, jobs=("activity",), corpus=reader.corpus)
+        return
+    model = min(measured, key=lambda one: one.size).name
+    (has_kinds,) = data_of(reader, "has_kinds", {"model": model}).frame.get_column("has_kinds")
+    which = ("--each", "kind") if has_kinds else ("--where", "layer = 0")
+    on = () if reader.corpus is None else ("--corpus", reader.corpus)
+    st.info(plain("No neurons of these models were changed yet. To turn some off and see what the model loses:"))
+    show_command(command_line("intervene", model, *which, *on))
+
+
+def worth(reader: Reading, names: Sequence[str]) -> None:
+    """What kinds of neurons are worth, model beside model; nothing where no kind was turned off."""
+    data = data_of_models(reader, "worth_of_kinds", names, "kind")
+    if data.frame.is_empty():
+        return
+    show_figure(
+        "What kinds of neurons are worth, by size",
+        lambda _: worth_by_size.worth_of_kinds(data.frame),
+        WORTH.format(**_told(data.frame)),
+        data,
+        own_legend=True,
+    )
+
+
+def effects_of_model(reader: Reading, model: str) -> list[str]:
+    """The effect of each intervention on a model, the largest first; their names in this order."""
+    data = data_of_models(reader, "interventions", [model], "effect desc", "intervention")
+    if data.frame.is_empty():
+        return []
+    show_figure(
+        f"Effects on {model}",
+        partial(_effects, data.frame),
+        EFFECTS.format(**_told(data.frame)),
+        data,
+        own_legend=True,
+    )
+    names: list[str] = data.frame.get_column("intervention").to_list()
+    return names
+
+
+def places(reader: Reading, model: str, intervention: str) -> None:
+    """Where in the text one intervention matters."""
+    data = data_of(reader, "steered_places", {"model": model, "intervention": intervention})
+    if data.frame.is_empty():
+        return
+    n_tokens = f"{data.frame.get_column('n_tokens').sum():,}"
+    show_figure(
+        "Effect by position and domain",
+        lambda _: effect_ranges.by_position(data.frame),
+        PLACES.format(**_told(data.frame) | {"n_tokens": n_tokens}),
+        data,
+        own_legend=True,
+    )
+
+
+def shares_of_continuations(reader: Reading, model: str, intervention: str) -> None:
+    """How many continuations have each attribute; says how to have them written where none were."""
+    data = data_of(reader, "steered_shares", {"model": model, "intervention": intervention})
+    if data.frame.is_empty():
+        st.caption("No prompts were continued with these neurons changed: `intervene --prompts FILE` does that.")
+        return
+    untouched = data.frame.filter(method="untouched")
+    show_figure(
+        "Continuations by method",
+        lambda _: attribute_shares.attribute_shares(data.frame),
+        SHARES.format(n=numbers(untouched, "n_continuations")),
+        data,
+        own_legend=True,
+    )
+
+
+def written(reader: Reading, model: str, intervention: str) -> None:
+    """What is written after the first prompts, the methods side by side."""
+    data = data_of(reader, "steered_continuations", {"model": model, "intervention": intervention})
+    if data.frame.is_empty():
+        return
+    st.markdown("**What is written**")
+    rows = data.frame.head(MOST_PROMPTS).drop("prompt_number")
+    st.html(texts_html(rows))
+    n = data.frame.height
+    shown = f"The first {MOST_PROMPTS} of {n:,} prompts; " if n > MOST_PROMPTS else ""
+    st.caption(plain(WRITTEN.format(shown=shown)))
+    show_source(data)
+
+
+def single_neurons(reader: Reading, model: str) -> None:
+    """What single neurons are worth, by layer, and those that the model needs most."""
+    data = data_of_models(reader, "neuron_effects", [model], "effect_on_loss desc", "layer", "neuron")
+    rows = data.frame
+    if rows.is_empty():
+        return
+    st.subheader("Neurons turned off one by one", anchor=False)
+    others = sample(rows.filter(~pl.col("is_control")), MOST_DRAWN)
+    show_figure(
+        f"Single neurons of {model}",
+        partial(_single, pl.concat([rows.filter("is_control"), others])),
+        ALONE.format(n_tokens=numbers(rows, "n_tokens"), corpus=corpora(rows)),
+        data,
+        own_legend=True,
+    )
+    tables.link_to_neurons(rows.head(MOST_NEURONS), _ALONE, key="alone", height=420)
+    if rows.height > MOST_NEURONS:
+        st.caption(f"The {MOST_NEURONS} with the largest effects of {rows.height:,}.")
+
+
+def _told(rows: pl.DataFrame) -> dict[str, str]:
+    """What captions say of the rows."""
+    return {"n_sets": numbers(rows, "n_sets"), "n_tokens": numbers(rows, "n_tokens"), "corpus": corpora(rows)}
+
+
+def _effects(rows: pl.DataFrame, theme: Theme) -> alt.LayerChart:
+    return effect_ranges.effects(rows, ACCENT[theme])
+
+
+def _single(rows: pl.DataFrame, theme: Theme) -> alt.LayerChart:
+    return effect_ranges.neurons_alone(rows, ACCENT[theme])

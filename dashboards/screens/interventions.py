@@ -1,0 +1,56 @@
+"""The page of interventions: what models lose, and write, when some of their neurons are changed."""
+
+from collections.abc import Sequence
+
+import duckdb
+import streamlit as st
+
+from dashboards.parts import interventions
+from dashboards.widgets.address import asked_among, remember
+from dashboards.widgets.html import plain
+from dashboards.widgets.page import answer, heading
+from dashboards.widgets.pickers import pick_corpus, pick_models
+from dashboards.widgets.reading import Reading
+from dashboards.widgets.tables import table_key
+
+
+def show(connection: duckdb.DuckDBPyConnection) -> None:
+    """The page from top to bottom."""
+    heading("Interventions")
+    names = pick_models(connection)
+    with Reading(connection, names, pick_corpus(connection, names, width=300)) as reader:
+        _show(reader, names)
+
+
+def _show(reader: Reading, names: Sequence[str]) -> None:
+    changed = interventions.changed(reader, names)
+    if not changed:
+        return
+    interventions.worth(reader, names)
+    st.subheader("One model", anchor=False)
+    model = _pick("model", "Model", changed, len(changed) - 1)
+    effects = interventions.effects_of_model(reader, model)
+    if effects:
+        st.subheader("One intervention", anchor=False)
+        intervention = _pick("intervention", "Intervention", effects, 0)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            interventions.places(reader, model, intervention)
+        with right:
+            interventions.shares_of_continuations(reader, model, intervention)
+        interventions.written(reader, model, intervention)
+    interventions.single_neurons(reader, model)
+
+
+def _pick(name: str, label: str, known: Sequence[str], usual: int) -> str:
+    """One of several, which the address names."""
+    wanted = asked_among(name, known, is_silent=name == "model")
+    index = usual if wanted is None else known.index(wanted)
+    # What was picked of another model is not picked of this one.
+    key = table_key(name, known) if name == "intervention" else name
+    picked = st.selectbox(plain(label), known, index=index, key=key, label_visibility="collapsed", width=420)
+    remember(**{name: picked})
+    return picked
+
+
+answer(show)
