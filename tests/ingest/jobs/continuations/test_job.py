@@ -79,7 +79,7 @@ def continued_by_hand(folder: Path, kind: Kind, neurons: Mapping[int, Sequence[i
     return texts
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[1:])])
 def test_every_text_is_that_of_an_edited_model(door: Neurothek, folder: Path, kind: Kind) -> None:
     planned = door.plan_intervention(
         kind, where="layer = 1 and neuron < 8", prompts=PROMPTS, score=words(folder), name="off", **SMALL
@@ -214,6 +214,7 @@ def test_going_on_begins_where_it_was_interrupted(
     assert answer.continuations.height == len(PROMPTS) * (4 + N_SETS)
 
 
+@pytest.mark.long
 def test_draws_depend_on_the_seed_and_on_the_prompt_alone(door: Neurothek, folder: Path) -> None:
     asked: dict[str, Any] = {**SMALL, "score": words(folder), "temperature": 1.0, "where": "neuron = 5"}
 
@@ -227,6 +228,7 @@ def test_draws_depend_on_the_seed_and_on_the_prompt_alone(door: Neurothek, folde
     assert texts(PROMPTS, 2, "three") != first
 
 
+@pytest.mark.long
 def test_verify_writes_them_again_and_starts_no_program(
     door: Neurothek, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +261,7 @@ def test_verify_writes_them_again_and_starts_no_program(
     assert trace.read_text() == before
 
 
+@pytest.mark.long
 def test_what_rests_on_a_replaced_run_is_written_again_from_its_own_prompts(door: Neurothek, folder: Path) -> None:
     """Activity measured anew draws other sets; no program that a warehouse names is started for it."""
     import sys  # noqa: PLC0415 - of one test

@@ -265,6 +265,7 @@ def test_interventions_of_an_earlier_version_are_measured_anew_beside_the_new(do
     assert old["window_perplexity"].item() is not None
 
 
+@pytest.mark.long
 def test_on_another_corpus_the_answer_is_of_that_corpus(door: Neurothek, folder: Path) -> None:
     (folder / "own.txt").write_text("the school is near river and old has a new roof " * 4)
     own = ingests.request((f"own={folder / 'own.txt'}",), jobs=("activity",), text={"name": "own"})

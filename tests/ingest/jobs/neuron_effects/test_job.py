@@ -76,7 +76,7 @@ def loss_without(folder: Path, kind: Kind, ids: list[list[int]], neuron: tuple[i
     return np.array(losses)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[1:])])
 def test_every_effect_is_that_of_a_model_without_the_neuron(door: Neurothek, folder: Path, kind: Kind) -> None:
     planned = door.plan_intervention(kind, where="layer = 1 and neuron < 3", **ASKED)
     assert planned.hours is not None
