@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from catalog.arguments import BadArgument, require
+from catalog.files import expanded
 from catalog.progress import Progress
 from neurothek.arguments import checked
 from neurothek.opened import Opened
@@ -103,7 +104,7 @@ class Measuring(Opened):
         *,
         where: str | None = None,
         words: str | Sequence[str] = (),
-        limit: int = 10,
+        limit: int | None = None,
         neurons: str | Path | Sequence[str] | None = None,
         each: Literal["kind"] | None = None,
         set: str | float = 0,  # noqa: A002 - as the command calls it
@@ -112,15 +113,15 @@ class Measuring(Opened):
         name: str | None = None,
         corpus: str | None = None,
         tokens: int = 8_192,
-        sets: int = 20,
+        sets: int | None = None,
         force: bool = False,
         weights: str | Path | None = None,
         watch: str | Sequence[str] = (),
         prompts: str | Path | Sequence[str] | None = None,
-        continuation: int = 20,
+        continuation: int | None = None,
         score: str | Sequence[str] = (),
-        temperature: float = 0.0,
-        seed: int = 0,
+        temperature: float | None = None,
+        seed: int | None = None,
         unwanted: str | None = None,
         banned: str | Path | Sequence[str] | None = None,
         described: str | None = None,
@@ -132,7 +133,7 @@ class Measuring(Opened):
             model: name of the model.
             where: a condition on the view `neurons` that they meet.
             words: words that they promote.
-            limit: how many of them, for words.
+            limit: how many of them, for words; None: 10.
             neurons: their addresses, or a file with one a line.
             each: "kind" for every kind of neurons in its turn.
             set: 0, another number, "mean", or "x0.5" to scale.
@@ -141,15 +142,16 @@ class Measuring(Opened):
             name: what the intervention is called; None: what was asked.
             corpus: name of the corpus to measure on; None: the shown one.
             tokens: token ids of each domain to read.
-            sets: random sets of as many neurons to compare with.
+            sets: random sets of as many neurons to compare with; None: 20.
             force: replace an intervention of the name.
             weights: folder of the weights, if they are no longer where they were.
             watch: words whose probability is asked for; none: those of `words`.
             prompts: texts that the changed model continues, or a file of them; None: it continues none.
-            continuation: tokens that are written after each prompt at most.
+            continuation: tokens that are written after each prompt at most; None: 20.
             score: what scores the continuations, such as "domains", "words:FILE" or "hf:REPO"; none: "domains".
-            temperature: 0 for the most probable tokens, else what logits are divided by before a token is drawn.
-            seed: of the draws.
+            temperature: 0, or None, for the most probable tokens, else what logits are divided by before a token is
+                drawn.
+            seed: of the draws; None: 0.
             unwanted: the scored attribute that the word filter and self-debiasing work against.
             banned: words of the word filter, or a file of them; None: those that the scorer knows.
             described: the unwanted attribute in words, for self-debiasing; None: its name.
@@ -172,7 +174,7 @@ class Measuring(Opened):
             require_one_way,
             require_title,
         )
-        from ingest.request import ModelSource
+        from ingest.request import DEFAULT_CONTINUATION, DEFAULT_RANDOM_SETS, ModelSource
         from queries.errors import NotMeasured
         from queries.names.corpora import choose_corpora
         from queries.names.models import choose_model
@@ -193,10 +195,13 @@ class Measuring(Opened):
                 raise BadArgument("name", name, "each kind has a name of its own; leave it out")
         way = Way.parse(str(set), pre=pre, at=at)
         if prompts is None:
-            _refuse("it is about what is written after prompts", score=score, unwanted=unwanted, banned=banned)
-            _refuse("it is about what is written after prompts", described=described)
+            writing = {"continuation": continuation, "temperature": temperature, "seed": seed}
+            scoring = {"score": score, "unwanted": unwanted, "banned": banned, "described": described}
+            _refuse("it is about what is written after prompts", **writing, **scoring)
         if one_by_one:
-            _refuse("single neurons are kept under their addresses", name=name, watch=watch)
+            _refuse("single neurons are kept under their addresses", name=name, watch=watch, sets=sets)
+        if not words:
+            _refuse("it is about neurons that promote words", limit=limit)
         steering = None
         if prompts is not None:
             from ingest.interventions.steering import read_steering
@@ -204,9 +209,9 @@ class Measuring(Opened):
             steering = read_steering(
                 prompts,
                 score=score,
-                length=continuation,
-                temperature=temperature,
-                seed=seed,
+                length=continuation or DEFAULT_CONTINUATION,
+                temperature=temperature or 0.0,
+                seed=seed or 0,
                 unwanted=unwanted,
                 banned=banned,
                 described=described,
@@ -221,12 +226,18 @@ class Measuring(Opened):
 
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
                 raise NotMeasured("frequencies are known", "activity")
-            chosen = neurons_asked(connection, model, where=where, words=words, limit=limit, addresses=addresses)
+            chosen = neurons_asked(connection, model, where=where, words=words, limit=limit or 10, addresses=addresses)
             watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
         made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched)
         request = request_for(
-            made, corpus_id=read.corpus_id, tokens=tokens, n_sets=sets, force=force, steering=steering, alone=one_by_one
+            made,
+            corpus_id=read.corpus_id,
+            tokens=tokens,
+            n_sets=sets or DEFAULT_RANDOM_SETS,
+            force=force,
+            steering=steering,
+            alone=one_by_one,
         )
         planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)
         if not one_by_one:
@@ -268,13 +279,13 @@ class Measuring(Opened):
             return effects_of(connection, planned.model, planned.names, planned.request.single_neurons)
 
 
-def _require_numbers(**given: float) -> None:
+def _require_numbers(**given: float | None) -> None:
     """Refuse numbers out of range."""
     for option, value in given.items():
         least, most = _RANGES[option]
-        if not least <= value <= most:
+        if value is not None and not least <= value <= most:
             raise BadArgument(option, value, f"give {least:,} to {most:,}")
-    if 0 < given["temperature"] < _LEAST_TEMPERATURE:
+    if 0 < (given["temperature"] or 0) < _LEAST_TEMPERATURE:
         raise BadArgument("temperature", given["temperature"], f"give 0, or {_LEAST_TEMPERATURE} or more")
 
 
@@ -307,7 +318,8 @@ def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:
     if isinstance(neurons, str) and is_address(neurons):
         return [neurons]
     try:
-        lines = Path(neurons).read_text("utf-8").splitlines()
+        lines = expanded(neurons).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument("neurons", str(neurons), f"that file cannot be read ({error})") from error
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise BadArgument("neurons", str(neurons), f"that file cannot be read ({reason})") from error
     return [line.strip() for line in lines if line.strip()]

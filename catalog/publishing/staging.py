@@ -1,5 +1,6 @@
 """Measurements before they are published: checked shards as Parquet files, one folder per run, safe against kills."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -157,6 +158,29 @@ class StagedRun:
     def discard(self) -> None:
         """Delete the folder: its rows are published or no longer wanted."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def adding(staging: Path, model: str) -> Iterator[None]:
+    """Keep other processes from adding to what the warehouse has of a model, which each of them would replace.
+
+    Raises:
+        RunBusy: another process does.
+        StagingFull: the folder cannot be made.
+    """
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(staging / f"{hashlib.sha256(model.encode()).hexdigest()}.lock")
+        lock.acquire(timeout=_PROBE_SECONDS)
+    except filelock.Timeout as error:
+        raise RunBusy("an intervention", model) from error
+    except OSError as error:
+        raise StagingFull(staging, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+        _tidy(staging)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
+from catalog.errors import NeurothekError
 from ingest.interventions.changed import Changes
 from ingest.interventions.positions import parse_positions
 from ingest.models.transformer import Change
@@ -17,6 +18,20 @@ ByLayer = Mapping[int, Int[np.ndarray, " _"]]
 """Layer -> neurons, in ascending order."""
 
 _FIELDS = ("asked", "how", "value", "moment", "kind", "positions")
+
+
+_MOST_NEURONS = 1 << 26
+"""More than the largest models have."""
+
+
+class NeuronsImpossible(NeurothekError):
+    """The parameters of a run name neurons that no model has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"the parameters of a run name the neurons {text[:40]!r}, more than any model has; it was not written by"
+            " neurothek: remove it"
+        )
 
 
 def by_layer(intervention: Intervention) -> ByLayer:
@@ -36,14 +51,20 @@ def packed(neurons: Sequence[tuple[int, int]]) -> str:
 
 
 def unpacked(text: str) -> tuple[tuple[int, int], ...]:
-    """What `packed` wrote."""
-    found = []
+    """What `packed` wrote.
+
+    Raises:
+        NeuronsImpossible: it says more neurons than any model has.
+    """
+    found: list[tuple[int, int, int]] = []
     for word in text.split():
         layer, _, runs = word.partition(":")
         for run in runs.split(","):
             first, _, last = run.partition("-")
-            found += [(int(layer), neuron) for neuron in range(int(first), int(last or first) + 1)]
-    return tuple(found)
+            found.append((int(layer), int(first), int(last or first)))
+    if sum(last - first + 1 for _, first, last in found) > _MOST_NEURONS:
+        raise NeuronsImpossible(text)
+    return tuple((layer, neuron) for layer, first, last in found for neuron in range(first, last + 1))
 
 
 def as_parameters(intervention: Intervention) -> dict[str, Any]:

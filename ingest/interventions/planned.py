@@ -14,6 +14,9 @@ Neurons = tuple[tuple[int, int], ...]
 
 _LONGEST_NAME = 120
 
+_LARGEST_VALUE = 1_000_000
+"""Beyond what any model has; larger ones would overflow in its norms."""
+
 
 class WayInvalid(NeurothekError):
     """Neurons cannot be changed so."""
@@ -66,11 +69,14 @@ class Way:
                 raise WayInvalid(text, "the mean is that of activations, after the non-linearity")
             return cls("mean", None, moment, positions)
         try:
-            value = float(written.removeprefix("x"))
+            # The same number, whichever zero was meant.
+            value = float(written.removeprefix("x")) + 0.0
         except ValueError as error:
             raise WayInvalid(text, "that is not a number") from error
-        if not isfinite(value) or abs(value) > 1e30:
+        if not isfinite(value):
             raise WayInvalid(text, "that is not a finite number")
+        if abs(value) > _LARGEST_VALUE:
+            raise WayInvalid(text, f"activations are at most {_LARGEST_VALUE:,} here")
         return cls("scale" if written.startswith("x") else "set", value, moment, positions)
 
     def told(self) -> str:
@@ -183,11 +189,11 @@ def interventions(
 
 def _called(asked: str, way: Way) -> str:
     """What was asked, cut where it is long, with what tells it from others that begin alike."""
-    whole = f"{asked} {way.told()}".replace("\n", " ")
+    whole = "".join(letter if letter.isprintable() else " " for letter in f"{asked} {way.told()}")
     if len(whole) <= _LONGEST_NAME:
         return whole
     digest = sha256(whole.encode()).hexdigest()[:8]
-    return f"{asked[:60]}… {way.told()} ({digest})".replace("\n", " ")
+    return f"{whole[:60]}… {way.told()} ({digest})"
 
 
 def require_one_way(given: Sequence[str]) -> None:

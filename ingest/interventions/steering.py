@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from errno import EFBIG, EINVAL
 from pathlib import Path
 
 from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
-from catalog.files import expanded
-from ingest.interventions.scorers.text_scorer import TextScorer, open_scorer
+from catalog.files import expanded, why_no_file
+from catalog.spelling import is_text
+from ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer
+from ingest.interventions.scorers.word_list import words_of_lines
 from ingest.request import DEFAULT_CONTINUATION, Steering
 
 DEFAULT_SCORER = "domains"
@@ -65,10 +68,16 @@ def read_steering(
     texts = _prompts(prompts)
     specs = tuple(score) or (DEFAULT_SCORER,)
     scorers = [open_scorer(spec) for spec in specs]
+    names = [named(scorer)["name"] for scorer in scorers]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadArgument("score", name, "two scorers are called so; leave one out, or give its file another name")
     attribute, scorer = _unwanted(scorers, unwanted)
-    words = scorer.words(attribute) if banned is None else _lines("banned", banned)
+    words = scorer.words(attribute) if banned is None else _banned(banned)
     if not words:
         raise BannedUnknown(attribute)
+    if described is not None and not described.strip():
+        raise BadArgument("described", described, "say what is unwanted, or leave it out")
     return Steering(
         prompts=texts,
         length=length,
@@ -91,6 +100,12 @@ def _unwanted(scorers: Sequence[TextScorer], asked: str | None) -> tuple[str, Te
     return asked, known[asked]
 
 
+def _banned(given: str | Path | Sequence[str]) -> tuple[str, ...]:
+    """Words of a list, as the scorer `words` reads one."""
+    lines = "\n".join(_lines("banned", given))
+    return tuple(dict.fromkeys(words_of_lines("--banned", lines)))
+
+
 def _prompts(given: str | Path | Sequence[str]) -> tuple[str, ...]:
     lines = _lines("prompts", given)
     if not isinstance(given, str | Path) or not str(given).endswith((".jsonl", ".json")):
@@ -106,7 +121,7 @@ def _prompt(path: str, number: int, line: str) -> str:
         raise BadArgument("prompts", path, f"line {number} is not JSON; write one object a line") from error
     while isinstance(said, dict):
         said = said.get("prompt", said.get("text"))
-    if not isinstance(said, str) or not said.strip():
+    if not isinstance(said, str) or not said.strip() or not is_text(said):
         raise BadArgument("prompts", path, f"line {number} has no text under `prompt` or `text`; give it one")
     return said
 
@@ -114,14 +129,38 @@ def _prompt(path: str, number: int, line: str) -> str:
 def _lines(option: str, given: str | Path | Sequence[str]) -> tuple[str, ...]:
     """Lines of a file, or texts, that are not empty."""
     if isinstance(given, str | Path):
+        path = given
         try:
-            given = expanded(given).read_text("utf-8-sig").splitlines()
+            given = _text(expanded(given)).split("\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise BadArgument(option, str(given), f"that file cannot be read ({reason})") from error
+            raise BadArgument(option, str(path), f"that file cannot be read ({reason})") from error
         if not any(line.strip() for line in given):
             raise BadArgument(option, "an empty file", "put one a line into it")
-    found = tuple(line for line in given if line.strip())
+    found = tuple(line.removesuffix("\r") for line in given if line.strip())
+    for number, line in enumerate(found, start=1):
+        if not is_text(line):
+            raise BadArgument(option, line, f"text {number} holds half of a character; give whole ones")
     if not found:
         raise BadArgument(option, list(given), "give at least one")
     return found
+
+
+def _text(path: Path) -> str:
+    """The text of a file of some size; a pipe is read as well.
+
+    Raises:
+        OSError: it cannot be read, is a device, or is larger than any list of prompts.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    found = why_no_file(path)
+    if found is not None and found != "a named pipe":
+        raise OSError(EINVAL, f"it is {found}")
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise OSError(EFBIG, f"it is larger than {_MOST_BYTES >> 20} MiB")
+    return content.decode("utf-8-sig")
+
+
+_MOST_BYTES = 64 << 20

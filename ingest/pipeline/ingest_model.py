@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from catalog.advice import command_line
 from catalog.progress import Progress, Silent
-from catalog.publishing.staging import discard_runs
+from catalog.publishing.staging import adding, discard_runs
 from catalog.store.warehouse import Warehouse
 from catalog.upkeep.changes import label, label_of
 from catalog.variants import PLAIN, described
@@ -16,6 +17,7 @@ from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.malloc import give_back_at_once
 from ingest.planning.prerequisites import announcements
+from ingest.planning.work import staging_folder
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import to_measure
 
@@ -43,9 +45,24 @@ def ingest_model(
         JobUnknown: a name is not that of a job.
         NeurothekError: one of its many kinds; what was staged by then is kept for the next attempt.
     """
-    started = time.monotonic()
     check_request(request)
     warehouse.require_writable()
+    is_adding = bool(request.interventions or request.single_neurons)
+    name = asked.name or asked.source
+    with adding(staging_folder(warehouse, request), name) if is_adding else nullcontext():
+        return _ingest(warehouse, request, asked, progress=progress, announce=announce)
+
+
+def _ingest(
+    warehouse: Warehouse,
+    request: IngestRequest,
+    asked: ModelSource,
+    *,
+    progress: Progress | None,
+    announce: Callable[[str], None],
+) -> ModelReport:
+    """As `ingest_model`, once the request makes sense and nobody else adds to the same."""
+    started = time.monotonic()
     prepared = prepare_model(warehouse, request, asked, progress=progress or Silent())
     allotted = allot(prepared)
     work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda

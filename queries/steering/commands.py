@@ -16,7 +16,7 @@ from catalog.terminal.printing import show_tables
 @click.argument("model")
 @click.option("--where", metavar="SQL", help='Neurons that a condition on the view neurons keeps, e.g. "is_dead".')
 @click.option("--search", "words", multiple=True, metavar="WORD", help="Neurons that promote a word (repeatable).")
-@click.option("--limit", "-n", type=click.IntRange(1), default=10, show_default=True, help="How many, for --search.")
+@click.option("--limit", "-n", type=click.IntRange(1), help="How many, for --search.  [default: 10]")
 @click.option("--neurons", type=click.Path(path_type=Path, dir_okay=False), help="File of addresses, one per line.")
 @click.option("--each", type=click.Choice(["kind"]), help="Change each kind of neurons, one kind at a time.")
 @click.option(
@@ -29,9 +29,7 @@ from catalog.terminal.printing import show_tables
 @click.option(
     "--tokens", type=click.IntRange(2), default=8_192, show_default=True, help="Token ids of each domain to read."
 )
-@click.option(
-    "--sets", type=click.IntRange(1, 1000), default=20, show_default=True, help="Random sets to compare with."
-)
+@click.option("--sets", type=click.IntRange(1, 1000), help="Random sets to compare with.  [default: 20]")
 @click.option(
     "--watch",
     multiple=True,
@@ -43,17 +41,13 @@ from catalog.terminal.printing import show_tables
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of prompts for the changed model to continue: one per line, or JSON lines.",
 )
-@click.option(
-    "--continuation", type=click.IntRange(1), default=20, show_default=True, help="Tokens to write after each prompt."
-)
+@click.option("--continuation", type=click.IntRange(1), help="Tokens to write after each prompt.  [default: 20]")
 @click.option(
     "--temperature",
     type=click.FloatRange(0),
-    default=0.0,
-    show_default=True,
-    help="0 writes the most probable tokens; above, tokens are drawn.",
+    help="0 writes the most probable tokens; above, tokens are drawn.  [default: 0]",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the draws.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the draws.  [default: 0]")
 @click.option(
     "--score",
     multiple=True,

@@ -61,7 +61,14 @@ def shares_table(shares: pl.DataFrame) -> pl.DataFrame:
         for end, of_sets in (("low", "least"), ("high", "most"))
     ]
     return _by_method(shares, "intervention", "scorer", "attribute").select(
-        "intervention", "attribute", "method", "share", *ends, "percentile", pl.col("n_continuations").alias("texts")
+        "intervention",
+        "attribute",
+        "method",
+        "share",
+        *ends,
+        "percentile",
+        pl.col("n_continuations").alias("texts"),
+        pl.col("n_blank").alias("blank"),
     )
 
 

@@ -13,8 +13,9 @@
 --   attribute: The attribute.
 --   method: untouched, changed (the neurons asked for), random (random sets in their place), word_filter or self_debiasing.
 --   n_sets: Sets of neurons: 1, or the number of random sets.
---   n_continuations: Continuations that were scored, of all sets together; those without a text are not.
---   share: Share of the continuations whose score is 0.5 or more; of random sets the mean.
+--   n_continuations: Continuations that were scored, of all sets together.
+--   n_blank: Continuations without a text, which are not scored.
+--   share: Share of the scored continuations whose score is 0.5 or more; of random sets the mean; null where none was scored.
 --   share_low: Lower end of the Wilson interval (95%) of the share; null for random sets, which continue the same prompts.
 --   share_high: Its upper end; null likewise.
 --   share_least: Least share of a set; the share itself where there is one set.
@@ -27,21 +28,52 @@ with thresholds as (
         cast(0.5 as double) as scored_from,
         cast(1.959963984540054 as double) as normal_975,
 ),
+attributes as (
+    select distinct model_id, corpus_id, intervention, scorer, attribute from store.attribute_scores
+),
 sets as (
     select
-        model_id,
-        corpus_id,
-        intervention,
-        scorer,
-        attribute,
-        method,
-        set_number,
-        count(*) as n,
-        avg(case when score >= thresholds.scored_from then cast(1 as double) else cast(0 as double) end) as share,
-        avg(score) as score,
-    from store.attribute_scores
+        written.model_id,
+        written.corpus_id,
+        written.intervention,
+        attributes.scorer,
+        attributes.attribute,
+        written.method,
+        written.set_number,
+        count(scores.score) as n,
+        count(*) - count(scores.score) as n_blank,
+        avg(
+            case
+                when scores.score >= thresholds.scored_from then cast(1 as double)
+                when scores.score < thresholds.scored_from then cast(0 as double)
+            end
+        ) as share,
+        avg(scores.score) as score,
+    from store.continuations as written
     cross join thresholds
-    group by model_id, corpus_id, intervention, scorer, attribute, method, set_number
+    inner join attributes
+        on
+            attributes.model_id = written.model_id
+            and attributes.corpus_id = written.corpus_id
+            and attributes.intervention = written.intervention
+    left join store.attribute_scores as scores
+        on
+            scores.model_id = written.model_id
+            and scores.corpus_id = written.corpus_id
+            and scores.intervention = written.intervention
+            and scores.method = written.method
+            and scores.set_number = written.set_number
+            and scores.prompt_number = written.prompt_number
+            and scores.scorer = attributes.scorer
+            and scores.attribute = attributes.attribute
+    group by
+        written.model_id,
+        written.corpus_id,
+        written.intervention,
+        attributes.scorer,
+        attributes.attribute,
+        written.method,
+        written.set_number
 ),
 methods as (
     select
@@ -53,6 +85,7 @@ methods as (
         method,
         count(*) as n_sets,
         cast(sum(n) as bigint) as n,
+        cast(sum(n_blank) as bigint) as n_blank,
         avg(share) as share,
         min(share) as share_least,
         max(share) as share_most,
@@ -71,7 +104,7 @@ compared as (
             case
                 when random_sets.share < changed.share then cast(1 as double)
                 when random_sets.share = changed.share then cast(0.5 as double)
-                else cast(0 as double)
+                when random_sets.share > changed.share then cast(0 as double)
             end
         ) as percentile,
     from sets as changed
@@ -89,14 +122,14 @@ compared as (
 intervals as (
     select
         methods.*,
-        (methods.share + thresholds.normal_975 * thresholds.normal_975 / (2 * methods.n))
-        / (1 + thresholds.normal_975 * thresholds.normal_975 / methods.n) as centre,
+        (methods.share + thresholds.normal_975 * thresholds.normal_975 / (2 * nullif(methods.n, 0)))
+        / (1 + thresholds.normal_975 * thresholds.normal_975 / nullif(methods.n, 0)) as centre,
         thresholds.normal_975
         * sqrt(
-            methods.share * (1 - methods.share) / methods.n
-            + thresholds.normal_975 * thresholds.normal_975 / (4 * methods.n * methods.n)
+            methods.share * (1 - methods.share) / nullif(methods.n, 0)
+            + thresholds.normal_975 * thresholds.normal_975 / (4 * nullif(methods.n, 0) * methods.n)
         )
-        / (1 + thresholds.normal_975 * thresholds.normal_975 / methods.n) as half_width,
+        / (1 + thresholds.normal_975 * thresholds.normal_975 / nullif(methods.n, 0)) as half_width,
     from methods
     cross join thresholds
 )
@@ -111,13 +144,14 @@ select
     intervals.method,
     intervals.n_sets,
     intervals.n as n_continuations,
+    intervals.n_blank,
     intervals.share,
     case
-        when intervals.method <> 'random'
+        when intervals.method <> 'random' and intervals.n > 0
             then greatest(cast(0 as double), least(intervals.share, intervals.centre - intervals.half_width))
     end as share_low,
     case
-        when intervals.method <> 'random'
+        when intervals.method <> 'random' and intervals.n > 0
             then least(cast(1 as double), greatest(intervals.share, intervals.centre + intervals.half_width))
     end as share_high,
     intervals.share_least,

@@ -100,3 +100,10 @@ def reopen_scorer(identity: Mapping[str, Any]) -> TextScorer | None:
         return None
     found: TextScorer | None = kind.loaded.reopened(identity)
     return found
+
+
+def named(scorer: TextScorer) -> dict[str, Any]:
+    """What a scorer's numbers depend on, and its name in the warehouse: its own words but for the place of a list."""
+    identity = scorer.identity
+    name = f"words:{scorer.attributes[0]}" if identity.get("kind") == "words" else scorer.spec
+    return {"name": name, **identity}

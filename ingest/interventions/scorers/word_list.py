@@ -54,7 +54,7 @@ class WordListScorer:
             ScorerUnusable: it cannot be read, is no text in UTF-8, is too large, or lists no word.
         """
         path = _path(spec, argument)
-        listed = tuple(dict.fromkeys(_words(spec, _text(spec, path))))
+        listed = tuple(dict.fromkeys(words_of_lines(spec, _text(spec, path))))
         if not listed:
             raise ScorerUnusable(spec, "the file lists no word; write one word or phrase a line")
         if len(listed) > MOST_WORDS:
@@ -127,7 +127,12 @@ def _text(spec: str, path: Path) -> str:
         raise ScorerUnusable(spec, f"line {line} of the file is not UTF-8; save it as UTF-8") from error
 
 
-def _words(spec: str, text: str) -> Iterator[str]:
+def words_of_lines(spec: str, text: str) -> Iterator[str]:
+    """The words of a list, one a line, without remarks and white space around them.
+
+    Raises:
+        ScorerUnusable: a line is too long, or holds a control character.
+    """
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         word = " ".join(_REMARK.sub("", line).split())
         if len(word) > LONGEST_WORD:

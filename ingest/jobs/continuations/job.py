@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,11 +17,11 @@ from ingest.interventions.baselines import self_debiasing, word_filter
 from ingest.interventions.chosen import changes
 from ingest.interventions.continued import BATCH_PROMPTS, Adjust
 from ingest.interventions.prompt_ids import PromptIds, continue_prompts
-from ingest.interventions.scorers.text_scorer import TextScorer, open_scorer, reopen_scorer
+from ingest.interventions.scorers.text_scorer import TextScorer, named, open_scorer, reopen_scorer
 from ingest.interventions.shared import Shared
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob
-from ingest.jobs.continuations.scored import named, scores_of
+from ingest.jobs.continuations.scored import scores_of
 from ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere, Steered
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
 from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Steering
@@ -81,7 +81,15 @@ class ContinuationsJob(AdditiveJob):
         )
 
     def parameters(self) -> dict[str, Any]:
-        """What is changed, continued and scored, and the run that says how often neurons fire."""
+        """What is changed, continued and scored, and the run that says how often neurons fire.
+
+        Raises:
+            ContinuationsTaken: as `all`.
+            ScorersElsewhere: what the warehouse has is to be scored anew by what is not started unasked.
+        """
+        for one in self.all:
+            if not self.is_alone and not one.steering.prompts and not self._is_measured(one):
+                self._scorers(one)
         return {self.name: {one.intervention.name: one.as_parameters() for one in self.all}, **self._settings()}
 
     def _settings(self) -> dict[str, Any]:
@@ -100,12 +108,18 @@ class ContinuationsJob(AdditiveJob):
             ContinuationsTaken: the warehouse has others of the name, and nobody said to replace them.
         """
         before = self.before.get(self.name, {})
+        known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
         for one in self.steered:
             name = one.intervention.name
-            if before.get(name, one.as_parameters()) != one.as_parameters() and not self.replaces:
+            if name not in known or one.as_parameters(known[name].intervention.asked) == before[name]:
+                # However it was asked for this time, it is the same.
+                asked = known[name].intervention.asked if name in known else one.intervention.asked
+                known[name] = replace(one, intervention=replace(one.intervention, asked=asked))
+            elif self.replaces:
+                known[name] = one
+            else:
                 raise ContinuationsTaken(name)
-        known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
-        return tuple({**known, **{one.intervention.name: one for one in self.steered}}.values())
+        return tuple(known.values())
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """For each, one of what is written and one of its scores.
@@ -174,7 +188,8 @@ class ContinuationsJob(AdditiveJob):
         kept = [scorer for scorer in found if scorer is not None]
         if len(kept) < len(found):
             lost = [name for name, scorer in zip(one.steering.scorers, found, strict=True) if scorer is None]
-            raise ScorersElsewhere(one.intervention.name, lost)
+            assert self.earlier is not None
+            raise ScorersElsewhere(self.earlier.model, one.intervention.name, lost)
         return kept
 
     def _has_lost_scorers(self, one: Steered) -> bool:

@@ -1,19 +1,11 @@
 """Scores of what was written, as rows."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import polars as pl
 
 from catalog.tables.interventions import ATTRIBUTE_SCORES
-from ingest.interventions.scorers.text_scorer import TextScorer
-
-
-def named(scorer: TextScorer) -> dict[str, Any]:
-    """What a scorer's numbers depend on, and its name in the warehouse: its own words but for the place of a list."""
-    identity = scorer.identity
-    name = f"words:{scorer.attributes[0]}" if identity.get("kind") == "words" else scorer.spec
-    return {"name": name, **identity}
+from ingest.interventions.scorers.text_scorer import TextScorer, named
 
 
 def scores_of(rows: pl.DataFrame, scorers: Sequence[TextScorer]) -> pl.DataFrame:

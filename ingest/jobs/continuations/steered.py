@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from ingest.interventions.chosen import as_parameters, from_parameters
 from ingest.interventions.continued import Writing
@@ -24,11 +25,12 @@ class ContinuationsTaken(NeurothekError):
 class ScorersElsewhere(NeurothekError):
     """Continuations that are to be scored anew by what only whoever asked for them may start."""
 
-    def __init__(self, name: str, scorers: Sequence[str]) -> None:
+    def __init__(self, model: str, name: str, scorers: Sequence[str]) -> None:
+        removed = command_line("remove", model, "--job", "continuations")
         super().__init__(
             f"the continuations of {name!r} in the warehouse rest on a run that was replaced, and were scored by"
-            f" {', '.join(scorers)}, which is not asked again unasked; repeat them with --force, or remove them with"
-            f" --job continuations first"
+            f" {', '.join(scorers)}, which is not started unasked; repeat that command with --force, or remove all with"
+            f" `{removed}`"
         )
 
 
@@ -70,11 +72,12 @@ class Steered:
         """How tokens are chosen."""
         return Writing(self.steering.length, self.steering.temperature, self.steering.seed)
 
-    def as_parameters(self) -> dict[str, Any]:
-        """What changes its numbers, as JSON values."""
+    def as_parameters(self, asked: str | None = None) -> dict[str, Any]:
+        """What changes its numbers, as JSON values; `asked` stands for how its neurons were asked for."""
         steering = self.steering
         return {
             **as_parameters(self.intervention),
+            **({} if asked is None else {"asked": asked}),
             "n_prompts": self.n_prompts,
             "prompts_sha256": self.prompts_sha256,
             "length": steering.length,

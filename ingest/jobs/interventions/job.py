@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -158,9 +158,15 @@ class InterventionsJob(AdditiveJob):
             raise OtherSettings(self.name, self.earlier.model, there)
         known = {name: from_parameters(name, said) for name, said in self.before.get("interventions", {}).items()}
         for one in self.interventions:
-            if known.get(one.name, one) != one and not self.replaces:
+            stored = known.get(one.name, one)
+            # However it was asked for this time, it may be the same.
+            if replace(one, asked=stored.asked) == stored:
+                known[one.name] = stored
+            elif self.replaces:
+                known[one.name] = one
+            else:
                 raise InterventionTaken(one.name)
-        return tuple({**known, **{one.name: one for one in self.interventions}}.values())
+        return tuple(known.values())
 
     def _is_measured(self, intervention: Intervention) -> bool:
         """Whether that run has measured the same, in the same way."""

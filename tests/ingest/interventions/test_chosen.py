@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.interventions.chosen import (
+    NeuronsImpossible,
     as_parameters,
     by_layer,
     changes,
@@ -62,3 +63,9 @@ def test_changes(how: str, value: float | None, moment: str, becomes: list[float
     assert after[[0, 2, 1]].tolist() == pytest.approx(becomes)
     assert after[3] == 99
     assert own[0, 0].tolist() == [10, 30, 20, 99]
+
+
+@pytest.mark.parametrize("text", ["1:0-9999999999", "0:0-40000000 1:0-40000000"])
+def test_more_neurons_than_any_model_has_are_refused_before_they_are_listed(text: str) -> None:
+    with pytest.raises(NeuronsImpossible, match="more than any model has"):
+        unpacked(text)

@@ -11,6 +11,7 @@ from ingest.request import ModelSource, Steering
     ("text", "way", "told"),
     [
         ("0", Way("set", 0.0, "after"), "set to 0"),
+        ("-0", Way("set", 0.0, "after"), "set to 0"),
         ("3", Way("set", 3.0, "after"), "set to 3"),
         (" -1.5 ", Way("set", -1.5, "after"), "set to -1.5"),
         ("x0.5", Way("scale", 0.5, "after"), "multiplied by 0.5"),
@@ -25,7 +26,7 @@ def test_ways(text: str, way: Way, told: str) -> None:
         assert Way.parse(text, pre=True).told() == f"{told}, before the non-linearity"
 
 
-@pytest.mark.parametrize("text", ["", "off", "x", "nan", "inf", "x-inf", "1e31", "0x5", "5%"])
+@pytest.mark.parametrize("text", ["", "off", "x", "nan", "inf", "x-inf", "1e7", "x-1e7", "0x5", "5%"])
 def test_what_is_no_way_is_refused(text: str) -> None:
     with pytest.raises(NeurothekError, match=r"give a number such as 0 or 3, mean, or x0\.5 to scale") as caught:
         Way.parse(text)
@@ -57,6 +58,8 @@ def test_interventions_are_called_what_was_asked_or_as_a_person_says() -> None:
     assert long.name.startswith("where xxx")
     (other,) = interventions({"where " + "x" * 501: ((0, 1),)}, Way.parse("0"), name=None, of_kinds=False)
     assert other.name != long.name
+    (hostile,) = interventions({"where \x1b[2J\t1": ((0, 1),)}, Way.parse("0"), name=None, of_kinds=False)
+    assert hostile.name == "where  [2J 1 set to 0"
 
 
 def test_a_plan_says_what_it_does_before_it_does_it() -> None:

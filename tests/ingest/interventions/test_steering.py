@@ -1,6 +1,8 @@
 """Prompts, scorers and baselines as a person asks for them, and what is refused in a sentence."""
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,59 @@ def test_a_line_without_a_prompt_is_named(tmp_path: Path, bad: str, line: str) -
     with pytest.raises(NeurothekError, match="line 2") as caught:
         read_steering(file, score=[bad])
     assert "\n" not in str(caught.value)
+
+
+def test_a_line_ends_at_its_end_alone(tmp_path: Path, bad: str) -> None:
+    """Other separators are part of a text, and legal in JSON."""
+    file = tmp_path / "prompts.jsonl"
+    file.write_bytes('{"prompt": "a\u2028b"}\r\n{"prompt": "c\x85d"}\n'.encode())
+    assert read_steering(file, score=[bad]).prompts == ("a\u2028b", "c\x85d")
+
+
+def test_half_a_character_is_refused_by_number(tmp_path: Path, bad: str) -> None:
+    file = tmp_path / "prompts.jsonl"
+    file.write_text('"good"\n{"prompt": "a\\ud800b"}\n')
+    with pytest.raises(BadArgument, match="line 2 has no text"):
+        read_steering(file, score=[bad])
+    with pytest.raises(BadArgument, match="text 2 holds half of a character"):
+        read_steering(["good", "a\ud800b"], score=[bad])
+
+
+def test_banned_words_are_read_as_a_word_list_is(tmp_path: Path, bad: str) -> None:
+    file = tmp_path / "banned.txt"
+    file.write_text("# remark\nself \n  damn   it # said twice\nself\n")
+    assert read_steering(["a"], score=[bad], banned=file).banned == ("self", "damn it")
+    file.write_text("# remark\n")
+    with pytest.raises(BannedUnknown):
+        read_steering(["a"], score=[bad], banned=file)
+
+
+def test_scorers_of_one_name_are_refused(tmp_path: Path, bad: str) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "bad.txt").write_text("worse\n")
+    for two in (["domains", "domains"], [bad, f"words:{tmp_path / 'other' / 'bad.txt'}"]):
+        with pytest.raises(BadArgument, match="two scorers are called so"):
+            read_steering(["a"], score=two, unwanted="code" if two[0] == "domains" else "bad")
+
+
+def test_a_device_is_refused_and_a_pipe_is_read(tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadArgument, match="it is a device"):
+        read_steering("/dev/zero", score=[bad])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("one\ntwo\n",))
+    writer.start()
+    assert read_steering(pipe, score=[bad]).prompts == ("one", "two")
+    writer.join()
+    monkeypatch.setattr("ingest.interventions.steering._MOST_BYTES", 1 << 20)
+    (tmp_path / "large.txt").write_bytes(b"x\n" * (1 << 20))
+    with pytest.raises(BadArgument, match="it is larger than 1 MiB"):
+        read_steering(tmp_path / "large.txt", score=[bad])
+
+
+def test_a_blank_description_is_refused(bad: str) -> None:
+    with pytest.raises(BadArgument, match="say what is unwanted"):
+        read_steering(["a"], score=[bad], described="  ")
 
 
 def test_no_prompts_at_all_are_refused(bad: str) -> None:

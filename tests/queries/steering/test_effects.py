@@ -184,6 +184,7 @@ def test_shares_of_continuations(connection: duckdb.DuckDBPyConnection) -> None:
         sets = [key for key in by_set if key[0] == row["method"]]
         n = sum(len(by_set[key]) for key in sets)
         assert (row["n_sets"], row["n_continuations"]) == (len(sets), n)
+        assert row["n_blank"] == len(sets) * len(continuation_rows.PROMPTS) - n
         assert row["share"] == pytest.approx(sum(share[key] for key in sets) / len(sets))
         assert row["share_least"] == pytest.approx(min(share[key] for key in sets))
         assert row["share_most"] == pytest.approx(max(share[key] for key in sets))

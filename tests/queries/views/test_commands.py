@@ -123,7 +123,8 @@ def test_a_page_for_programs(ask: Ask) -> None:
     page = json.loads(ask("neuron", "tiny-1m/L0N0", "--format", "json").stdout)
     of_text = {"domains", "positions", "triggers", "detection", "contexts", "pushed"}
     of_weights = {"tokens", "mates", "neighbours", "counterparts", "compared"}
-    assert set(page) == {"neuron", "suppression", "cluster", "annotations", *of_text, *of_weights}
+    of_changes = {"effect", "interventions"}
+    assert set(page) == {"neuron", "suppression", "cluster", "annotations", *of_text, *of_weights, *of_changes}
     assert page["neuron"]["address"] == "tiny-1m/L0N0"
     tokens = pl.read_csv(io.StringIO(ask("neuron", "tiny-1m/L0N0", "--format", "csv").stdout))
     assert tokens.height == len(page["tokens"]) == 24
