@@ -39,19 +39,20 @@ _WORTH = """
     order by size, model, kind
 """
 _BY_DOMAIN = """
-    select intervention, domain, sum(effect * n_tokens) / sum(n_tokens) as effect,
-        sum(random_effect * n_tokens) / sum(n_tokens) as random_effect
+    select asked, domain, sum(steering.effect * steering.n_tokens) / sum(steering.n_tokens) as effect,
+        sum(steering.random_effect * steering.n_tokens) / sum(steering.n_tokens) as random_effect
     from steering
+    inner join interventions using (model, intervention)
     where model = $model and starts_with(intervention, 'promote')
-    group by intervention, domain
-    order by intervention, domain
+    group by asked, domain
+    order by asked, domain
 """
 _OF_TOKENS = """
-    select intervention, n_neurons, effect, random_effect, random_effect_most, percentile, mass_promoted_untouched,
+    select asked, n_neurons, effect, random_effect, random_effect_most, percentile, mass_promoted_untouched,
         mass_promoted
     from interventions
     where model = $model and starts_with(intervention, 'promote')
-    order by intervention
+    order by asked
 """
 _SHARES = """
     select intervention, method, n_continuations, share, share_low, share_high, share_least, share_most, percentile
@@ -131,7 +132,7 @@ def steered(opened: Neurothek, model: str) -> str:
     for row in opened.sql(_OF_TOKENS, {"model": model}).to_dicts():
         before, after = (100 * row[name] for name in ("mass_promoted_untouched", "mass_promoted"))
         lines.append(
-            f"| {row['n_neurons']} that {row['intervention']} | {row['effect']:.3f} | {row['random_effect']:.3f}"
+            f"| {row['n_neurons']} that {row['asked']} | {row['effect']:.3f} | {row['random_effect']:.3f}"
             f" ({row['random_effect_most']:.3f}) | {row['percentile']:.0f} | {before:.1f}% to {after:.1f}% |"
         )
     return "\n".join(lines)
@@ -141,7 +142,7 @@ def steered_by_domain(opened: Neurothek, model: str) -> str:
     """The same effects by domain."""
     lines = ["| neurons | domain | effect | random mean |", "|---|---|---:|---:|"]
     for row in opened.sql(_BY_DOMAIN, {"model": model}).to_dicts():
-        lines.append(f"| {row['intervention']} | {row['domain']} | {row['effect']:.3f} | {row['random_effect']:.3f} |")
+        lines.append(f"| {row['asked']} | {row['domain']} | {row['effect']:.3f} | {row['random_effect']:.3f} |")
     return "\n".join(lines)
 
 
