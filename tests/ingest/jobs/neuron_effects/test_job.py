@@ -149,7 +149,9 @@ def test_a_neuron_that_never_fires_is_worth_nothing_to_the_bit(folder: Path, tmp
     assert told["effect_on_loss"].to_list() == [by_neuron[neuron]["effect_on_loss"] for neuron in range(4)]
 
 
-@pytest.mark.parametrize("asked", [{"set": 3}, {"pre": True}, {"set": "mean"}, {"prompts": ["river"]}])
+@pytest.mark.parametrize(
+    "asked", [{"set": 3}, {"pre": True}, {"set": "mean"}, {"at": "0-3"}, {"prompts": ["river"], "unwanted": "code"}]
+)
 def test_one_by_one_neurons_are_turned_off_and_nothing_else(door: Neurothek, asked: dict[str, Any]) -> None:
     with pytest.raises(BadArgument, match=r"one_by_one=True is not valid"):
-        door.plan_intervention("opt", where="neuron = 1", unwanted="code", **ASKED, **asked)
+        door.plan_intervention("opt", where="neuron = 1", **ASKED, **asked)
