@@ -1,7 +1,7 @@
 """The answer of `intervene`: what each intervention did to the loss, and where, never without its random sets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -73,7 +73,12 @@ class Effects(TabularAnswer):
                 Section("share of continuations that score 0.5 or more", shares_table(self.shares), SHARES_REMARK)
             )
             found.append(Section("what is written after the first prompts", examples_table(self.continuations)))
-        return found
+        first, *others = found
+        return [first, *(replace(section, frame=self._unnamed(section.frame)) for section in others)]
+
+    def _unnamed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A table without the name of the intervention where there is but one, which the first table says."""
+        return frame.drop("intervention") if len(self.names) == 1 else frame
 
     def data(self) -> dict[str, Any]:
         """Everything, for programs."""

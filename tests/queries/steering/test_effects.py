@@ -160,6 +160,9 @@ def test_the_answer_holds_what_was_asked_in_its_order(connection: duckdb.DuckDBP
     assert "from interventions" in answer.sql
     assert set(answer.data()) == {"interventions", "steering", "attribute_shares", "continuations"}
     assert "random mean" in repr(answer)
+    first, *others = effects_of(connection, model, ["mine"]).sections()
+    assert first.frame["intervention"].to_list() == ["mine"]
+    assert not any("intervention" in section.frame.columns for section in others)
     elsewhere = effects_of(connection, model, ["none"])
     assert elsewhere.interventions.is_empty()
     assert "not its shown one" in elsewhere.summary
