@@ -233,12 +233,18 @@ SLOW = (
 )
 """Situations of a kind that another one is of, too, which go with the long tests."""
 
-OF_PAGES = ("dashboards/widgets/page.py", "dashboards/widgets/figures.py", "dashboards/screens/")
+OF_PAGES = (
+    "dashboards/widgets/page.py",
+    "dashboards/widgets/figures.py",
+    "dashboards/parts/interventions.py",
+    "dashboards/screens/",
+)
 """Where pages write commands: tests/dashboards/test_advice.py opens them."""
 
 ELSEWHERE = {
     "ingest/train_commands.py": "training takes a minute: tests/ingest/test_train_commands.py",
     "ingest/training/card.py": "likewise",
+    "ingest/jobs/continuations/steered.py": "a run that another rests on is measured anew: its job's own tests",
     "dashboards/session.py": "pages without a desk, which no command opens: tests/dashboards/test_session.py",
 }
 

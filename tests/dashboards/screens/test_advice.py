@@ -17,7 +17,12 @@ pytestmark = pytest.mark.xdist_group("advice")
 
 Opener = Callable[..., AppTest]
 PAGES = sorted(file.stem for file in Path(screens_file).parent.glob("[a-z]*.py"))
-OF_PAGES = ("dashboards/widgets/page.py", "dashboards/widgets/figures.py", "dashboards/views/")
+OF_PAGES = (
+    "dashboards/widgets/page.py",
+    "dashboards/widgets/figures.py",
+    "dashboards/parts/interventions.py",
+    "dashboards/screens/",
+)
 
 BLANK = "with blank.duckdb"
 
