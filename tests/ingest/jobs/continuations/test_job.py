@@ -164,6 +164,7 @@ def test_neurons_of_a_planted_attribute_move_the_scorer_and_random_ones_do_not(t
     assert row_of["random_mass_watched"] < 0.1
 
 
+@pytest.mark.long
 def test_others_stay_and_are_not_written_again(door: Neurothek, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {**SMALL, "score": words(folder), "prompts": PROMPTS}
     first = door.plan_intervention("opt", where="neuron = 1", **asked)

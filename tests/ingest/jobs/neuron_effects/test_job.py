@@ -98,6 +98,7 @@ def test_every_effect_is_that_of_a_model_without_the_neuron(door: Neurothek, fol
     assert set(answer.neurons["neuron"]) == {0, 1, 2}
 
 
+@pytest.mark.long
 def test_neurons_are_added_and_none_is_measured_twice(door: Neurothek, monkeypatch: pytest.MonkeyPatch) -> None:
     door.carry_out(door.plan_intervention("opt", where="layer = 0 and neuron in (4, 6)", **ASKED))
     before = door.sql("select * from neuron_effects where model = 'opt'").to_dicts()
