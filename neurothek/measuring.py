@@ -179,6 +179,7 @@ class Measuring(Opened):
         from queries.names.corpora import choose_corpora
         from queries.names.models import choose_model
         from queries.search.chosen import neurons_asked, watched_tokens
+        from queries.steering.effects import has_continuations
         from queries.views.on_corpus import on_corpus
 
         words = (words,) if isinstance(words, str) else tuple(words)
@@ -228,6 +229,7 @@ class Measuring(Opened):
                 raise NotMeasured("frequencies are known", "activity")
             chosen = neurons_asked(connection, model, where=where, words=words, limit=limit or 10, addresses=addresses)
             watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
+            has_texts = has_continuations(connection, known.model_id, read.corpus_id)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
         made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched)
         request = request_for(
@@ -237,6 +239,7 @@ class Measuring(Opened):
             n_sets=sets or DEFAULT_RANDOM_SETS,
             force=force,
             steering=steering,
+            has_texts=has_texts,
             alone=one_by_one,
         )
         planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)

@@ -224,6 +224,7 @@ def request_for(
     n_sets: int,
     force: bool,
     steering: Steering | None = None,
+    has_texts: bool = False,
     alone: bool = False,
 ) -> IngestRequest:
     """The request that measures them on a corpus of the warehouse.
@@ -235,6 +236,7 @@ def request_for(
         n_sets: random sets to compare with.
         force: whether what the warehouse has of a name may be replaced.
         steering: what the changed model continues; None: nothing.
+        has_texts: whether the warehouse has texts of the model, which have to follow what is changed under their names.
         alone: whether each neuron is turned off alone instead.
 
     Raises:
@@ -242,7 +244,8 @@ def request_for(
     """
     text = TextRequest(corpus_id=corpus_id)
     if not alone:
-        jobs = ("interventions",) if steering is None else ("interventions", "continuations")
+        writes = steering is not None or has_texts
+        jobs = ("interventions", "continuations") if writes else ("interventions",)
         return IngestRequest(
             jobs=jobs,
             named=jobs,

@@ -211,6 +211,10 @@ class Transformer:
         """How much memory the weights of block `layer` take while they are there."""
         return sum(tensor.numel() for tensor in self._layers[layer].parameters()) * self.dtype.itemsize
 
+    def blocks_bytes(self, *, is_resident: bool) -> int:
+        """How much memory the weights of all blocks take, or of one where each is read anew at its use."""
+        return sum(self.block_bytes(layer) for layer in range(self.shape.n_layers if is_resident else 1))
+
     @property
     def embedding_bytes(self) -> int:
         """How much memory the embeddings and the unembedding take, whole and in the run's number format."""

@@ -26,20 +26,8 @@ _FINISHED = """
             )
         )
 """
-_RUN_ID = """
-    select runs.run_id
-    from store.runs as runs
-    inner join store.models as models on models.model_id = runs.model_id
-    where models.name = $model and runs.run_key = $run_key
-"""
-_PARAMETERS = """
-    select runs.parameters
-    from store.runs as runs
-    inner join store.models as models on models.model_id = runs.model_id
-    where models.name = $model and runs.run_key = $run_key
-"""
-_VERSION = """
-    select runs.job_version
+_RUN = """
+    select runs.run_id, runs.job_version, runs.parameters
     from store.runs as runs
     inner join store.models as models on models.model_id = runs.model_id
     where models.name = $model and runs.run_key = $run_key
@@ -86,23 +74,22 @@ class EarlierRuns:
 
     def parameters(self, job: str) -> dict[str, Any]:
         """The parameters of one run."""
-        named = {"model": self.model, "run_key": self.keys[job]}
-        with self.warehouse.reader() as connection:
-            said = connection.execute(_PARAMETERS, named).fetchall()
-        found: dict[str, Any] = json.loads(said[0][0])
+        found: dict[str, Any] = json.loads(self._run(job)["parameters"])
         return found
 
     def version(self, job: str) -> int:
         """The version of the job that made one run."""
-        named = {"model": self.model, "run_key": self.keys[job]}
-        with self.warehouse.reader() as connection:
-            said = connection.execute(_VERSION, named).fetchall()
-        return int(said[0][0])
+        return int(self._run(job)["job_version"])
 
     def rows(self, query: str, job: str, **values: Any) -> pl.DataFrame:
         """Rows of a query about one run, whose id is bound to $run_id."""
-        named = {"model": self.model, "run_key": self.keys[job]}
+        run_id = self._run(job)["run_id"]
         with self.warehouse.reader() as connection:
-            run_id = connection.sql(_RUN_ID, params=named).pl().item()
             rows: pl.DataFrame = connection.sql(query, params={"run_id": run_id, **values}).pl()
         return rows
+
+    def _run(self, job: str) -> dict[str, Any]:
+        named = {"model": self.model, "run_key": self.keys[job]}
+        with self.warehouse.reader() as connection:
+            found: dict[str, Any] = connection.sql(_RUN, params=named).pl().row(0, named=True)
+        return found

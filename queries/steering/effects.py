@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.statements import ask_records
 from queries.steering.neuron_effects import neurons_turned_off, section_of_neurons, told_of_neurons
 from queries.steering.tables import (
     REMARK,
@@ -90,6 +91,12 @@ class Effects(TabularAnswer):
             "attribute_shares": self.shares.to_dicts(),
             "continuations": self.continuations.to_dicts(),
         }
+
+
+def has_continuations(connection: duckdb.DuckDBPyConnection, model_id: int, corpus_id: int) -> bool:
+    """Whether the warehouse holds texts that a model wrote with neurons changed, on a corpus."""
+    (row,) = ask_records(connection, "written_texts", {"model_id": model_id, "corpus_id": corpus_id})
+    return bool(row["is_there"])
 
 
 @with_its_sql

@@ -75,7 +75,6 @@ class SwitchPage(TabularAnswer):
         others = "one random neuron" if n_random == 1 else f"{n_random} random neurons"
         after = quoted_end(done.tokens[: done.position + 1])
         place = f"position {done.position} (0 to {len(done.tokens) - 1})"
-        place = f"position {done.position} (0 to {len(done.tokens) - 1})"
         diverges = f"The next token diverges by {own['kl']:.3g} nats" if own["kl"] else "Nothing changes"
         return (
             f"{self.address} {self.setting}; its own activation at {place}, after {after}, is {own['coefficient']:.3g}."

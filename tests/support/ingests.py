@@ -4,7 +4,7 @@ import dataclasses
 import random
 import shutil
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ingest.planning import budget, pairs
 from ingest.planning.sweep_plan import SweepPlan, plan
 from ingest.request import IngestRequest, ModelSource, TextRequest
 from queries.views import install
+from tests.support.models import Kind, build
 
 TEXT = "the school is near river and old has a new roof one two three six total sum value 12 30 42"
 WORDS = TEXT.split()
@@ -85,6 +86,16 @@ def request(corpora: tuple[str, ...], *, text: dict[str, Any] | None = None, **f
 def measure(warehouse: Warehouse, model: Path | str, asked: IngestRequest) -> ModelReport:
     """Measure one model, given as on the command line."""
     return ingest_model(warehouse, asked, ModelSource.parse(str(model)))
+
+
+def measured_models(folder: Path, kinds: Sequence[Kind], **shape: Any) -> tuple[str, ...]:
+    """Build a tiny model of each kind in the folder, and measure weights and activity into its `w.duckdb`; the text."""
+    corpora = write_corpus(folder)
+    warehouse = open_warehouse(folder / "w.duckdb")
+    for kind in kinds:
+        build(folder / kind, kind, d_ffn=24, seed=2, **shape)
+        measure(warehouse, folder / kind, request(corpora, jobs=("projections", "activity")))
+    return corpora
 
 
 def compare(warehouse: Warehouse, *models: str, **fields: Any) -> list[PairReport]:

@@ -33,6 +33,12 @@ left join store.clusters as clusters
         and clusters.clustering_id = facts.clustering_id
         and clusters.layer = facts.layer
         and clusters.neuron = facts.neuron
+left join store.neuron_effects as effects
+    on
+        effects.model_id = facts.model_id
+        and effects.corpus_id = facts.corpus_id
+        and effects.layer = facts.layer
+        and effects.neuron = facts.neuron
 where
     facts.address <> models.name || '/L' || facts.layer || 'N' || facts.neuron
     or facts.depth <> (facts.layer + 0.5::double) / models.n_layers
@@ -49,3 +55,4 @@ where
     or facts.unigram_active is distinct from unigrams.n_active
     or facts.unigrams_95 is distinct from unigrams.n_covering_95
     or facts.cluster_id is distinct from clusters.cluster_id
+    or facts.effect_on_loss is distinct from (effects.nll - effects.nll_untouched) / effects.n_tokens

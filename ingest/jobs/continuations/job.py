@@ -24,7 +24,7 @@ from ingest.jobs.additive import AdditiveJob
 from ingest.jobs.continuations.scored import scores_of
 from ingest.jobs.continuations.steered import ContinuationsTaken, ScorersElsewhere, Steered
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
-from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Steering
+from ingest.request import DEFAULT_RANDOM_SETS, IngestRequest, Intervention, Steering
 
 _WRITTEN, _SCORED = "written", "scored"
 
@@ -38,12 +38,14 @@ class ContinuationsJob(AdditiveJob):
 
     Attributes:
         steered: what is asked for.
+        interventions: what is changed; texts of the same name, asked for earlier, are written again where it changed.
         n_sets: random sets of neurons that each is compared with.
         set_seed: of these.
         replaces: whether continuations of a name that the warehouse has may be others.
     """
 
     steered: tuple[Steered, ...] = ()
+    interventions: tuple[Intervention, ...] = ()
     n_sets: int = DEFAULT_RANDOM_SETS
     set_seed: int = 0
     replaces: bool = False
@@ -60,14 +62,15 @@ class ContinuationsJob(AdditiveJob):
             PromptUnfit: a prompt does not fit the model.
         """
         steering = request.steering
+        job = cls(context, interventions=request.interventions, n_sets=request.random_sets, replaces=request.force)
         if steering is None:
-            return cls(context, n_sets=request.random_sets, replaces=request.force)
+            return job
         scorers = tuple(named(open_scorer(spec)) for spec in steering.scorers)
         longest = _fitting(context, steering, steering.prompts).longest()
         steered = tuple(
             Steered.of(one, steering, scorers, n_positions=longest + steering.length) for one in request.interventions
         )
-        return cls(context, steered=steered, n_sets=request.random_sets, replaces=request.force)
+        return replace(job, steered=steered)
 
     @classmethod
     def from_parameters(cls, context: JobContext, parameters: Mapping[str, Any]) -> "ContinuationsJob":
@@ -109,6 +112,10 @@ class ContinuationsJob(AdditiveJob):
         """
         before = self.before.get(self.name, {})
         known = {name: Steered.from_parameters(name, said) for name, said in before.items()}
+        for intervention in self.interventions:
+            stored = known.get(intervention.name)
+            if stored is not None and replace(intervention, asked=stored.intervention.asked) != stored.intervention:
+                known[intervention.name] = replace(stored, intervention=intervention)
         for one in self.steered:
             name = one.intervention.name
             if name not in known or one.as_parameters(known[name].intervention.asked) == before[name]:
@@ -155,9 +162,9 @@ class ContinuationsJob(AdditiveJob):
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
         transformer, shape = self.context.transformer, self.context.shape
-        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        weights = transformer.blocks_bytes(is_resident=is_resident)
         # Keys and values of the prompts and of those with a warning.
-        positions = max((one.n_positions for one in self.steered), default=0) or shape.context_length
+        positions = max((one.n_positions for one in self.all if not self._is_measured(one)), default=0)
         cached = 2 * 2 * shape.n_layers * BATCH_PROMPTS * positions * shape.d_model * 4
         logits = 8 * BATCH_PROMPTS * shape.vocab_size * 4
         return weights + cached + logits + shape.vocab_size * shape.d_model * 4

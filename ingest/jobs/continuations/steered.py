@@ -44,7 +44,7 @@ class Steered:
         n_prompts: how many prompts there are.
         prompts_sha256: fingerprint of the prompts.
         scorers: the name of each scorer, and what its numbers depend on.
-        n_positions: ids of the longest prompt, its warning and its continuation included; 0 where that is not known.
+        n_positions: ids of the longest prompt, its warning and its continuation included.
     """
 
     intervention: Intervention
@@ -52,7 +52,7 @@ class Steered:
     n_prompts: int
     prompts_sha256: str
     scorers: tuple[Mapping[str, Any], ...]
-    n_positions: int = 0
+    n_positions: int
 
     @classmethod
     def of(
@@ -61,7 +61,7 @@ class Steered:
         steering: Steering,
         scorers: tuple[Mapping[str, Any], ...],
         *,
-        n_positions: int = 0,
+        n_positions: int,
     ) -> "Steered":
         """What is asked for, with prompts."""
         digest = sha256("\0".join(steering.prompts).encode()).hexdigest()
@@ -79,6 +79,7 @@ class Steered:
             **as_parameters(self.intervention),
             **({} if asked is None else {"asked": asked}),
             "n_prompts": self.n_prompts,
+            "n_positions": self.n_positions,
             "prompts_sha256": self.prompts_sha256,
             "length": steering.length,
             "temperature": steering.temperature,
@@ -104,4 +105,6 @@ class Steered:
             described=str(said["described"]),
         )
         found = from_parameters(name, said)
-        return cls(found, steering, int(said["n_prompts"]), str(said["prompts_sha256"]), scorers)
+        return cls(
+            found, steering, int(said["n_prompts"]), str(said["prompts_sha256"]), scorers, int(said["n_positions"])
+        )

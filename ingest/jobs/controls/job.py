@@ -89,7 +89,7 @@ class ControlsJob(PassJob):
         scorers = 2 * workspace_bytes(shape.vocab_size)
         scoring = 4 * (rows + 4 * (shape.d_ffn + self.n_random) * shape.d_model) + scorers
         # Blocks run before anything is scored, over a few sentences each; resident weights stay.
-        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        weights = transformer.blocks_bytes(is_resident=is_resident)
         working = max(self.context.batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
         return scoring + weights + working
 

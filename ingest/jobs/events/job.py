@@ -124,7 +124,7 @@ class EventsJob(PassJob):
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
         transformer, shape = self.context.transformer, self.context.shape
-        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        weights = transformer.blocks_bytes(is_resident=is_resident)
         unembedding = shape.vocab_size * shape.d_model * 4
         # Two streams per layer and example, and three times the logits of a hundred examples.
         kept = self.shard_examples * shape.n_layers * 2 * shape.d_model * 4

@@ -127,7 +127,7 @@ class ExitsJob(PassJob):
         rows = n * shape.n_layers * 10 * 24
         if not self._fits_classifiers:
             return rows
-        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        weights = transformer.blocks_bytes(is_resident=is_resident)
         waiting = EXAMPLES_AT_ONCE * min(shape.context_length, 64) * shape.d_model * transformer.dtype.itemsize
         working = max(self.context.batch_tokens, shape.context_length) * (10 * shape.d_model + 3 * shape.d_ffn) * 4
         values = 2 * shape.d_ffn * shape.d_model * 4

@@ -128,7 +128,7 @@ class NeuronEffectsJob(AdditiveJob):
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
         transformer, shape = self.context.transformer, self.context.shape
-        weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+        weights = transformer.blocks_bytes(is_resident=is_resident)
         tokens = max(BATCH_TOKENS, shape.context_length)
         streams = (AT_ONCE + 2) * tokens * shape.d_model * 4
         working = tokens * (10 * shape.d_model + 4 * shape.d_ffn) * 4

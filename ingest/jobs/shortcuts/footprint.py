@@ -33,7 +33,7 @@ def memory_bytes(
     """
     shape = transformer.shape
     n_sentences, width = n_fit + n_validation, shape.d_model
-    weights = sum(transformer.block_bytes(layer) for layer in range(shape.n_layers if is_resident else 1))
+    weights = transformer.blocks_bytes(is_resident=is_resident)
     # A block over one batch, and the states it takes and leaves of all sentences.
     working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
     # And what its parts read and return, where they are to be replaced.

@@ -106,9 +106,9 @@ class Block:
         self._values = module.get_submodule(family.values)
         self._keys = module.get_submodule(family.keys)
         self._attention = module.get_submodule(family.attention)
+        self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
         # Of the batch that runs, for what is changed in it.
         self._shape, self._start = (0, 0), 0
-        self._reader = self._keys if layout.is_post_norm else module.get_submodule(family.ffn_norm)
 
     @torch.inference_mode()
     def __call__(

@@ -81,7 +81,10 @@ MORE_DAMAGE = {
         "update store.activity set n_active_bos = 1000000 where rowid = 0",
         "update store.activity set n_active_bos = -1 where rowid = 0",
     ),
-    "facts are the measured": ("update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",),
+    "facts are the measured": (
+        "update store.neuron_facts set n_active_bos = n_active_bos + 1 where rowid = 0",
+        "update store.neuron_facts set effect_on_loss = 1 where rowid = 0",
+    ),
     "annotations are of vectors": (
         "update store.annotations set model_id = 99",
         "update store.annotations set layer = 2",

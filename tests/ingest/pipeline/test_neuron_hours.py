@@ -11,18 +11,14 @@ from ingest.pipeline import neuron_hours
 from ingest.planning.agenda import prepare_model
 from ingest.planning.timing import block_flops
 from tests.support import ingests
-from tests.support.models import build
 
 
 def test_hours_are_products_by_their_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build(tmp_path / "opt", "opt", d_ffn=24, seed=2)
-    corpora = ingests.write_corpus(tmp_path)
-    warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
-    ingests.measure(warehouse, tmp_path / "opt", ingests.request(corpora, jobs=("projections", "activity")))
+    ingests.measured_models(tmp_path, ("opt",))
     door = neurothek.open(tmp_path / "w.duckdb")
     monkeypatch.setattr(neuron_hours, "product_rate", lambda transformer: 1e6)
     planned = door.plan_intervention("opt", where="layer = 1 and neuron < 3", tokens=60, one_by_one=True)
-    prepared = prepare_model(warehouse, planned.request, planned.source, progress=Silent())
+    prepared = prepare_model(door.warehouse, planned.request, planned.source, progress=Silent())
     shape, corpus = prepared.work.transformer.shape, prepared.corpus
     assert corpus is not None
     n_tokens = 0

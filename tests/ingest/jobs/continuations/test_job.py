@@ -34,11 +34,7 @@ SMALL: dict[str, Any] = {"tokens": 60, "sets": N_SETS, "continuation": LENGTH}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("continuations")
-    corpora = ingests.write_corpus(folder)
-    warehouse = ingests.open_warehouse(folder / "w.duckdb")
-    for kind in KINDS:
-        build(folder / kind, kind, d_ffn=D_FFN, seed=2, context_length=128)
-        ingests.measure(warehouse, folder / kind, ingests.request(corpora, jobs=("projections", "activity")))
+    ingests.measured_models(folder, KINDS, context_length=128)
     (folder / "words.txt").write_text("school\nnew roof\n")
     return folder
 
@@ -188,6 +184,24 @@ def test_others_stay_and_are_not_written_again(door: Neurothek, folder: Path, mo
         door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", **other))
     replaced = door.carry_out(door.plan_intervention("opt", where="neuron = 2", name="second", force=True, **other))
     assert set(replaced.continuations["prompt"]) == {"another river"}
+
+
+def test_texts_follow_the_neurons_of_their_name(door: Neurothek, folder: Path) -> None:
+    """Replaced without prompts, an intervention has its prompts continued again: no text stays of other neurons."""
+    asked: dict[str, Any] = {"tokens": 60, "sets": N_SETS, "name": "renewed"}
+    written: dict[str, Any] = {"prompts": PROMPTS, "score": words(folder), "continuation": LENGTH}
+    door.carry_out(door.plan_intervention("opt", where="layer = 1 and neuron < 8", **asked, **written))
+    others = door.sql("select * from continuations where model = 'opt' and intervention <> 'renewed'")
+    door.carry_out(door.plan_intervention("opt", where="layer = 0 and neuron < 12", force=True, **asked))
+    texts = door.sql(
+        "select continuation from continuations where model = 'opt' and intervention = 'renewed'"
+        " and method = 'changed' order by prompt_number"
+    )
+    assert texts["continuation"].to_list() == continued_by_hand(folder, "opt", {0: range(12)})
+    assert texts["continuation"].to_list() != continued_by_hand(folder, "opt", {1: range(8)})
+    assert door.sql("select * from attribute_shares where model = 'opt' and intervention = 'renewed'").height == 5
+    after = door.sql("select * from continuations where model = 'opt' and intervention <> 'renewed'")
+    assert after.sort(after.columns).equals(others.sort(others.columns))
 
 
 def test_going_on_begins_where_it_was_interrupted(

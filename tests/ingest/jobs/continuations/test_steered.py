@@ -21,19 +21,20 @@ SCORERS = ({"name": "words:a.txt", "words": ["x", "y"]},)
 
 
 def test_parameters_say_all_but_the_prompts() -> None:
-    one = Steered.of(ASKED, STEERING, SCORERS)
+    one = Steered.of(ASKED, STEERING, SCORERS, n_positions=40)
     said = json.loads(json.dumps(one.as_parameters()))
     again = Steered.from_parameters("mine", said)
     assert again.as_parameters() == one.as_parameters()
     assert (again.intervention, again.writing) == (ASKED, Writing(7, 0.5, 3))
     assert again.steering.prompts == ()
-    assert (again.n_prompts, again.prompts_sha256) == (2, one.prompts_sha256)
+    assert (again.n_prompts, again.n_positions, again.prompts_sha256) == (2, 40, one.prompts_sha256)
     assert "one" not in json.dumps(said)
 
 
 def test_other_prompts_are_other_parameters() -> None:
     texts = [("one", "two"), ("two", "one"), ("onetwo",), ("one", "two", "")]
     found = {
-        Steered.of(ASKED, Steering(prompts, scorers=("words:a.txt",)), SCORERS).prompts_sha256 for prompts in texts
+        Steered.of(ASKED, Steering(prompts, scorers=("words:a.txt",)), SCORERS, n_positions=40).prompts_sha256
+        for prompts in texts
     }
     assert len(found) == len(texts)

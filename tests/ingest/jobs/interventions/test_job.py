@@ -40,11 +40,7 @@ KINDS: tuple[Kind, ...] = ("opt", "gpt2", "llama")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models of three families, measured on one text."""
     folder = tmp_path_factory.mktemp("interventions")
-    corpora = ingests.write_corpus(folder)
-    warehouse = ingests.open_warehouse(folder / "w.duckdb")
-    for kind in KINDS:
-        build(folder / kind, kind, d_ffn=D_FFN, seed=2)
-        ingests.measure(warehouse, folder / kind, ingests.request(corpora, jobs=("projections", "activity")))
+    ingests.measured_models(folder, KINDS)
     return folder
 
 

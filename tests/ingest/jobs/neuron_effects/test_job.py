@@ -29,11 +29,7 @@ ASKED: dict[str, Any] = {"tokens": TOKENS, "one_by_one": True}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("one_by_one")
-    corpora = ingests.write_corpus(folder)
-    warehouse = ingests.open_warehouse(folder / "w.duckdb")
-    for kind in KINDS:
-        build(folder / kind, kind, d_ffn=D_FFN, seed=2)
-        ingests.measure(warehouse, folder / kind, ingests.request(corpora, jobs=("projections", "activity")))
+    ingests.measured_models(folder, KINDS)
     return folder
 
 
