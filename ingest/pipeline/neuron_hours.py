@@ -1,18 +1,23 @@
-"""How long turning neurons off one by one would take, before any is."""
+"""How long turning neurons off one by one would take, before any is: estimated from one batch."""
 
+import time
+from collections import Counter
 from dataclasses import replace
+from math import ceil
+
+import torch
 
 from catalog.progress import Progress, Silent
 from catalog.store.warehouse import Warehouse
+from ingest.forward.batches import RightPadded
+from ingest.interventions.changed import changed_losses
 from ingest.interventions.first_batches import first_batches
 from ingest.interventions.planned import Planned
 from ingest.jobs.neuron_effects.controls import N_CONTROLS
 from ingest.jobs.neuron_effects.job import NeuronEffectsJob
+from ingest.jobs.neuron_effects.single_losses import AT_ONCE
+from ingest.models.transformer import Change, Transformer
 from ingest.planning.agenda import Prepared, prepare_model
-from ingest.planning.timing import block_flops, product_rate
-
-_RATIO = 1.5
-"""All of it takes so many times its matrix products: norms, attention and probabilities are the rest."""
 
 
 def planned_with_hours(warehouse: Warehouse, planned: Planned, *, progress: Progress | None = None) -> Planned:
@@ -26,21 +31,40 @@ def planned_with_hours(warehouse: Warehouse, planned: Planned, *, progress: Prog
 
 
 def neuron_hours(prepared: Prepared) -> float:
-    """Hours for the neurons that are missing; 0 where none is."""
+    """Hours for the neurons that are missing; 0 where none is.
+
+    A neuron costs the blocks from its own on and what is read from the stream; each group of neurons that run side by
+    side costs the untouched model once more.
+    """
     job = next((job for job, _ in prepared.agenda.passes if isinstance(job, NeuronEffectsJob)), None)
     if job is None:
         return 0.0
-    transformer, shape, corpus = prepared.work.transformer, job.context.shape, job.context.corpus
-    n_tokens = sum(
-        sum(batch.lengths)
+    transformer, corpus, n_layers = prepared.work.transformer, job.context.corpus, job.context.shape.n_layers
+    batches = [
+        batch
         for domain in range(len(corpus.domains))
         for batch in first_batches(corpus, domain, n_tokens=job.tokens_per_domain)
+    ]
+    n_of = {layer: n + N_CONTROLS for layer, n in Counter(layer for layer, _ in job.missing()).items()}
+    untouched = batch_seconds(transformer, batches[0], n_neurons=0)
+    beside = (batch_seconds(transformer, batches[0], n_neurons=AT_ONCE) - untouched) / AT_ONCE
+    block = max(0.0, untouched - beside) / max(1, n_layers - 1)
+    seconds = sum(
+        n * (beside + (n_layers - 1 - layer) * block) + ceil(n / AT_ONCE) * untouched for layer, n in n_of.items()
     )
-    head = 2 * shape.vocab_size * shape.d_model
-    missing = job.missing()
-    layers = {layer for layer, _ in missing}
-    n_of = {layer: N_CONTROLS + sum(of == layer for of, _ in missing) for layer in layers}
-    flops = n_tokens * sum(
-        n * ((shape.n_layers - layer) * block_flops(shape, corpus.sequence_length) + head) for layer, n in n_of.items()
-    )
-    return _RATIO * flops / product_rate(transformer) / 3600
+    n_ids = [sum(batch.lengths) for batch in batches]
+    return seconds * sum(n_ids) / n_ids[0] / 3600
+
+
+def batch_seconds(transformer: Transformer, batch: RightPadded, *, n_neurons: int) -> float:
+    """How long a batch takes through the model as it is, and without each of some neurons of its last layer."""
+    last, off = transformer.shape.n_layers - 1, torch.zeros(1, device=transformer.device)
+    n = min(n_neurons, transformer.shape.d_ffn)
+    ways = [{last: Change(torch.tensor([neuron], device=transformer.device), off)} for neuron in range(n)]
+    best = float("inf")
+    # The first time loads weights, and pages of memory.
+    for _ in range(2):
+        started = time.perf_counter()
+        float(changed_losses(transformer, batch, ways)[-1].nll.sum())
+        best = min(best, time.perf_counter() - started)
+    return best

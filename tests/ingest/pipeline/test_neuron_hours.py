@@ -1,4 +1,4 @@
-"""How long turning neurons off one by one is said to take: by hand from the products that it would do."""
+"""How long turning neurons off one by one is said to take: by hand from two timed batches."""
 
 from pathlib import Path
 
@@ -6,32 +6,54 @@ import pytest
 
 import neurothek
 from catalog.progress import Silent
+from ingest.forward.batches import RightPadded
 from ingest.jobs.neuron_effects.controls import N_CONTROLS
+from ingest.jobs.neuron_effects.single_losses import AT_ONCE
+from ingest.models.transformer import Transformer
 from ingest.pipeline import neuron_hours
 from ingest.planning.agenda import prepare_model
-from ingest.planning.timing import block_flops
 from tests.support import ingests
 
+BLOCK, READING = 3.0, 5.0
+"""Seconds of a batch through one block, and of what is read from the stream at the end."""
 
-def test_hours_are_products_by_their_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_hours_are_blocks_and_readings_of_every_neuron(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ingests.measured_models(tmp_path, ("opt",))
     door = neurothek.open(tmp_path / "w.duckdb")
-    monkeypatch.setattr(neuron_hours, "product_rate", lambda transformer: 1e6)
-    planned = door.plan_intervention("opt", where="layer = 1 and neuron < 3", tokens=60, one_by_one=True)
+
+    def timed(transformer: Transformer, batch: RightPadded, *, n_neurons: int) -> float:
+        return transformer.shape.n_layers * BLOCK + READING + n_neurons * (BLOCK + READING)
+
+    monkeypatch.setattr(neuron_hours, "batch_seconds", timed)
+    where = "layer = 0 and neuron < 3 or layer = 1 and neuron < 14"
+    planned = door.plan_intervention("opt", where=where, tokens=60, one_by_one=True)
     prepared = prepare_model(door.warehouse, planned.request, planned.source, progress=Silent())
-    shape, corpus = prepared.work.transformer.shape, prepared.corpus
+    corpus = prepared.corpus
     assert corpus is not None
-    n_tokens = 0
+    n_ids, in_first_batch = 0, 0
     for domain in range(len(corpus.domains)):
         read = 0
         for number in range(corpus.n_sequences):
             if corpus.domain_of[number] == domain and read < 60:
                 read += len(corpus.sequence(number))
-        n_tokens += read
-    # Three neurons and twenty random ones, each through the last of two layers and the head.
-    each = block_flops(shape, corpus.sequence_length) + 2 * shape.vocab_size * shape.d_model
-    assert planned.hours == pytest.approx(1.5 * n_tokens * (3 + N_CONTROLS) * each / 1e6 / 3600)
+        n_ids += read
+        in_first_batch = in_first_batch or read
+    seconds = 0.0
+    for layer, asked in ((0, 3), (1, 14)):
+        neurons = asked + N_CONTROLS
+        groups = -(-neurons // AT_ONCE)
+        # Two layers: the untouched model runs through both, a neuron from its own on.
+        seconds += neurons * ((2 - layer) * BLOCK + READING) + groups * (2 * BLOCK + READING)
+    assert planned.hours == pytest.approx(seconds * n_ids / in_first_batch / 3600)
     assert any(sentence.startswith("about ") for sentence in planned.told())
     door.carry_out(planned)
-    again = door.plan_intervention("opt", where="layer = 1 and neuron < 3", tokens=60, one_by_one=True)
-    assert again.hours == 0
+    assert door.plan_intervention("opt", where=where, tokens=60, one_by_one=True).hours == 0
+
+
+def test_a_batch_takes_time_and_more_with_neurons_beside(tmp_path: Path) -> None:
+    ingests.measured_models(tmp_path, ("opt",))
+    door = neurothek.open(tmp_path / "w.duckdb")
+    planned = door.plan_intervention("opt", where="neuron < 3", tokens=60, one_by_one=True)
+    assert planned.hours is not None
+    assert 0 < planned.hours < 0.1
