@@ -4,6 +4,7 @@ TOKENS = frozenset(
     {
         *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
         *("promotes", "shared_tokens", "tokens before", "tokens after", "tokens by id", "tokens by mat"),
+        "model_token",
     }
 )
 """Columns that hold tokens, in which white space must be seen."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.support.tiny import MODELS, Row
+from tests.support.tiny import MODELS, TEXTS, Row
 
 WHOLE = ("id", "mat")
 PARTIAL = ("mat_attn", "mat_ffn", "mat_ln1_ln2")
@@ -41,6 +41,36 @@ def predictions(measured: Sequence[tuple[int, int]], methods: Sequence[str] = WH
         for method in methods
         for state in range(MODELS[model_id].n_layers + 1)
     ]
+
+
+def sentences(measured: Sequence[tuple[int, int]]) -> list[Row]:
+    """Sentences of some (model, corpus): those to fit on first."""
+    return [
+        {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "sentence_id": number}
+        | {"domain": "prose" if number % 2 else "code", "is_validation": number >= N_FIT}
+        | {"tokens": [1, 2], "position": 1, "own_position": 0, "text": f"sentence {number} of {corpus_id}"}
+        for model_id, corpus_id in measured
+        for number in range(N_FIT + N_VALIDATION)
+    ]
+
+
+def tops(measured: Sequence[tuple[int, int]]) -> list[Row]:
+    """The first five tokens of each validation sentence, method and state; higher states say other ones."""
+    return [
+        {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "sentence_id": number, "method": method}
+        | {"state": state, "rank": rank, "probability": (6 - rank) / N_STEPS}
+        | {"token_id": (rank + number - _said(state, method, MODELS[model_id].n_layers)) % len(TEXTS[0])}
+        for model_id, corpus_id in measured
+        for number in range(N_FIT, N_FIT + N_VALIDATION)
+        for method in WHOLE
+        for state in range(MODELS[model_id].n_layers + 1)
+        for rank in range(1, 6)
+    ]
+
+
+def _said(state: int, method: str, last: int) -> int:
+    """How far the list at a state is from the model's own, which both methods end in; mat is nearer than id."""
+    return (last - state) * (3 if method == "id" else 1)
 
 
 def part_fits(measured: Sequence[tuple[int, int]]) -> list[Row]:

@@ -26,7 +26,7 @@ MADE_ELSEWHERE = {
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
     *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
-    *("shortcut_fit", "shortcut_quality", "early_exits", "exit_tradeoff"),
+    *("shortcut_fit", "shortcut_quality", "shortcut_readings", "early_exits", "exit_tradeoff"),
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,

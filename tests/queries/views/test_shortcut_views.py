@@ -14,6 +14,9 @@ MEASURED = ((0, 0), (0, 1), (1, 1))
 
 FITS = shortcut_rows.fits(MEASURED)
 PREDICTIONS = shortcut_rows.predictions(MEASURED)
+SENTENCES = shortcut_rows.sentences(MEASURED)
+TOPS = shortcut_rows.tops(MEASURED)
+VIEWS = ("shortcut_fit", "shortcut_quality", "shortcut_readings")
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +26,8 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConne
     with duckdb.connect(str(path)) as writing:
         made.insert(writing, "shortcuts", FITS)
         made.insert(writing, "shortcut_predictions", PREDICTIONS)
+        made.insert(writing, "shortcut_sentences", SENTENCES)
+        made.insert(writing, "shortcut_tops", TOPS)
     return duckdb.connect(str(path), read_only=True)
 
 
@@ -65,7 +70,44 @@ def test_a_view_has_the_rows_of_the_shown_corpus(
                 assert row[depth] == row[state] / plan.n_layers
 
 
-@pytest.mark.parametrize("view", ["shortcut_fit", "shortcut_quality"])
+def test_readings_are_the_tokens_that_shortcuts_put_first(connection: duckdb.DuckDBPyConnection) -> None:
+    answer = ask(connection, "shortcut_readings")
+    key = ("sentence_id", "method", "state", "rank")
+    found = {(row["model"], *(row[name] for name in key)): row for row in answer}
+    expected = {(tiny.MODELS[row["model_id"]].name, *(row[name] for name in key)): row for row in shown(TOPS)}
+    assert len(found) == len(answer) == len(expected) < len(TOPS)
+    assert found.keys() == expected.keys()
+    for place, top in expected.items():
+        row, plan = found[place], tiny.MODELS[top["model_id"]]
+        (own,) = [one["token_id"] for one in shown(TOPS) if is_last(one, top, plan.n_layers) and one["rank"] == 1]
+        (sentence,) = [one for one in shown(SENTENCES) if is_same_sentence(one, top)]
+        assert (row["domain"], row["sentence"]) == (sentence["domain"], sentence["text"])
+        assert (row["token_id"], row["probability"]) == (top["token_id"], top["probability"])
+        assert (row["token"], row["model_token"]) == (tiny.TEXTS[0][top["token_id"]], tiny.TEXTS[0][own])
+        assert row["is_model_token"] == (top["token_id"] == own)
+        assert row["depth"] == top["state"] / plan.n_layers
+        assert row["corpus"] == tiny.CORPORA[top["corpus_id"]][0]
+
+
+def test_at_the_last_state_the_first_token_alone_is_the_models(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = ask(connection, "shortcut_readings")
+    last = [row for row in rows if row["depth"] == 1]
+    assert {row["rank"]: row["is_model_token"] for row in last} == {1: True, 2: False, 3: False, 4: False, 5: False}
+    assert {row["is_model_token"] for row in rows if row["depth"] < 1 and row["rank"] == 1} == {False}
+    # Lower states put it among their first five: what Table 1 looks for.
+    assert any(row["is_model_token"] for row in rows if row["depth"] < 1)
+
+
+def is_same_sentence(one: tiny.Row, other: tiny.Row) -> bool:
+    return all(one[name] == other[name] for name in ("model_id", "corpus_id", "sentence_id"))
+
+
+def is_last(one: tiny.Row, other: tiny.Row, n_layers: int) -> bool:
+    """A row of the whole model on the same sentence."""
+    return is_same_sentence(one, other) and one["method"] == other["method"] and one["state"] == n_layers
+
+
+@pytest.mark.parametrize("view", VIEWS)
 def test_without_shortcuts_there_are_no_rows(tmp_path: Path, view: str) -> None:
     made.create(tmp_path / "w.duckdb", tables=frozenset({"projections", "postings"}))
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as bare:
