@@ -1,6 +1,6 @@
 -- One row per model and layer: how much of the FFN's update its largest neurons hold, averaged over the examples.
 -- Why: Figure 6 of Geva et al. 2022: ten of thousands of neurons hold so much of the update that they are worth looking
--- at. From: store.streams, measured_corpora. Source: Geva et al. 2022, appendix A.3: the contribution of a neuron is
+-- at, where ten random ones hold next to nothing. From: store.streams, store.sub_updates, measured_corpora. Source: Geva et al. 2022, appendix A.3: the contribution of a neuron is
 -- |coefficient| x value norm. The share of the same fraction of neurons, which compares widths, and the effective number
 -- are ours.
 -- key: model, layer
@@ -17,6 +17,8 @@
 --   dominant_share: Mean share of the ten dominant neurons.
 --   leading_share: Mean share of the largest 0.24% of the neurons, at least one: ten of 4,096.
 --   effective_neurons: Mean effective number: square of the sum of contributions over the sum of their squares.
+--   random_share: Mean summed share of ten random other neurons, over the examples of the event sample with an active neuron there; null where there are none.
+--   n_random_examples: These examples.
 --   corpus: The shown corpus.
 with averaged as (
     select
@@ -32,6 +34,27 @@ with averaged as (
         on measured_corpora.model_id = streams.model_id and measured_corpora.corpus_id = streams.corpus_id
     where measured_corpora.is_shown and streams.moment = 'post'
     group by streams.model_id, measured_corpora.corpus, streams.layer
+),
+random_sums as (
+    select
+        sub_updates.model_id,
+        sub_updates.layer,
+        sub_updates.example_id,
+        sum(sub_updates.share) as random_share,
+    from store.sub_updates as sub_updates
+    inner join measured_corpora
+        on measured_corpora.model_id = sub_updates.model_id and measured_corpora.corpus_id = sub_updates.corpus_id
+    where measured_corpora.is_shown and sub_updates.kind = 'random' and sub_updates.share is not null
+    group by sub_updates.model_id, sub_updates.layer, sub_updates.example_id
+),
+at_random as (
+    select
+        model_id,
+        layer,
+        count(*) as n_random_examples,
+        avg(random_share) as random_share,
+    from random_sums
+    group by model_id, layer
 )
 select
     models.name as model,
@@ -45,6 +68,9 @@ select
     averaged.dominant_share,
     averaged.leading_share,
     averaged.effective_neurons,
+    at_random.random_share,
+    coalesce(at_random.n_random_examples, 0) as n_random_examples,
     averaged.corpus,
 from averaged
 inner join store.models as models on models.model_id = averaged.model_id
+left join at_random on at_random.model_id = averaged.model_id and at_random.layer = averaged.layer

@@ -106,6 +106,7 @@ def _add_example(found: Rows, ids: Row, number: int, plan: tiny.ModelPlan, draw:
 
 def _add_layer(found: Rows, ids: Row, example: Row, plan: tiny.ModelPlan, draw: random.Random) -> None:
     place = {"example_id": example["example_id"]}
+    has_sum = False
     for moment in ("pre", "post"):
         read = {"top_token": 1, "top_probability": 0.5, "final_token_rank": 3, "norm": 1.0}
         # Once in a while no neuron of a layer is active.
@@ -126,7 +127,7 @@ def _add_layer(found: Rows, ids: Row, example: Row, plan: tiny.ModelPlan, draw: 
                 "neuron": neuron,
                 "coefficient": draw.choice([0.0, 0.5, 1.5]),
                 "contribution": 1.0,
-                "share": 0.25,
+                "share": (1 + rank + neuron) / 64 if has_sum else None,
                 # GPT-2 has a bound of its own.
                 **{name: draw.randint(-48, 48) / (8 if plan.is_relu else 2) for name in scores},
             }

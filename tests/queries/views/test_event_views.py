@@ -13,9 +13,11 @@ from queries.neuron.page import PUSHED_COLUMNS, neuron_page
 from queries.views.install import all_views
 from tests.support import event_warehouse as made
 from tests.support.tiny import MODELS, TEXTS
+from tests.support.warehouse import hand_made
 
 VIEWS = (
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
+    "extreme_updates",
 )
 ROWS = made.rows()
 CLOSE = 1e-9
@@ -150,6 +152,12 @@ def test_dominant_share(connection: duckdb.DuckDBPyConnection) -> None:
         assert row["d_ffn"] == MODELS[model_id].d_ffn
         for name in ("dominant_share", "leading_share", "effective_neurons"):
             assert row[name] == pytest.approx(mean(stream[name] for stream in there), abs=CLOSE)
+        sums: dict[int, float] = {}
+        for update in shown("sub_updates", model_id, layer=row["layer"], kind="random"):
+            if update["share"] is not None:
+                sums[update["example_id"]] = sums.get(update["example_id"], 0) + update["share"]
+        assert row["n_random_examples"] == len(sums) < made.N_EVENTS
+        assert row["random_share"] == pytest.approx(mean(sums.values()), abs=CLOSE)
 
 
 def test_pushers(connection: duckdb.DuckDBPyConnection) -> None:
@@ -215,6 +223,50 @@ def test_extreme_clusters(connection: duckdb.DuckDBPyConnection) -> None:
         assert row["early_share"] == pytest.approx(mean(example["n_prefix_tokens"] <= 3 for _, example in fired))
         known = [example["target_probability"] for _, example in fired if example["target_probability"] is not None]
         assert row["mean_target_probability"] == (pytest.approx(mean(known)) if known else None)
+
+
+def kind_of(cluster: Row, usual: float) -> str:
+    if cluster["mean_log_count"] <= usual:
+        return "specific tokens"
+    return "early common tokens" if cluster["early_share"] >= 0.5 else "late common tokens"
+
+
+def test_extreme_updates(connection: duckdb.DuckDBPyConnection) -> None:
+    clusters = ask(connection, "select * from extreme_clusters")
+    found = {(row["model"], row["kind"]): row for row in ask(connection, "select * from extreme_updates")}
+    kinds = ("early common tokens", "late common tokens", "specific tokens")
+    assert set(found) == {(model, kind) for model in {row["model"] for row in clusters} for kind in kinds}
+    for model_id, plan in ((model_id, MODELS[model_id]) for model_id, _ in made.MEASURED):
+        facts = [row for row in hand_made().rows["neuron_facts"] if row["model_id"] == model_id]
+        usual = mean(row["top_token_log_frequency"] for row in facts)
+        examples = shown("examples", model_id)
+        known = [row["target_probability"] for row in examples if row["target_probability"] is not None]
+        for kind in kinds:
+            row = found[plan.name, kind]
+            own = [one for one in clusters if one["model"] == plan.name and kind_of(one, usual) == kind]
+            numbers = {one["cluster_id"] for one in own}
+            members = [fact for fact in facts if (fact["layer"] + fact["neuron"]) % 4 in numbers]
+            assert (row["n_clusters"], row["n_value_vectors"]) == (len(own), len(members))
+            assert row["n_extreme"] == sum(one["n_extreme"] for one in own)
+            assert row["extreme_share"] == pytest.approx(sum(one["extreme_share"] for one in own))
+            assert row["value_vector_share"] == pytest.approx(len(members) / len(facts))
+            assert row["all_log_count"] == pytest.approx(usual)
+            assert row["all_early_share"] == pytest.approx(mean(one["n_prefix_tokens"] <= 3 for one in examples))
+            assert row["all_target_probability"] == pytest.approx(mean(known))
+            layers = [fact["layer"] for fact in members]
+            assert (row["first_layer"], row["last_layer"]) == (min(layers, default=None), max(layers, default=None))
+            if not own:
+                assert row["early_share"] is row["mean_log_count"] is row["mean_layers_spanned"] is None
+                continue
+            assert row["mean_layers_spanned"] == pytest.approx(mean(one["n_layers_spanned"] for one in own))
+            assert row["mean_log_count"] == pytest.approx(mean(one["top_token_log_frequency"] for one in members))
+            early = [share for one in own for share in [one["early_share"]] * one["n_extreme"]]
+            assert row["early_share"] == pytest.approx(mean(early))
+            sure = [share for one in own for share in [one["mean_target_probability"]] * one["n_extreme"]]
+            told = [share for share in sure if share is not None]
+            assert row["mean_target_probability"] == (pytest.approx(mean(told)) if told else None)
+        assert sum(found[plan.name, kind]["extreme_share"] for kind in kinds) == pytest.approx(1)
+    assert {kind for (_, kind), row in found.items() if row["n_clusters"]} >= {"early common tokens", "specific tokens"}
 
 
 def test_columns_of_neurons(connection: duckdb.DuckDBPyConnection) -> None:

@@ -24,9 +24,9 @@ CONTRACT = (
 )
 MADE_ELSEWHERE = {
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
-    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
+    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams", "detectors_by_minimum"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
-    *("shortcut_fit", "shortcut_quality", "shortcut_readings", "early_exits", "exit_tradeoff"),
+    *("extreme_updates", "shortcut_fit", "shortcut_quality", "shortcut_readings", "early_exits", "exit_tradeoff"),
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,
@@ -86,7 +86,7 @@ def test_empty_warehouse_has_no_rows(view: View, empty: duckdb.DuckDBPyConnectio
 def test_warehouse_of_projections_only(view: View, weights: duckdb.DuckDBPyConnection) -> None:
     found = rows(weights, f"select count(*) from {view.name}")
     needs_text = {"contexts_by_corpus", "contexts_text", "dead_by_tokens", "layer_activity", "neurons_by_corpus"}
-    needs_text |= {"positional_neurons", "positions_by_layer", "position_teams"}
+    needs_text |= {"positional_neurons", "positions_by_layer", "position_teams", "positional_values"}
     if view.name in needs_text:
         assert found == [(0,)]
 

@@ -27,7 +27,7 @@ from tests.support.values import is_same
 
 VIEWS = (
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
-    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams"),
+    *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams", "detectors_by_minimum"),
 )
 BINS = {
     **{"1": (1, 1), "2-3": (2, 3), "4-5": (4, 5), "6-10": (6, 10), "11-20": (11, 20), "21-50": (21, 50)},
@@ -144,6 +144,37 @@ def test_detectors_by_layer(connection: duckdb.DuckDBPyConnection) -> None:
             assert row["detector_share"] == len(own) / made.D_FFN
         else:
             assert (row["status"], row["n_detectors"], row["n_strict"]) == ("cannot be labelled", None, None)
+
+
+def test_detectors_by_minimum(connection: duckdb.DuckDBPyConnection) -> None:
+    key = ("model", "n", "layer", "least_occurrences")
+    found = {tuple(row[name] for name in key): row for row in rows(connection, "select * from detectors_by_minimum")}
+    assert set(found) == {
+        (model, n, layer, least) for model in MODELS for n in (1, 2, 3) for layer in (0, 1) for least in (5, 10, 20)
+    }
+    for (model, n, layer, least), row in found.items():
+        seen = oracle.occurrences(lines(model, 0, 0), n)
+        counts = [oracle.activations(lines(model, *place), n) for place in NEURONS if place[0] == layer]
+        alive = [count for count in counts if count]
+        candidates = [
+            count
+            for count in alive
+            if sum(count.values()) >= 100 and oracle.coverage(count, 95) <= (5 if n == 1 else 50)
+        ]
+        n_detectors = 0
+        for count in candidates:
+            nearly_always = [c for ngram, c in count.items() if seen[ngram] >= least and 20 * c >= 19 * seen[ngram]]
+            n_detectors += 100 * sum(nearly_always) >= 95 * sum(count.values())
+        assert (row["n_neurons"], row["n_alive"]) == (made.D_FFN, len(alive))
+        assert (row["n_candidates"], row["n_detectors"]) == (len(candidates), n_detectors)
+        assert row["detector_share"] == n_detectors / len(alive)
+        often = [number for number in seen.values() if number >= least]
+        assert (row["n_frequent"], row["frequent_share"]) == (len(often), sum(often) / sum(seen.values()))
+        if least == 10 and can_be_labelled(model, n):
+            assert n_detectors == sum(at == layer for at, _ in detectors(model, n))
+    # Of the planted text's trigrams too few recur to be labelled; here their neurons are counted all the same.
+    assert not can_be_labelled("shuffled", 3)
+    assert any(found["planted", n, 0, 5]["n_detectors"] > found["planted", n, 0, 20]["n_detectors"] for n in (2, 3))
 
 
 def test_detected_by_layer(connection: duckdb.DuckDBPyConnection) -> None:

@@ -107,6 +107,37 @@ def test_positions_by_layer(full: duckdb.DuckDBPyConnection) -> None:
         assert row["mean_mutual_information"] == pytest.approx(mean, rel=1e-12)
 
 
+def mean_and_interval(values: list[float]) -> tuple[float, float | None, float | None]:
+    n, mean = len(values), math.fsum(values) / len(values)
+    if n == 1:
+        return mean, None, None
+    half = 1.96 * math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    return mean, mean - half, mean + half
+
+
+def test_positional_values(full: duckdb.DuckDBPyConnection) -> None:
+    rows = by_key(full, "positional_values", "model", "layer", "kind")
+    labels_of = labelled()
+    groups: dict[tuple[str, int, str], list[Row]] = {}
+    for fact in MADE.rows["neuron_facts"]:
+        kind = labels_of.get(fact["address"], (None, None))[0]
+        if kind not in (None, "too few sequences"):
+            group = "positional" if kind in KINDS else "other"
+            groups.setdefault((MODELS[fact["model_id"]].name, fact["layer"], group), []).append(fact)
+    assert set(rows) == {key for key in groups if (*key[:2], "positional") in groups}
+    assert {kind for _, _, kind in rows} == {"positional", "other"}
+    for key, row in rows.items():
+        assert row["n"] == len(groups[key])
+        for name, stored in (("value_norm", "value_norm"), ("kurtosis", "score_kurtosis"), ("coherence", "coherence")):
+            values = [fact[stored] for fact in groups[key] if fact[stored] is not None]
+            expected = mean_and_interval(values) if values else (None, None, None)
+            found = row[name], row[f"{name}_low"], row[f"{name}_high"]
+            # 1.96 stands for the quantile that the view has in full.
+            assert found == tuple(None if one is None else pytest.approx(one, rel=1e-3, abs=1e-4) for one in expected)
+            if name == "coherence":
+                assert row["n_coherent"] == len(values)
+
+
 def test_scaling(full: duckdb.DuckDBPyConnection) -> None:
     rows, expected = by_key(full, "scaling", "model"), labelled()
     for model_id, plan in enumerate(MODELS):

@@ -28,7 +28,7 @@ pytestmark = [
 
 ON_NGRAMS = (
     *("corpus_ngrams", "coverage_bins", "detected_ngrams", "ngram_detectors", "token_detectors", "suppression"),
-    *("suppression_by_model", "detectors_by_layer", "detected_by_layer"),
+    *("suppression_by_model", "detectors_by_layer", "detected_by_layer", "detectors_by_minimum"),
 )
 """Views that have rows where n-grams were counted: on planted detectors."""
 
@@ -79,6 +79,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with duckdb.connect(str(folder / "events.duckdb")) as connection:
         made.insert(connection, "shortcuts", shortcut_rows.fits(SHORTCUTS))
         made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(SHORTCUTS))
+        made.insert(connection, "shortcut_sentences", shortcut_rows.sentences(SHORTCUTS))
+        made.insert(connection, "shortcut_tops", shortcut_rows.tops(SHORTCUTS))
     detectors.publish(folder / "ngrams.duckdb")
     for name in ("events", "ngrams"):
         export(Warehouse(folder / f"{name}.duckdb"), folder / name, texts=exported_views())
