@@ -5,6 +5,10 @@ import re
 from catalog.errors import NeurothekError
 
 NO_POSITION = "no-position"
+POST_NORM = "post-norm"
+ARCHITECTURES = (NO_POSITION, POST_NORM)
+"""Variants that differ from the plain model in what they are built of."""
+
 PLAIN = "plain"
 """Says that nothing sets a model apart; the warehouse keeps null."""
 
@@ -21,8 +25,8 @@ class VariantInvalid(NeurothekError):
 
     def __init__(self, variant: object) -> None:
         super().__init__(
-            f"{variant!r} is not a model variant; write 'step 1000', 'seed 2' or {NO_POSITION}, or {PLAIN} for none;"
-            " a model that differs in any other way belongs to another family"
+            f"{variant!r} is not a model variant; write 'step 1000', 'seed 2', {' or '.join(ARCHITECTURES)},"
+            f" or {PLAIN} for none; a model that differs in any other way belongs to another family"
         )
 
 
@@ -36,7 +40,7 @@ class FamilyInvalid(NeurothekError):
 
 
 def variant_of(text: object) -> str | None:
-    """`step 1000`, `seed 2` or `no-position` as the warehouse keeps it; None for `plain`.
+    """`step 1000`, `seed 2`, `no-position` or `post-norm` as the warehouse keeps it; None for `plain`.
 
     Raises:
         VariantInvalid: it is none of these.
@@ -44,8 +48,8 @@ def variant_of(text: object) -> str | None:
     written = text.strip().lower() if isinstance(text, str) else ""
     if written == PLAIN:
         return None
-    if written == NO_POSITION:
-        return NO_POSITION
+    if written in ARCHITECTURES:
+        return written
     numbered = _NUMBERED.fullmatch(written)
     if numbered is None:
         raise VariantInvalid(text)

@@ -21,6 +21,7 @@ from catalog.terminal.console import console_progress, note
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for initial weights and text order."
 )
 @click.option("--no-positions", is_flag=True, help="Keep the position table at zero.")
+@click.option("--post-norm", is_flag=True, help="Norms after the blocks, embeddings half as wide, as in OPT-350m.")
 @click.option(
     "--checkpoint-at", type=int, multiple=True, metavar="STEP", help="Also write OUTPUT-stepSTEP (repeatable)."
 )
@@ -35,6 +36,7 @@ def train(
     vocabulary: int,
     seed: int,
     no_positions: bool,
+    post_norm: bool,
     checkpoint_at: tuple[int, ...],
     device: str,
 ) -> None:
@@ -53,6 +55,7 @@ def train(
         steps=steps,
         seed=seed,
         no_positions=no_positions,
+        post_norm=post_norm,
         checkpoint_at=checkpoint_at,
         vocab_size=vocabulary,
         device=device,

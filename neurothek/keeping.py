@@ -98,7 +98,7 @@ class Keeping(Opened):
         Args:
             model: name of the model.
             family: name of the family; None: as it is.
-            variant: "step 1000", "seed 2", "no-position", or "plain" for a plain size; None: as it is.
+            variant: "step 1000", "seed 2", "no-position", "post-norm", or "plain" for a plain size; None: as it is.
 
         Returns:
             What the model is now.

@@ -114,7 +114,9 @@ def pin(ctx: click.Context, model: str, corpus: str | None, clusters: int | None
 @click.command()
 @click.argument("model")
 @click.option("--family", metavar="NAME", help="Family; its models differ only in size or variant.")
-@click.option("--variant", metavar="V", help='"step 1000", "seed 2", no-position, or plain for a plain size.')
+@click.option(
+    "--variant", metavar="V", help='"step 1000", "seed 2", no-position, post-norm, or plain for a plain size.'
+)
 @common_options
 @click.pass_context
 def label(ctx: click.Context, model: str, family: str | None, variant: str | None) -> None:

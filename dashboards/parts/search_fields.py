@@ -149,7 +149,7 @@ _SWITCHES = (
     ("Match every word", "match_all", None),
     ("Exact tokens", "exact", "Case and white space matter; · stands for a space."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),
-    ("Include variants", "variants", "Other seeds, training steps and models without positions, if no model is named."),
+    ("Include variants", "variants", "Other seeds, training steps and other architectures, if no model is named."),
     ("Exact scores", "score", "One word's score for every neuron, from the weights, which must be on this machine."),
 )
 

@@ -13,6 +13,7 @@ from transformers import OPTForCausalLM
 from transformers.utils import logging
 
 from catalog.advice import command_line
+from catalog.variants import NO_POSITION, POST_NORM
 from ingest.corpora.sources.source import Source
 from ingest.training.losses import HeldOut, held_out_losses
 from ingest.training.settings import TOKENIZER_FILES, Settings
@@ -35,7 +36,9 @@ class TrainingOutcome:
         if self.step < self.settings.steps:
             return f"step {self.step}"
         if self.settings.no_positions:
-            return "no-position"
+            return NO_POSITION
+        if self.settings.post_norm:
+            return POST_NORM
         return f"seed {self.settings.seed}" if self.settings.seed else None
 
 
@@ -80,6 +83,12 @@ def card(model: OPTForCausalLM, text: TrainingText, outcome: TrainingOutcome, sc
     """The model card, in Markdown."""
     config, settings = model.config, outcome.settings
     n_parameters = sum(weight.numel() for weight in model.parameters())
+    norms, projections = "before the blocks", ""
+    if settings.post_norm:
+        norms = f"after the blocks, embeddings of width {config.word_embed_proj_dim}"
+        projections = (
+            "\n  No norm before the unembedding. The projections to the stream and back start with variance 1/inputs."
+        )
     positions = "an all-zero, never trained position table" if settings.no_positions else "learned positions"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "tokenizers"))
     return f"""# A small OPT{f" ({outcome.variant})" if outcome.variant else ""}
@@ -88,8 +97,8 @@ A language model of the OPT architecture, trained from nothing by `neurothek tra
 It is not an assistant and does not write useful text.
 
 - **Architecture**: {config.num_hidden_layers} layers of {config.ffn_dim} ReLU neurons, width {config.hidden_size},
-  {config.num_attention_heads} heads, norms before the blocks, {positions}, tied embeddings,
-  context {config.max_position_embeddings}; {n_parameters:,} parameters, stored in float16.
+  {config.num_attention_heads} heads, norms {norms}, {positions}, tied embeddings,
+  context {config.max_position_embeddings}; {n_parameters:,} parameters, stored in float16.{projections}
 - **Tokenizer**: byte-level BPE of {config.vocab_size:,} tokens; `</s>` is prepended to every sequence.
 - **Training**: {outcome.step:,} of {settings.steps:,} steps of {settings.batch_size} sequences;
   {outcome.tokens_seen:,} tokens seen ({outcome.tokens_seen / text.n_tokens:.2f} epochs of {text.n_tokens:,});
@@ -147,6 +156,7 @@ def _command(outcome: TrainingOutcome) -> str:
     settings = outcome.settings
     words = ["--size", settings.size, "--steps", str(settings.steps), "--seed", str(settings.seed)]
     words += ["--no-positions"] if settings.no_positions else []
+    words += ["--post-norm"] if settings.post_norm else []
     words += [word for step in settings.checkpoint_at for word in ("--checkpoint-at", str(step))]
     for source in outcome.sources:
         words += ["--corpus", f"{source.domain}=PATH" if source.builtin_domain is None else source.location]

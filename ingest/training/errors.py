@@ -13,6 +13,16 @@ class SizeUnknown(NeurothekError):
         super().__init__(f"there is no model size {size!r}; choose one of {', '.join(sizes)}")
 
 
+class ArchitecturesCombined(NeurothekError):
+    """Two changes of the architecture at once, for which there is no variant."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a model without positions and with norms after the blocks is no known variant;"
+            " choose --no-positions or --post-norm"
+        )
+
+
 class OutputExists(NeurothekError):
     """A training output that would overwrite something."""
 

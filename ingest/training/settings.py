@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.models.errors import DeviceMissing, TokenizerMissing
-from ingest.training.errors import OutputExists, SizeUnknown, StepsInvalid, TokenizerUnfit, VocabularyTooSmall
+from ingest.training.errors import (
+    ArchitecturesCombined,
+    OutputExists,
+    SizeUnknown,
+    StepsInvalid,
+    TokenizerUnfit,
+    VocabularyTooSmall,
+)
 
 # The 256 bytes and the three special tokens are always there; a BPE needs at least one merge besides.
 SMALLEST_VOCABULARY = 256 + 3 + 1
@@ -46,6 +53,7 @@ class Settings:
         steps: optimizer steps.
         seed: of the fresh weights and of the order of the text.
         no_positions: the position table is zero and stays so.
+        post_norm: norms after the blocks, no final norm, and embeddings of half the stream's width, as OPT-350m has.
         checkpoint_at: steps after which the model is written too.
         vocab_size: tokens of the tokenizer, special ones included.
         context: ids a sequence holds, BOS included.
@@ -58,6 +66,7 @@ class Settings:
     steps: int
     seed: int = 0
     no_positions: bool = False
+    post_norm: bool = False
     checkpoint_at: tuple[int, ...] = ()
     vocab_size: int = VOCAB_SIZE
     context: int = CONTEXT
@@ -73,6 +82,7 @@ def check_settings(settings: Settings) -> None:
         SizeUnknown: the size is not in the table.
         StepsInvalid: no step, or a checkpoint outside the run.
         VocabularyTooSmall: fewer tokens than bytes and special tokens.
+        ArchitecturesCombined: neither positions nor norms before the blocks.
     """
     if settings.size not in SIZES:
         raise SizeUnknown(settings.size, list(SIZES))
@@ -83,13 +93,15 @@ def check_settings(settings: Settings) -> None:
             raise StepsInvalid(f"a checkpoint at step {step} of {settings.steps}")
     if settings.vocab_size < SMALLEST_VOCABULARY:
         raise VocabularyTooSmall(settings.vocab_size, SMALLEST_VOCABULARY)
+    if settings.no_positions and settings.post_norm:
+        raise ArchitecturesCombined
 
 
 def check_places(settings: Settings, output: Path, *, tokenizer: Path | None) -> None:
     """Refuse names and places that no run can have, as far as they tell without the libraries that train.
 
     Raises:
-        SizeUnknown, StepsInvalid, VocabularyTooSmall: see `check_settings`.
+        SizeUnknown, StepsInvalid, VocabularyTooSmall, ArchitecturesCombined: see `check_settings`.
         DeviceMissing: there is no kind of device of that name.
         OutputExists: see `require_new`.
         TokenizerMissing, TokenizerUnfit: where a tokenizer is to be reused there is none, or none of ours.

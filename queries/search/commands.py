@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model", "-m", "models", multiple=True, help="Only this model (repeatable).  [default: the plain sizes]"
 )
-@click.option("--variants", is_flag=True, help="Include other seeds, training steps and models without positions.")
+@click.option("--variants", is_flag=True, help="Include other seeds, training steps and other architectures.")
 @click.option("--layer", help="Only this layer, or a range: 3 or 3-5.")
 @click.option("--depth", help="Only this range of relative depths, such as 0.5-1.")
 @click.option(

@@ -60,7 +60,7 @@ class Question:
         left_out: words that a concept is not widened with, near as they are.
         triggered_by: words or short phrases that the neurons must fire on: one of them at least.
         models: names of models; none: the plain sizes.
-        variants: ask variants (other seeds, steps of training, no positions) like plain sizes, where none is named.
+        variants: ask variants (other seeds, steps of training, architectures) like plain sizes, where none is named.
         layers: first and last layer.
         depth: first and last depth, from 0 to 1.
         match_all: keep only neurons that list every word, and fire on everything in `triggered_by`.

@@ -24,6 +24,7 @@ from catalog.variants import (
         ("step 0", "step 0"),
         ("seed 2", "seed 2"),
         (" no-position ", "no-position"),
+        ("Post-Norm", "post-norm"),
         ("plain", None),
     ],
 )
@@ -33,7 +34,9 @@ def test_variants_are_kept_in_one_form(written: str, kept: str | None) -> None:
 
 @pytest.mark.parametrize("written", ["", "step", "seed", "step -1", "step 1.5", "steps 3", "midway", "none", None, 7])
 def test_another_form_is_refused_with_those_that_are_known(written: object) -> None:
-    with pytest.raises(VariantInvalid, match="write 'step 1000', 'seed 2' or no-position, or plain for none"):
+    with pytest.raises(
+        VariantInvalid, match="write 'step 1000', 'seed 2', no-position or post-norm, or plain for none"
+    ):
         variant_of(written)
 
 

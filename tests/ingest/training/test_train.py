@@ -21,6 +21,7 @@ from ingest.corpora.sources.source import Source, documents
 from ingest.models import tokenizer as tokenization
 from ingest.models.errors import DeviceMissing
 from ingest.training.errors import (
+    ArchitecturesCombined,
     OutputExists,
     SizeUnknown,
     StepsInvalid,
@@ -178,6 +179,35 @@ def test_without_positions_order_counts_for_nothing(words: Source, trained: Path
     assert effect_of_order(trained) > 1e-4
 
 
+def test_post_norm_has_no_final_norm_and_embeddings_half_as_wide(words: Source, tmp_path: Path) -> None:
+    settings = Settings("0.7m", 6, post_norm=True, vocab_size=300, context=32, batch_size=4)
+    train([words], tmp_path / "model", settings)
+    shapes = {name: tuple(weight.shape) for name, weight in load_file(tmp_path / "model" / WEIGHTS).items()}
+    assert shapes["model.decoder.embed_tokens.weight"] == (300, 32)
+    assert shapes["model.decoder.project_in.weight"] == (64, 32)
+    assert shapes["model.decoder.project_out.weight"] == (32, 64)
+    assert "model.decoder.final_layer_norm.weight" not in shapes
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert (config["do_layer_norm_before"], config["neurothek"]["variant"]) == (False, "post-norm")
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert card.startswith("# A small OPT (post-norm)\n")
+    assert "norms after the blocks, embeddings of width 32" in card
+    assert "No norm before the unembedding. The projections" in card
+    assert "neurothek train --size 0.7m --steps 6 --seed 0 --post-norm --corpus words=PATH" in card
+
+
+def test_after_every_block_the_stream_is_normed_where_norms_come_last(words: Source, tmp_path: Path) -> None:
+    for post_norm in (True, False):
+        settings = Settings("0.7m", 1, post_norm=post_norm, vocab_size=300, context=32, batch_size=4)
+        train([words], tmp_path / str(post_norm), settings)
+        model = AutoModelForCausalLM.from_pretrained(tmp_path / str(post_norm), dtype=torch.float32).eval()
+        with torch.inference_mode():
+            after_first = model(torch.tensor([[0, 10, 11]]), output_hidden_states=True).hidden_states[1]
+        # One step leaves the norms' gains next to 1: only a stream that was normed has a variance of about 1.
+        is_normed = bool((after_first.var(-1) - 1).abs().max() < 0.1)
+        assert is_normed == post_norm
+
+
 def test_held_out_sequences_are_in_no_batch(words: Source, trained: Path) -> None:
     text = training_text(words, trained)
     steps_per_epoch = len(text.trained) // 4
@@ -253,6 +283,8 @@ def test_settings_that_no_run_can_have_are_refused_before_anything_is_written(wo
         train([words], output, Settings("2m", 5, checkpoint_at=(9,)))
     with pytest.raises(VocabularyTooSmall, match="100 tokens"):
         train([words], output, Settings("2m", 5, vocab_size=100))
+    with pytest.raises(ArchitecturesCombined, match="choose --no-positions or --post-norm"):
+        train([words], output, Settings("2m", 5, no_positions=True, post_norm=True))
     with pytest.raises(DeviceMissing, match="'nowhere' is not available"):
         train([words], output, Settings("2m", 5, device="nowhere"))
     assert not output.exists()
