@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from shlex import join, quote
 
-_ADVICE = re.compile(r"`(neurothek (?!train\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
+_ADVICE = re.compile(r"`(neurothek (?!(?:golden|train)\b)[a-z]+\b(?![^`]*--help)[^`]*)`")
 """A command in a sentence, if it works on a warehouse."""
 
 DEFAULT_WAREHOUSE = "neurothek.duckdb"

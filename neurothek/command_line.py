@@ -9,6 +9,7 @@ from catalog.terminal.root import Root, escape_what_cannot_be_shown, open_what_i
 from catalog.upkeep.commands import check, label, pin, remove, rename, verify
 from dashboards.commands import dashboard
 from ingest.commands import demo, ingest
+from ingest.golden.commands import golden
 from ingest.train_commands import train
 from neurothek.front_door import __version__
 from neurothek.front_door import open as open_warehouse
@@ -36,7 +37,7 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS: Sequence[click.Command] = (
-    *(demo, ingest, train, verify),
+    *(demo, ingest, train, verify, golden),
     *(search, neuron, compare, trace, intervene, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),

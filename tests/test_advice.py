@@ -242,6 +242,7 @@ OF_PAGES = (
 """Where pages write commands: tests/dashboards/test_advice.py opens them."""
 
 ELSEWHERE = {
+    "ingest/golden/checked.py": "a cell of its table, which asks the hub: tests/ingest/golden/test_checked.py",
     "ingest/train_commands.py": "training takes a minute: tests/ingest/test_train_commands.py",
     "ingest/training/card.py": "likewise",
     "ingest/jobs/continuations/steered.py": "a run that another rests on is measured anew: its job's own tests",

@@ -68,6 +68,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "train: tokenizer": ((*TRAIN, "--size", "2m", "--tokenizer", "./nowhere"), "nowhere has no tokenizer"),
     "train: corpus": ((*TRAIN, "--size", "2m", "--corpus", "bultin"), "the corpus 'bultin' has no path"),
     "train: output": (("train", "--steps", "1", "--size", "2m", "--output", "."), "holds no unfinished run"),
+    "golden: name": (("golden", "hello-gtp2"), "nearest: hello-gpt2"),
     "verify: model": (("verify", "tiny-1"), "did you mean tiny-1m"),
     "verify: weights": (("verify", "tiny-1m", "--weights", "./nowhere"), "were not usable at './nowhere'"),
     "intervene: model": (("intervene", "tiny-1", "--where", "true"), "nearest: tiny-1m"),

@@ -127,8 +127,8 @@ class HubDataset:
                 raise TextTooLong(self.location, "a row", memory.longest_record, memory.memory_bytes)
             yield Document.of(text)
 
-    def texts(self) -> Iterator[str]:
-        """The texts of the column, row by row as they arrive; rows without text are left out.
+    def texts(self, *, empty: bool = False) -> Iterator[str]:
+        """The texts of the column, row by row as they arrive; rows without text are left out unless `empty` is on.
 
         Raises:
             DatasetEmpty: no row has any.
@@ -144,9 +144,9 @@ class HubDataset:
                 if not isinstance(text, str | None):
                     columns = [name for name, value in row.items() if isinstance(value, str)]
                     raise DatasetColumnUnknown(self.location, self.column, columns)
-                if text:
-                    is_empty = False
-                    yield text
+                is_empty = is_empty and not text
+                if text or empty:
+                    yield text or ""
         # What the library raises: files and connections, unknown names, unreadable tables, scripts that it refuses.
         except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError, pa.ArrowException) as error:
             raise DatasetBroken(self.location, one_line(error)) from error

@@ -125,6 +125,13 @@ def test_configurations_splits_and_columns(online: None) -> None:
     assert read(f"hub:org/words@{COMMIT}:code::body") == ["def total"]
 
 
+def test_rows_without_text_are_kept_where_they_are_asked_for(online: None) -> None:
+    dataset = HubDataset("org/words", config="prose")
+    assert list(dataset.texts(empty=True)) == STORIES
+    validation = HubDataset("org/words", config="prose", split="validation")
+    assert list(validation.texts(empty=True)) == ["eight nine ten", ""]
+
+
 def test_what_the_dataset_does_not_have_is_named(online: None) -> None:
     with pytest.raises(DatasetColumnUnknown, match="its text columns are text, title: write"):
         read(f"hub:org/words@{COMMIT}:prose:train:id")

@@ -1,0 +1,183 @@
+"""Measures published numbers again, model by model, as far as models and texts are at hand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+import polars as pl
+import torch
+
+from catalog.advice import command_line
+from catalog.files import expanded
+from catalog.progress import Progress, Silent
+from ingest.corpora.errors import DatasetBroken, DatasetNotOnHub, DatasetsMissing, DatasetUnreachable
+from ingest.corpora.sources.hub_datasets import HubDataset
+from ingest.golden.entries import Published, ValueToken, WindowPerplexity
+from ingest.golden.errors import NotCached, TextOnHub
+from ingest.golden.remeasured import Remeasured, measure_again
+from ingest.models import checkpoints, hub
+from ingest.models import tokenizer as tokenization
+from ingest.models.errors import (
+    ModelDownloadFailed,
+    ModelNotOnHub,
+    ModelUnreachable,
+    TokenizerMissing,
+    WeightsPickled,
+)
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer, open_transformer
+
+_NOT_AT_HAND = (
+    *(NotCached, TextOnHub, ModelUnreachable, ModelNotOnHub, ModelDownloadFailed, WeightsPickled, TokenizerMissing),
+    *(DatasetUnreachable, DatasetNotOnHub, DatasetsMissing, DatasetBroken),
+)
+"""What skips a number; whatever else is wrong ends the run, since it may be why a number differs."""
+
+Verdict = Literal["agrees", "disagrees", "skipped"]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A published number beside the measured one.
+
+    Attributes:
+        entry: what was published.
+        found: what was measured; None where it was skipped.
+        reason: why it was skipped.
+    """
+
+    entry: Published
+    found: Remeasured | None
+    reason: str = ""
+
+    @property
+    def outcome(self) -> Verdict:
+        """Whether both numbers, and both tokens where there are any, are the same."""
+        if self.found is None:
+            return "skipped"
+        published = self.entry.measurement
+        is_token = not isinstance(published, ValueToken) or published.token == self.found.token
+        is_near = abs(self.found.value - self.entry.published) <= self.entry.tolerance
+        return "agrees" if is_token and is_near else "disagrees"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where models and texts may come from.
+
+    Attributes:
+        download: whether the hub may be asked; else only its local cache is read.
+        allow_pickle: whether pickled weights may be read.
+        device: where to compute.
+    """
+
+    download: bool = False
+    allow_pickle: bool = False
+    device: str = "cpu"
+
+
+def check_published(
+    entries: Sequence[Published], reach: Reach | None = None, *, progress: Progress | None = None
+) -> list[Checked]:
+    """Measure what was published, one model at a time; what is not at hand is skipped, with the reason.
+
+    Raises:
+        DeviceMissing: this machine has no such device.
+        BosUnknown, NeuronBeyond: a model has no such token or neuron.
+        WeightsUnreadable, ConfigInvalid, ...: a model that is there cannot be opened.
+    """
+    watcher, reach = progress or Silent(), reach or Reach()
+    return [
+        checked
+        for _, group in groupby(entries, key=lambda entry: entry.model)
+        for checked in _of_model(list(group), reach, watcher)
+    ]
+
+
+def _of_model(entries: Sequence[Published], reach: Reach, progress: Progress) -> Iterator[Checked]:
+    try:
+        transformer, tokenizer = _opened(entries[0], reach, progress)
+    except _NOT_AT_HAND as error:
+        yield from (Checked(entry, None, str(error)) for entry in entries)
+        return
+    for entry in entries:
+        try:
+            _require_text(entry, reach)
+            yield Checked(entry, measure_again(entry.measurement, transformer, tokenizer, progress))
+        except _NOT_AT_HAND as error:
+            yield Checked(entry, None, str(error))
+
+
+def _opened(entry: Published, reach: Reach, progress: Progress) -> tuple[Transformer, Tokenizer]:
+    checkpoint = checkpoints.find(_place(entry, reach), allow_pickle=reach.allow_pickle, progress=progress)
+    return open_transformer(checkpoint, device=reach.device), tokenization.load(checkpoint.folder)
+
+
+def _place(entry: Published, reach: Reach) -> str:
+    """The folder of a model on this machine; its id where the hub may be asked for what the folder lacks.
+
+    Raises:
+        NotCached: it is not on this machine, and may not be fetched.
+    """
+    if expanded(entry.model).is_dir():
+        return entry.model
+    for name in (entry.model, *entry.aliases):
+        folder = hub.cached(name)
+        if folder is not None:
+            return name if reach.download else str(folder)
+    if not reach.download:
+        raise NotCached(entry.model)
+    return entry.model
+
+
+def _require_text(entry: Published, reach: Reach) -> None:
+    asked = entry.measurement
+    if isinstance(asked, WindowPerplexity) and HubDataset.parse("text", asked.text) and not reach.download:
+        raise TextOnHub(asked.text)
+
+
+def checked_frame(checked: Sequence[Checked]) -> pl.DataFrame:
+    """A row a published number: what it is, what was found, and where it stands."""
+    return pl.DataFrame([_row(one) for one in checked], schema=_COLUMNS)
+
+
+_COLUMNS = {
+    "name": pl.String,
+    "outcome": pl.String,
+    "published": pl.Float64,
+    "found": pl.Float64,
+    "tolerance": pl.Float64,
+    "token": pl.String,
+    "token_found": pl.String,
+    "reason": pl.String,
+    "model": pl.String,
+    "kind": pl.String,
+    "command": pl.String,
+    "source": pl.String,
+    "note": pl.String,
+}
+
+
+def _row(checked: Checked) -> dict[str, str | float | None]:
+    entry, found = checked.entry, checked.found
+    return {
+        "name": entry.name,
+        "outcome": checked.outcome,
+        "published": entry.published,
+        "found": None if found is None else found.value,
+        "tolerance": entry.tolerance,
+        "token": entry.measurement.token if isinstance(entry.measurement, ValueToken) else None,
+        "token_found": None if found is None else found.token,
+        "reason": checked.reason or None,
+        "model": entry.model,
+        "kind": entry.measurement.kind,
+        "command": command_line("golden", entry.name, "--download"),
+        "source": entry.source,
+        "note": entry.note or None,
+    }
+
+
+def chosen_device(asked: Literal["auto", "cpu", "cuda"]) -> str:
+    """Where to compute: a GPU if there is one, unless a person says."""
+    return ("cuda" if torch.cuda.is_available() else "cpu") if asked == "auto" else asked

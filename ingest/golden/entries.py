@@ -1,0 +1,130 @@
+"""The published numbers: what was measured, on which model, where it stands, and how near counts as the same."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from ingest.golden.errors import EntryUnknown
+
+ENTRIES = Path(__file__).with_name("entries.toml")
+
+
+@dataclass(frozen=True)
+class TextLoss:
+    """Mean cross-entropy, in nats, of the ids of a text after a first one.
+
+    Attributes:
+        text: the text.
+        bos: piece that is put in front of it, whether the model's own tokenizer does that or not.
+    """
+
+    kind: ClassVar = "text loss"
+    text: str
+    bos: str
+
+
+@dataclass(frozen=True)
+class ValueToken:
+    """Probability of the first token of softmax(E LN(v)), v a value vector and LN the final norm with its bias."""
+
+    kind: ClassVar = "value token"
+    layer: int
+    neuron: int
+    token: str
+
+
+@dataclass(frozen=True)
+class WeightNorm:
+    """Norm of a neuron's weights as layer norms let them read or write: their component along (1, ..., 1) taken off.
+
+    Attributes:
+        layer: its layer.
+        neuron: its place in the layer.
+        side: `in`, its key with the gain of the FFN's norm folded in, or `out`, its value vector.
+    """
+
+    kind: ClassVar = "weight norm"
+    layer: int
+    neuron: int
+    side: Literal["in", "out"]
+
+
+@dataclass(frozen=True)
+class WindowPerplexity:
+    """`window_perplexity` of the untouched model, without BOS, in windows as long as its context ([G] 6.2).
+
+    Attributes:
+        text: rows of a dataset of the hub, joined by empty lines; or a file of text.
+    """
+
+    kind: ClassVar = "window perplexity"
+    text: str
+
+
+Measurement = TextLoss | ValueToken | WeightNorm | WindowPerplexity
+
+_KINDS: Mapping[str, type[Measurement]] = {
+    kind.kind: kind for kind in (TextLoss, ValueToken, WeightNorm, WindowPerplexity)
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published number.
+
+    Attributes:
+        name: what it is asked for by.
+        model: a hub id, or a folder.
+        aliases: other ids of the same repository, under which a cache may hold it.
+        measurement: what was measured.
+        published: the number.
+        tolerance: how far from it a measured one may be.
+        source: where it stands.
+        note: what a reader must know to judge it; empty where there is nothing.
+    """
+
+    name: str
+    model: str
+    aliases: tuple[str, ...]
+    measurement: Measurement
+    published: float
+    tolerance: float
+    source: str
+    note: str
+
+
+def read_entries(path: Path = ENTRIES) -> list[Published]:
+    """The entries of a file, in its order: in `source` tables, each with its `entry` tables.
+
+    A source's settings hold for its entries unless these have their own.
+    """
+    entries = []
+    for source in tomllib.loads(path.read_text("utf-8"))["source"]:
+        own = source.pop("entry")
+        entries += [_entry({**source, **settings}) for settings in own]
+    return entries
+
+
+def _entry(settings: dict[str, Any]) -> Published:
+    kind = _KINDS[settings.pop("kind")]
+    common = {name: settings.pop(name) for name in ("name", "model", "published", "tolerance", "source")}
+    aliases, note = tuple(settings.pop("aliases", ())), settings.pop("note", "")
+    return Published(**common, aliases=aliases, note=" ".join(note.split()), measurement=kind(**settings))
+
+
+def asked_entries(names: Sequence[str], entries: Sequence[Published]) -> list[Published]:
+    """Those that are asked for, by name or by model, in their own order; all where no name is given.
+
+    Raises:
+        EntryUnknown: a name is neither.
+    """
+    for name in names:
+        if not any(name in _names(entry) for entry in entries):
+            raise EntryUnknown(name, [entry.name for entry in entries])
+    return [entry for entry in entries if not names or _names(entry) & set(names)]
+
+
+def _names(entry: Published) -> set[str]:
+    return {entry.name, entry.model, *entry.aliases}
