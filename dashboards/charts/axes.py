@@ -34,6 +34,17 @@ def count_scale(counts: pl.Series) -> alt.Scale:
     return alt.Scale(domain=[0, max((int(count) for count in counts.drop_nulls()), default=0) or 1], nice=FEW_TICKS)
 
 
+_MOST_LAYERS = 12
+"""Up to so many layers, each has its tick."""
+
+
+def layer_axis(layers: pl.Series) -> alt.Axis:
+    """An axis of layers with ticks at whole ones, no more than there is room for."""
+    n_layers = 1 + max((int(layer) for layer in layers), default=0)
+    step = -(-n_layers // _MOST_LAYERS)
+    return alt.Axis(values=list(range(0, n_layers, step)), format="d", grid=False)
+
+
 def spoken(column: str) -> str:
     """A column's name as people say it: n_tokens_seen is "tokens seen"."""
     return column.removeprefix("n_").replace("_", " ")

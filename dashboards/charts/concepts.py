@@ -48,19 +48,21 @@ def concept_shares(rows: pl.DataFrame, number: str, look: Look) -> alt.Chart:
     return chart
 
 
-def concepts_by_layer(rows: pl.DataFrame) -> alt.Chart:
+def concepts_by_layer(rows: pl.DataFrame, tallest: float | None = None) -> alt.Chart:
     """The share of the highest tokens that is of a concept in each layer, stacked by class.
 
     Args:
         rows: rows with layer, class, token_share, concepts_per_vector, n_concepts, n_judgements.
+        tallest: where the axis ends; None: with the rows' own tallest layer.
     """
+    scale = alt.Scale() if tallest is None else alt.Scale(domain=[0, tallest])
     placed = rows.with_columns(pl.col("class").replace_strict(_PLACES).alias("place"))
     chart: alt.Chart = (
         alt.Chart(placed)
         .mark_bar()
         .encode(
             alt.X("layer:O", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            alt.Y("token_share:Q", title="tokens of a concept", axis=alt.Axis(format="~%", tickCount=5)),
+            alt.Y("token_share:Q", title="tokens of a concept", axis=alt.Axis(format="~%", tickCount=5), scale=scale),
             alt.Color(
                 "class:N",
                 scale=alt.Scale(domain=list(CONCEPT_CLASSES), range=[CLASS_COLOURS[one] for one in CONCEPT_CLASSES]),

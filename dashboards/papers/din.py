@@ -13,7 +13,16 @@ from dashboards.charts import shortcuts
 from dashboards.charts.models import Look
 from dashboards.charts.pictures import Drawing
 from dashboards.charts.shortcuts import heat_map
-from dashboards.papers.figure import Figure
+from dashboards.papers.figure import Figure, captioned
+from dashboards.papers.panels import (
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    corpora_in,
+    model_panels,
+    models_in,
+    not_comparable,
+    number_in,
+)
 from queries.ask.one_query import run_query
 from queries.ask.statements import statement
 from queries.views.of_models import of_models
@@ -23,10 +32,6 @@ WHOLE = ("mat", "id")
 PARTS = ("mat", "mat_attn", "mat_ffn", "mat_ln1_ln2")
 
 _ALONG_CURVES = ("size", "model", "method", "layers_run", "parameter")
-_WIDTH, _HEIGHT = 260, 240
-_COLUMNS = 3
-"""Panels that stand in one row."""
-
 _NUMBERS = (("precision_1", "precision@1"), ("precision_5", "precision@5"), ("precision_10", "precision@10"))
 _HOW = {"mat": "its least-squares map", "id": "the state as it is"}
 _SOURCE = "After Din et al. 2023, Jump to Conclusions, for these models."
@@ -110,12 +115,12 @@ def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = Non
 
 def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
     def draw(fits: pl.DataFrame, look: Look) -> Drawing:
-        return _captioned(
-            _panels(fits, lambda rows: heat_map(rows, "light")),
+        return captioned(
+            model_panels(fits, lambda rows: heat_map(rows, "light")),
             f"How well a state predicts each one above it: {_HOW[method]}",
-            f"Mean r^2 of the coordinates, on {_said(fits, 'n_validation')} sentences of {_corpora(fits)} held out from"
-            f" the {_said(fits, 'n_fit')} to fit; below 0 is worse than predicting the mean.",
-            *_not_comparable(fits, look),
+            f"Mean r^2 of the coordinates, on {number_in(fits, 'n_validation')} sentences of {corpora_in(fits)}"
+            f" held out from the {number_in(fits, 'n_fit')} to fit; below 0 is worse than predicting the mean.",
+            *not_comparable(fits, look),
             _SOURCE,
         )
 
@@ -123,55 +128,56 @@ def _fits(method: str) -> Callable[[pl.DataFrame, Look], Drawing]:
 
 
 def _precision(quality: pl.DataFrame, look: Look) -> Drawing:
-    return _captioned(
+    return captioned(
         _side_by_side(quality, _NUMBERS, look),
         "How often a shortcut's token is among the model's first tokens",
-        f"Thick lines mat, thin lines id; bands are Wilson 95% intervals, on {_said(quality, 'n')} sentences of"
-        f" {_corpora(quality)}.",
-        *look.caption(_models(quality)),
+        f"Thick lines mat, thin lines id; bands are Wilson 95% intervals, on {number_in(quality, 'n')} sentences of"
+        f" {corpora_in(quality)}.",
+        *look.caption(models_in(quality)),
         _SOURCE,
     )
 
 
 def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
-    return _captioned(
+    return captioned(
         _side_by_side(quality, (("surprisal", "mean surprisal"),), look),
         "How surprised the model is at a shortcut's token",
-        f"Thick lines mat, thin lines id; bands are 95% intervals of the mean, on {_said(quality, 'n')} sentences of"
-        f" {_corpora(quality)}.",
-        *look.caption(_models(quality)),
+        "Thick lines mat, thin lines id; bands are 95% intervals of the mean,"
+        f" on {number_in(quality, 'n')} sentences of {corpora_in(quality)}.",
+        *look.caption(models_in(quality)),
         _SOURCE,
     )
 
 
 def _parts(quality: pl.DataFrame, look: Look) -> Drawing:
-    return _captioned(
-        _panels(quality, lambda rows: shortcuts.of_one_model(rows, "precision_1")),
+    return captioned(
+        model_panels(quality, lambda rows: shortcuts.of_one_model(rows, "precision_1")),
         "Linear maps that replace one part of every block above a state",
         "mat replaces whole blocks. Bands are Wilson 95% intervals,"
-        f" on {_said(quality, 'n')} sentences of {_corpora(quality)}.",
-        *_not_comparable(quality, look),
+        f" on {number_in(quality, 'n')} sentences of {corpora_in(quality)}.",
+        *not_comparable(quality, look),
         _SOURCE,
     )
 
 
 def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
     chart = exit_charts.tradeoff_by_model(exits.filter(pl.col("method") == "mat"), look, orient="right")
-    return _captioned(
-        chart.properties(width=2 * _WIDTH),
+    return captioned(
+        chart.properties(width=2 * PANEL_WIDTH),
         "What leaving early by the confidence of mat costs",
-        f"A point is a threshold on confidence; dotted: 95%. On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
-        *look.caption(_models(exits)),
+        "A point is a threshold on confidence; dotted: 95%."
+        f" On {number_in(exits, 'n')} sentences of {corpora_in(exits)}.",
+        *look.caption(models_in(exits)),
         _SOURCE,
     )
 
 
 def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
-    return _captioned(
-        _panels(exits, exit_charts.tradeoff_of_model),
+    return captioned(
+        model_panels(exits, exit_charts.tradeoff_of_model),
         "What leaving early costs: where a shortcut is confident, or always at one state",
-        f"On {_said(exits, 'n')} sentences of {_corpora(exits)}.",
-        *_not_comparable(exits, look),
+        f"On {number_in(exits, 'n')} sentences of {corpora_in(exits)}.",
+        *not_comparable(exits, look),
         _SOURCE,
     )
 
@@ -198,45 +204,10 @@ def _with_parts(quality: pl.DataFrame) -> pl.DataFrame:
     return _of(quality, *PARTS).join(replaced, on="model", how="semi", maintain_order="left")
 
 
-def _panels(rows: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.LayerChart]) -> alt.ConcatChart:
-    """One chart per model, with its name above."""
-    charts = [
-        draw(rows.filter(pl.col("model") == model)).properties(width=_WIDTH, height=_HEIGHT, title=model)
-        for model in _models(rows)
-    ]
-    whole: alt.ConcatChart = alt.concat(*charts, columns=min(len(charts), _COLUMNS))
-    return whole
-
-
 def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], look: Look) -> alt.HConcatChart:
     panels = [
-        shortcuts.by_model(quality, number, look).properties(width=_WIDTH, height=_HEIGHT, title=title)
+        shortcuts.by_model(quality, number, look).properties(width=PANEL_WIDTH, height=PANEL_HEIGHT, title=title)
         for number, title in numbers
     ]
     whole: alt.HConcatChart = alt.hconcat(*panels)
     return whole
-
-
-def _captioned(chart: Drawing, title: str, *lines: str) -> Drawing:
-    captioned: Drawing = chart.properties(title=alt.TitleParams(title, subtitle=[line for line in lines if line]))
-    return captioned
-
-
-def _not_comparable(rows: pl.DataFrame, look: Look) -> list[str]:
-    told = [f"{model} ({look.why_not[model]})" for model in _models(rows) if model in look.why_not]
-    return [f"Not comparable: {', '.join(told)}."] if told else []
-
-
-def _models(rows: pl.DataFrame) -> list[str]:
-    models: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
-    return models
-
-
-def _corpora(rows: pl.DataFrame) -> str:
-    return ", ".join(rows.get_column("corpus").unique(maintain_order=True))
-
-
-def _said(rows: pl.DataFrame, column: str) -> str:
-    """One number where it is the same in all rows, else from which to which."""
-    known = sorted(set(rows.get_column(column)))
-    return f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"

@@ -1,0 +1,221 @@
+"""The figures of Geva et al. 2022 for the models of a warehouse: concepts, candidates, norms, dominant neurons."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from dashboards.charts import concepts as concept_charts
+from dashboards.charts.layers import against_random, candidate_scores, extreme_kinds, shares_of_dominant
+from dashboards.charts.models import Look
+from dashboards.charts.pictures import Drawing
+from dashboards.papers.figure import Figure, captioned
+from dashboards.papers.panels import (
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    corpora_in,
+    model_panels,
+    models_in,
+    not_comparable,
+    number_in,
+)
+from queries.views.of_models import rows_of_models
+from queries.views.thresholds import thresholds
+
+SERIES = "geva"
+
+_IN_ORDER = ("list_position($models::varchar[], model)",)
+
+
+@dataclass(frozen=True)
+class GevaRows:
+    """What these figures are drawn from: rows of views, of the models compared and in their order.
+
+    Attributes:
+        concepts: of `concepts_by_layer`.
+        candidates: of `top_candidate_scores`.
+        overlaps: of `norm_overlap`, of models that have a final norm.
+        dominant: of `dominant_share`.
+        extremes: of `extreme_updates`.
+        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
+    """
+
+    concepts: pl.DataFrame
+    candidates: pl.DataFrame
+    overlaps: pl.DataFrame
+    dominant: pl.DataFrame
+    extremes: pl.DataFrame
+    on: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "GevaRows":
+        """Read them."""
+
+        def rows(view: str, *then: str) -> pl.DataFrame:
+            return rows_of_models(connection, view, models, *then, order=_IN_ORDER)
+
+        return cls(
+            concepts=rows("concepts_by_layer", "layer", "condition", "class"),
+            candidates=rows("top_candidate_scores", "layer", "kind"),
+            overlaps=rows("norm_overlap", "layer", "kind").filter(pl.col("norm_overlap").is_not_null()),
+            dominant=rows("dominant_share", "layer"),
+            extremes=rows("extreme_updates", "kind"),
+            on=tuple(on),
+        )
+
+
+class GevaFigure(Figure):
+    """One of the figures of Geva et al. 2022, counted among these."""
+
+    @property
+    def name(self) -> str:
+        """Name of its file, without the ending."""
+        return f"{SERIES}-{self.number}-{self.slug}"
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is missing."""
+        return f"{SERIES} {self.number} ({self.slug})"
+
+    @property
+    def series(self) -> str:
+        """What it is one of: figures that lack the same job are named together."""
+        return "figures of value vectors and sub-updates"
+
+
+def geva_figures(rows: GevaRows, look: Look, *, corpus: str | None = None) -> list[GevaFigure]:
+    """All of them in order; those that cannot be drawn say why.
+
+    Args:
+        rows: what they show.
+        look: which models may not be compared.
+        corpus: the corpus that was asked for; None: each model's shown one.
+    """
+    figures = []
+    for number, (slug, (draw, needed, why_not)) in enumerate(_FIGURES.items(), start=1):
+        data = needed(rows)
+        if data.is_empty():
+            figures.append(GevaFigure(number, slug, None, why_not(rows.on, corpus)))
+        else:
+            figures.append(GevaFigure(number, slug, draw(data, look)))
+    return figures
+
+
+def _concepts(concepts: pl.DataFrame, look: Look) -> Drawing:
+    conditions = [name for name in concept_charts.CONDITION_NAMES if name in set(concepts.get_column("condition"))]
+    heights = concepts.group_by("model", "condition", "layer").agg(pl.col("token_share").sum())
+    # One axis for all, that random vectors are seen to be lower; where nobody named a concept it is empty, not missing.
+    tallest = max(heights.get_column("token_share")) or 1.0
+    panels = [
+        _concept_panel(concepts.filter(model=model, condition=condition), model, condition, tallest)
+        for model in models_in(concepts)
+        for condition in conditions
+    ]
+    return captioned(
+        alt.concat(*panels, columns=len(conditions)),
+        "Top tokens that are tied to a concept, by layer and class",
+        f"{number_in(concepts, 'n_judgements')} judgements by {number_in(concepts, 'n_annotators')} annotators for each"
+        " layer and kind of vector. A token of two classes counts in both.",
+        *not_comparable(concepts, look),
+        _source("Figure 2"),
+    )
+
+
+def _concept_panel(concepts: pl.DataFrame, model: str, condition: str, tallest: float) -> alt.Chart:
+    panel: alt.Chart = concept_charts.concepts_by_layer(concepts, tallest).properties(
+        width=PANEL_WIDTH if condition == "value" else PANEL_WIDTH * 2 // 3,
+        height=PANEL_HEIGHT * 3 // 4,
+        title=f"{model}: {concept_charts.CONDITION_NAMES[condition]}",
+    )
+    return panel
+
+
+def _candidates(candidates: pl.DataFrame, look: Look) -> Drawing:
+    return captioned(
+        model_panels(candidates, candidate_scores),
+        "What ten sub-updates do to the token at the top before their FFN",
+        "Scores m (e . v): largest (solid), mean (dashed) and smallest (dotted) of ten, averaged over"
+        f" {number_in(candidates, 'n_examples')} examples of {corpora_in(candidates)}.",
+        "The paper finds a mean that is not negative until the last layers, where strongly negative minima appear.",
+        *not_comparable(candidates, look),
+        _source("Figure 3"),
+    )
+
+
+def _overlaps(overlaps: pl.DataFrame, look: Look) -> Drawing:
+    n_value, n_random = (number_in(overlaps.filter(kind=kind), "n") for kind in ("value", "random"))
+    return captioned(
+        model_panels(overlaps, lambda rows: against_random(rows, "norm_overlap", title="overlap")),
+        "How many of the 30 highest tokens stay where vectors go through the final norm",
+        "Intersection over union with and without the norm, mean over"
+        f" {n_value} value vectors and {n_random} random ones a layer.",
+        *not_comparable(overlaps, look),
+        _source("Figure 4"),
+    )
+
+
+def _dominant(dominant: pl.DataFrame, look: Look) -> Drawing:
+    return captioned(
+        model_panels(
+            shares_of_dominant(dominant), lambda rows: against_random(rows, "share", title="share of the update")
+        ),
+        "How much of an FFN's update its ten dominant neurons hold, and ten random others",
+        f"Contribution: |m| x value norm, mean over {number_in(dominant, 'n_examples')} examples of"
+        f" {corpora_in(dominant)}; random ones over the first {number_in(dominant, 'n_random_examples')}.",
+        f"Layers have {number_in(dominant, 'd_ffn')} neurons.",
+        *not_comparable(dominant, look),
+        _source("Figure 6"),
+    )
+
+
+def _extremes(extremes: pl.DataFrame, look: Look) -> Drawing:
+    bounds = thresholds("extreme_updates")
+    totals = extremes.group_by("model", maintain_order=True).agg(pl.col("n_extreme").sum())
+    counted = ", ".join(f"{number:,} in {model}" for model, number in totals.iter_rows())
+    return captioned(
+        model_panels(extremes, extreme_kinds, height=PANEL_HEIGHT // 2),
+        "Which clusters of value vectors extreme updates come from",
+        f"Extreme updates on {corpora_in(extremes)}: {counted}.",
+        "Specific: top tokens at most as frequent as those of the model's average neuron. Early: at least"
+        f" {bounds['least_early_share']:.0%} of the firings after at most {bounds['early_ids']:.0f} ids.",
+        "The paper sorts clusters by reading them; these bounds are neurothek's.",
+        *not_comparable(extremes, look),
+        _source("Section 5.2"),
+    )
+
+
+def _source(place: str) -> str:
+    return f"{place} of Geva et al. 2022, for these models."
+
+
+def _not_measured(what: str, job: str) -> Callable[[Sequence[str], str | None], str]:
+    def why_not(on: Sequence[str], corpus: str | None) -> str:
+        on_corpus = "" if corpus is None else f" on {corpus}"
+        return f"{what}{on_corpus}; measure them with `{command_line('ingest', 'MODEL', *on, '--job', job)}`"
+
+    return why_not
+
+
+def _not_annotated(_on: Sequence[str], _corpus: str | None) -> str:
+    return f"no value vectors were judged; draw a sample with `{command_line('annotate', '--sample', 'MODEL')}`"
+
+
+def _no_overlaps(_on: Sequence[str], _corpus: str | None) -> str:
+    controls = command_line("ingest", "MODEL", "--job", "controls")
+    return f"the final norm was not compared, or there is none; compare it with `{controls}`"
+
+
+_Draw = Callable[[pl.DataFrame, Look], Drawing]
+_Needed = Callable[[GevaRows], pl.DataFrame]
+_WhyNot = Callable[[Sequence[str], str | None], str]
+_EVENTS = _not_measured("events were not measured", "events")
+_FIGURES: Mapping[str, tuple[_Draw, _Needed, _WhyNot]] = {
+    "concepts": (_concepts, lambda rows: rows.concepts, _not_annotated),
+    "candidates": (_candidates, lambda rows: rows.candidates, _EVENTS),
+    "final-norm": (_overlaps, lambda rows: rows.overlaps, _no_overlaps),
+    "dominant": (_dominant, lambda rows: rows.dominant, _EVENTS),
+    "extreme-updates": (_extremes, lambda rows: rows.extremes, _EVENTS),
+}

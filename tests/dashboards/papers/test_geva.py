@@ -1,0 +1,101 @@
+"""The figures of Geva et al. 2022 as files: which are drawn of hand-made numbers, and why others are not."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalog.store.warehouse import Warehouse
+from dashboards.charts.models import Look
+from dashboards.papers.geva import GevaFigure, GevaRows, geva_figures
+from tests.support import event_warehouse
+from tests.support.tiny import MODELS
+
+NAMES = [model.name for model in MODELS]
+MEASURED = [MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
+LOOK = Look(dict.fromkeys(NAMES, "#444444"), {MEASURED[0]: "another text"})
+SLUGS = ["concepts", "candidates", "final-norm", "dominant", "extreme-updates"]
+PLACES = ["Figure 2", "Figure 3", "Figure 4", "Figure 6", "Section 5.2"]
+
+
+@pytest.fixture(scope="module")
+def rows(whole_path: Path) -> GevaRows:
+    with Warehouse(whole_path).reader() as connection:
+        return GevaRows.of(connection, NAMES)
+
+
+@pytest.fixture(scope="module")
+def figures(rows: GevaRows) -> Mapping[str, GevaFigure]:
+    return {figure.slug: figure for figure in geva_figures(rows, LOOK)}
+
+
+def drawing(figure: GevaFigure) -> dict[str, Any]:
+    assert figure.chart is not None
+    return dict(figure.chart.to_dict())
+
+
+def drawn_rows(figure: GevaFigure) -> list[dict[str, Any]]:
+    return [row for data in drawing(figure)["datasets"].values() for row in data]
+
+
+def test_all_are_drawn_where_all_was_measured(figures: Mapping[str, GevaFigure]) -> None:
+    assert list(figures) == SLUGS
+    for number, (figure, place) in enumerate(zip(figures.values(), PLACES, strict=True), start=1):
+        assert (figure.number, figure.name, figure.why_not) == (number, f"geva-{number}-{figure.slug}", "")
+        caption = " ".join(drawing(figure)["title"]["subtitle"])
+        assert f"{place} of Geva et al. 2022" in caption
+        assert f"{MEASURED[0]} (another text)" in caption
+
+
+def test_models_stand_in_the_order_that_was_asked_for(whole_path: Path) -> None:
+    asked = MEASURED[::-1]
+    with Warehouse(whole_path).reader() as connection:
+        reversed_rows = GevaRows.of(connection, asked)
+    for rows in (reversed_rows.candidates, reversed_rows.dominant, reversed_rows.extremes):
+        assert rows.get_column("model").unique(maintain_order=True).to_list() == asked
+
+
+def test_concepts_stand_beside_those_of_random_vectors(rows: GevaRows, figures: Mapping[str, GevaFigure]) -> None:
+    whole = drawing(figures["concepts"])
+    shown = {name: set(rows.concepts.filter(model=name)["condition"]) for name in rows.concepts["model"].unique()}
+    assert len(whole["concat"]) == whole["columns"] * len(shown)
+    assert {"value", "random"} <= set.union(*shown.values())
+    titles = [panel["title"] for panel in whole["concat"]]
+    assert f"{MEASURED[0]}: value vectors" in titles
+    assert f"{MEASURED[0]}: random vectors" in titles
+    heights = {tuple(panel["encoding"]["y"]["scale"]["domain"]) for panel in whole["concat"]}
+    stacks = rows.concepts.group_by("model", "condition", "layer").agg(pl.col("token_share").sum())
+    assert heights == {(0, max(stacks["token_share"]))}
+    assert all(panel["encoding"]["y"]["title"] == "tokens of a concept" for panel in whole["concat"])
+
+
+def test_each_draws_the_rows_of_its_view(rows: GevaRows, figures: Mapping[str, GevaFigure]) -> None:
+    # Largest, mean and smallest are rows of their own, and so are the two shares.
+    assert len(drawn_rows(figures["candidates"])) == 3 * rows.candidates.height
+    assert len(drawn_rows(figures["extreme-updates"])) == 2 * rows.extremes.height
+    assert len(drawn_rows(figures["final-norm"])) == rows.overlaps.height
+    shares = {(row["model"], row["layer"], row["kind"]): row["share"] for row in drawn_rows(figures["dominant"])}
+    for row in rows.dominant.to_dicts():
+        assert shares[row["model"], row["layer"], "dominant"] == row["dominant_share"]
+        assert shares[row["model"], row["layer"], "random"] == row["random_share"]
+
+
+def test_what_was_not_measured_is_not_drawn_and_says_how_to_measure_it(rows: GevaRows) -> None:
+    without = replace(rows, dominant=rows.dominant[:0], overlaps=rows.overlaps[:0], on=("--corpus", "builtin"))
+    missing = {one.slug: one.why_not for one in geva_figures(without, LOOK, corpus="builtin") if one.chart is None}
+    assert missing == {
+        "dominant": "events were not measured on builtin;"
+        " measure them with `neurothek ingest MODEL --corpus builtin --job events`",
+        "final-norm": "the final norm was not compared, or there is none;"
+        " compare it with `neurothek ingest MODEL --job controls`",
+    }
+
+
+def test_of_weights_alone_no_figure_of_events_is_drawn(weights_path: Path) -> None:
+    with Warehouse(weights_path).reader() as connection:
+        figures = geva_figures(GevaRows.of(connection, NAMES), LOOK)
+    assert [figure.slug for figure in figures if figure.chart is None] == SLUGS
+    assert "annotate" in figures[0].why_not
