@@ -94,7 +94,7 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
 @common_options
 @click.pass_context
 def demo(ctx: click.Context, tokens: int) -> None:
-    """Build a warehouse of the mini-OPT family from scratch, offline, and compare its sizes.
+    """Build a warehouse of the mini-OPT family from scratch, offline, judge it by rules, and compare its sizes.
 
     The demo skips the jobs shortcuts and exits, which would take minutes more. To add them for one model, run
     `neurothek ingest mini-opt-2m --job shortcuts --job exits --tokens 40000`.
@@ -106,6 +106,7 @@ def demo(ctx: click.Context, tokens: int) -> None:
     pairs = IngestRequest(jobs=("counterparts",))
     status = _ingest(ctx, (request, minis.names()), (pairs, minis.sizes()))
     if status == 0:
+        note(f"rules: {ctx.obj.annotate_by_rules()}")
         comparison = ctx.obj.compare()
         show_tables(comparison.sections(), "table", comparison.data())
     ctx.exit(status)

@@ -42,6 +42,28 @@ class Keeping(Opened):
         return publish(self.warehouse, annotations, annotator=annotator)
 
     @checked
+    def annotate_by_rules(self, *models: str, seed: int = 0) -> "Saved":
+        """Judge the samples of some models by rules, as the annotator `rules`, whose earlier annotations give way.
+
+        Args:
+            models: their names; all that have controls where none is named.
+            seed: of the samples.
+
+        Returns:
+            How many rows and vectors were saved, and how many earlier ones they replaced.
+
+        Raises:
+            NeurothekError: there is no such model, it has no controls, or the warehouse cannot be written.
+
+        Example:
+            >>> warehouse.annotate_by_rules("mini-opt-2m").n_vectors
+            120
+        """
+        from queries.annotate.by_rules import annotate_by_rules
+
+        return annotate_by_rules(self.warehouse, models, seed=seed)
+
+    @checked
     def export(
         self, folder: str | Path, *, dialects: str | Sequence[str] = (), progress: Progress | None = None
     ) -> "Manifest":

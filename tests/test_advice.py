@@ -99,6 +99,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "no warehouse, search": Situation(("search", "one", "--warehouse", "none.duckdb"), stands_for={"MODEL": "tiny"}),
     "an empty warehouse": Situation(("search", "one", "--warehouse", "empty.duckdb"), stands_for={"MODEL": "tiny"}),
     "a sample without controls": Situation(("annotate", "--sample", "mine")),
+    "rules for a model without controls": Situation(("annotate", "--auto", "mine")),
     "a sample of another warehouse": Situation(("annotate", "--sample", "mine", *OTHER)),
     "no clusters": Situation(("pin", "mine", "--clusters", "3")),
     "other clusters": Situation(("pin", "clustered", "--clusters", "3")),

@@ -91,6 +91,7 @@ READING: tuple[Callable[[Neurothek], object], ...] = (
     lambda door: door.export("out"),
     lambda door: door.label("a", family="b"),
     lambda door: door.annotate([{"address": "a/L0N0", "concept": None}], annotator="anna"),
+    lambda door: door.annotate_by_rules("a"),
 )
 
 

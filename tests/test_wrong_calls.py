@@ -129,6 +129,8 @@ WRONG: dict[str, tuple[Call, str]] = {
     "verify: no layers": (lambda door: door.verify("a", sample=0), "sample=0 is not valid; give 1 or more"),
     "annotate: text": (lambda door: door.annotate("a/L0N0"), "annotations='a/L0N0' is not valid; give a list or tuple"),
     "annotate: numbers": (lambda door: door.annotate([5]), r"annotations=\[5\] is not valid"),
+    "annotate by rules: a number": (lambda door: door.annotate_by_rules(5), "models=5 is not valid"),
+    "annotate by rules: seed": (lambda door: door.annotate_by_rules("a", seed="x"), "seed='x' is not valid"),
     "export: a number": (lambda door: door.export(5), "folder=5 is not valid; give a path"),
     "export: a dialect by number": (lambda door: door.export("x", dialects=[5]), r"dialects=\[5\] is not valid; give"),
     "import: nothing": (lambda door: door.import_(None), "folder=None is not valid; give a path"),

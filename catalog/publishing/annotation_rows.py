@@ -1,4 +1,6 @@
-"""Annotations of people enter the warehouse: all of one publication or none, in place of earlier judgements."""
+"""Annotations enter the warehouse: all of one publication or none, in place of earlier judgements."""
+
+from collections.abc import Sequence
 
 import duckdb
 import polars as pl
@@ -35,3 +37,17 @@ def write_annotations(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame)
     finally:
         connection.unregister("handed_over")
     return int(replaced[0]) if replaced else 0
+
+
+def withdraw_annotations(connection: duckdb.DuckDBPyConnection, annotator: str, model_ids: Sequence[int]) -> int:
+    """Delete all that an annotator said of some models, in the open transaction.
+
+    Returns:
+        How many rows there were.
+    """
+    withdrawn = first_row(
+        connection,
+        "delete from store.annotations where annotator = ? and list_contains(?::integer[], model_id)",
+        [annotator, list(model_ids)],
+    )
+    return int(withdrawn[0]) if withdrawn else 0

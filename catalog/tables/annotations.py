@@ -16,6 +16,12 @@ N_SHOWN = 30
 LEAST_MARKED = 4
 """Tokens that make a pattern ([G] 4)."""
 
+POOLED = "all"
+"""What views call all people together: no annotator may have this name."""
+
+RULES = "rules"
+"""The annotator that is a program: no person may have this name, and views do not pool it with people."""
+
 ANNOTATIONS = Table(
     name="annotations",
     scope="none",

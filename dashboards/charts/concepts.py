@@ -15,36 +15,36 @@ _PLACES = {name: place for place, name in enumerate(CONCEPT_CLASSES)}
 CONDITION_NAMES = {"value": "value vectors", "random": "random vectors", "ffn_update": "FFN updates"}
 
 
-def concept_shares(rows: pl.DataFrame, number: str, look: Look) -> alt.Chart:
-    """The share of tokens tied to a concept in each kind of vector: bars side by side, one per model.
+def concept_shares(rows: pl.DataFrame, number: str, look: Look) -> alt.LayerChart:
+    """The share of tokens tied to a concept in each kind of vector: bars side by side, one per model, with intervals.
 
     Args:
-        rows: rows with model, condition, the number, n_vectors, n_judgements, n_annotators.
+        rows: rows of one annotator, with model, condition, annotator, the number and its ends, n_vectors, n_annotators.
         number: the column to draw.
         look: colours of the models.
     """
     named = rows.with_columns(pl.col("condition").replace_strict(CONDITION_NAMES).alias("vectors"))
     models = [model for model in look.colours if model in set(rows.get_column("model"))]
-    chart: alt.Chart = (
-        alt.Chart(named)
-        .mark_bar()
-        .encode(
-            alt.X(
-                "vectors:N", sort=list(CONDITION_NAMES.values()), title=None, axis=alt.Axis(labelAngle=0, ticks=False)
-            ),
-            alt.Y(f"{number}:Q", title="tokens of a concept", axis=alt.Axis(format="~%", tickCount=5)),
-            look.colour(rows.get_column("model")),
-            xOffset=alt.XOffset("model:N", sort=models),
-            tooltip=[
-                alt.Tooltip("model:N"),
-                alt.Tooltip("vectors:N"),
-                alt.Tooltip(f"{number}:Q", format=".1%", title="tokens of a concept"),
-                alt.Tooltip("n_vectors:Q", format=",", title="vectors"),
-                alt.Tooltip("n_annotators:Q", title="annotators"),
-            ],
-        )
-        .properties(height=HEIGHT)
+    base = alt.Chart(named).encode(
+        alt.X("vectors:N", sort=list(CONDITION_NAMES.values()), title=None, axis=alt.Axis(labelAngle=0, ticks=False)),
+        xOffset=alt.XOffset("model:N", sort=models),
     )
+    bars = base.mark_bar().encode(
+        alt.Y(f"{number}:Q", title="tokens of a concept", axis=alt.Axis(format="~%", tickCount=5)),
+        look.colour(rows.get_column("model")),
+        tooltip=[
+            alt.Tooltip("model:N"),
+            alt.Tooltip("vectors:N"),
+            alt.Tooltip("annotator:N", title="who judged"),
+            alt.Tooltip(f"{number}:Q", format=".1%", title="tokens of a concept"),
+            alt.Tooltip(f"{number}_low:Q", format=".1%", title="95% from"),
+            alt.Tooltip(f"{number}_high:Q", format=".1%", title="to"),
+            alt.Tooltip("n_vectors:Q", format=",", title="vectors"),
+            alt.Tooltip("n_annotators:Q", title="annotators"),
+        ],
+    )
+    intervals = base.mark_rule().encode(alt.Y(f"{number}_low:Q"), alt.Y2(f"{number}_high:Q"))
+    chart: alt.LayerChart = (bars + intervals).properties(height=HEIGHT)
     return chart
 
 

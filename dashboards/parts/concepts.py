@@ -5,8 +5,9 @@ from collections.abc import Callable
 import duckdb
 import polars as pl
 import streamlit as st
+from sqlglot import exp
 
-from catalog.tables.annotations import CONDITIONS
+from catalog.tables.annotations import CONDITIONS, POOLED, RULES
 from dashboards.charts import concepts
 from dashboards.charts.concepts import CONDITION_NAMES
 from dashboards.charts.models import Look
@@ -18,12 +19,12 @@ from dashboards.widgets.page import Theme, theme
 from queries.names.models import choose_models
 
 SHARE = (
-    "Share of the 30 highest tokens that people tie to a concept, {seen}. Random vectors and outputs of whole FFNs are "
-    "the controls. Table 2 of Geva et al. 2022."
+    "Share of the 30 highest tokens that {who} tied to a concept, {seen}; lines: 95% intervals over judgements. Random "
+    "vectors and outputs of whole FFNs are the controls. Table 2 of Geva et al. 2022."
 )
-WITHOUT = "The same without concepts of the class stopwords-punctuation, {seen}. Table 2 of Geva et al. 2022."
+WITHOUT = "The same without concepts of the class stopwords-punctuation, {who}, {seen}. Table 2 of Geva et al. 2022."
 CLASSES = (
-    "Share of the 30 highest tokens of {vectors} that people tie to a concept, by layer and class; a token of two "
+    "Share of the 30 highest tokens of {vectors} that {who} tied to a concept, by layer and class; a token of two "
     "classes counts in both. Figure 2 of Geva et al. 2022."
 )
 AGREEMENT = (
@@ -35,10 +36,13 @@ AGREEMENT = (
 def results(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     """Figures over all models that were annotated, then tables about one."""
     everything = [one.name for one in choose_models(connection)]
-    shares = data_of_models(connection, "concept_share", everything, "condition desc", where="annotator = 'all'")
-    if shares.frame.is_empty():
+    annotators = data_of(connection, "annotators_of_all", {}).frame.get_column("annotator").to_list()
+    if not annotators:
         st.info("Nobody has judged a vector of these models yet.")
         return
+    who = st.selectbox("Who judged", annotators, key="who", format_func=named)
+    judged_by = f"annotator = {exp.Literal.string(who).sql('duckdb')}"
+    shares = data_of_models(connection, "concept_share", everything, "condition desc", where=judged_by)
 
     def look(theme: Theme) -> Look:
         return Look(model_colours(everything, theme=theme), {})
@@ -52,9 +56,14 @@ def results(connection: duckdb.DuckDBPyConnection, model: str) -> None:
         (right, "token_share_without_stopwords", "Without stopwords and punctuation", WITHOUT),
     ):
         with column:
-            _shares(title, name, shares, look=look, caption=caption)
-    _classes(connection, model)
+            _shares(title, name, shares, look=look, caption=caption, who=who)
+    _classes(connection, model, who)
     _people(connection, model)
+
+
+def named(annotator: str) -> str:
+    """Who judged, in words: all people together, the program, or one person."""
+    return {POOLED: "people", RULES: "rules (the program)"}.get(annotator, annotator)
 
 
 def seen(shares: pl.DataFrame) -> str:
@@ -66,29 +75,31 @@ def seen(shares: pl.DataFrame) -> str:
     return f"on {', '.join(said)}{' annotators' if of_models.get_column('n_annotators')[-1] != 1 else ' annotator'}"
 
 
-def _shares(title: str, number: str, shares: Data, *, look: Callable[[Theme], Look], caption: str) -> None:
+def _shares(title: str, number: str, shares: Data, *, look: Callable[[Theme], Look], caption: str, who: str) -> None:
     show_figure(
         title,
         lambda theme: concepts.concept_shares(shares.frame, number, look(theme)),
-        caption.format(seen=seen(shares.frame)),
+        caption.format(seen=seen(shares.frame), who=named(who)),
         Data(f"concept_{number}", shares.sql, shares.frame),
     )
 
 
-def _classes(connection: duckdb.DuckDBPyConnection, model: str) -> None:
-    st.subheader(f"Concepts that people name in {plain(model)}", anchor=False)
+def _classes(connection: duckdb.DuckDBPyConnection, model: str, who: str) -> None:
+    st.subheader(f"Concepts that {plain(named(who))} named in {plain(model)}", anchor=False)
     condition = st.segmented_control(
         "Vectors", CONDITIONS, default=CONDITIONS[0], key="condition", format_func=CONDITION_NAMES.__getitem__
     )
     vectors = CONDITION_NAMES[condition or CONDITIONS[0]]
-    data = data_of(connection, "concepts_by_layer", {"model": model, "condition": condition or CONDITIONS[0]})
+    data = data_of(
+        connection, "concepts_by_layer", {"model": model, "condition": condition or CONDITIONS[0], "annotator": who}
+    )
     if data.frame.is_empty():
-        st.info(plain(f"Nobody has judged {vectors} of {model} yet."))
+        st.info(plain(f"No {vectors} of {model} were judged by {named(who)} yet."))
         return
     show_figure(
         f"Classes of concepts in {vectors}",
         lambda _: concepts.concepts_by_layer(data.frame),
-        CLASSES.format(vectors=vectors),
+        CLASSES.format(vectors=vectors, who=named(who)),
         data,
         own_legend=True,
     )
@@ -105,7 +116,7 @@ def _people(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     with right:
         st.subheader("Agreement", anchor=False)
         if agreement.frame.is_empty():
-            st.caption("No two people have judged the same vector yet.")
+            st.caption("No two annotators have judged the same vector yet.")
             return
         tables.show_table(agreement.frame, key="agreement")
         st.caption(AGREEMENT)

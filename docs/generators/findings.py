@@ -79,6 +79,7 @@ if __name__ == "__main__":
         page = with_block(page, "claims", table(warehouse))
         page = with_block(page, "coherence", findings_controls.coherence(warehouse))
         page = with_block(page, "update coherence", findings_controls.update_coherence(warehouse))
+        page = with_block(page, "concepts", findings_controls.concepts(warehouse))
         page = with_block(page, "norm overlap", findings_controls.norm_overlap(warehouse))
         page = with_block(page, "events", claims_events.table(warehouse))
         page = with_block(page, "worth of kinds", findings_controls.worth(warehouse))

@@ -76,6 +76,14 @@ _SINGLE = """
     order by model
 """
 
+_CONCEPTS = """
+    select *
+    from concept_share
+    inner join models using (model)
+    where annotator = 'rules' and models.variant is null
+    order by models.size, condition desc
+"""
+
 
 def coherence(opened: Neurothek) -> str:
     """Separation of each model's neurons from its random vectors, over all layers and in the extreme ones."""
@@ -174,4 +182,20 @@ def single_neurons(opened: Neurothek) -> str:
             f"| {row['model']} | {row['n']:,} | {100 * row['harmful']:.0f}% | {row['median']:.5f} | {row['high']:.4f} |"
             f" {row['most']:.4f} | {row['address']} |"
         )
+    return "\n".join(lines)
+
+
+def concepts(opened: Neurothek) -> str:
+    """What the rules of `annotate --auto` find in neurons, random vectors and FFN updates, with 95% intervals."""
+    lines = [
+        "| model | vectors | n | with a concept | tokens of a concept | without stop words and punctuation |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    kinds = {"value": "neurons", "random": "random", "ffn_update": "FFN updates"}
+    for row in opened.sql(_CONCEPTS).to_dicts():
+        cells = [
+            f"{100 * row[name]:.1f}% [{100 * row[f'{name}_low']:.1f}, {100 * row[f'{name}_high']:.1f}]"
+            for name in ("with_concept_share", "token_share", "token_share_without_stopwords")
+        ]
+        lines.append(f"| {row['model']} | {kinds[row['condition']]} | {row['n_vectors']} | {' | '.join(cells)} |")
     return "\n".join(lines)

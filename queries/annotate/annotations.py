@@ -44,6 +44,11 @@ class Saved:
     n_vectors: int
     n_replaced: int
 
+    def __str__(self) -> str:
+        """What was saved, in words."""
+        replaced = f", in place of {self.n_replaced:,} earlier ones" if self.n_replaced else ""
+        return f"saved {self.n_annotations:,} annotations of {self.n_vectors:,} vectors{replaced}"
+
 
 @dataclass(frozen=True)
 class _Place:
@@ -81,6 +86,11 @@ def annotate(
     with warehouse.transaction() as connection:
         rows = annotation_rows(connection, entries)
         n_replaced = write_annotations(connection, rows)
+    return saved(rows, n_replaced)
+
+
+def saved(rows: pl.DataFrame, n_replaced: int) -> Saved:
+    """What a publication of these rows of ANNOTATIONS wrote."""
     vectors = rows.select("model_id", "layer", "condition", "neuron", "control_id", "annotator")
     return Saved(rows.height, vectors.n_unique(), n_replaced)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -12,14 +13,22 @@ from catalog.terminal.printing import show_frame
 
 
 @click.command()
+@click.argument("models", nargs=-1, metavar="[MODEL...]")
 @click.option(
     "--sample", metavar="MODEL", help="Print vectors of MODEL to judge; --format csv prints a sheet to fill in."
 )
 @click.option(
     "--stdin", "from_stdin", is_flag=True, help="Publish annotations from stdin: one JSON object per line, or a sheet."
 )
+@click.option("--auto", is_flag=True, help="Judge the samples of MODEL... by rules, as the annotator rules.")
 @click.option("--annotator", metavar="NAME", help="Name of the annotator; the sample omits vectors they have judged.")
 @click.option("--seed", type=click.IntRange(0, 10**9 - 1), default=0, show_default=True, help="Seed of the sample.")
+@click.option(
+    "--glosses",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Show what tokens mean in the sample: a TSV or CSV of tokens and glosses.",
+)
 @click.option(
     "--wait", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds to wait for other processes."
 )
@@ -29,11 +38,14 @@ from catalog.terminal.printing import show_frame
 def annotate(
     ctx: click.Context,
     /,
-    sample: str | None,
+    models: tuple[str, ...],
     *,
+    sample: str | None,
     from_stdin: bool,
+    auto: bool,
     annotator: str | None,
     seed: int,
+    glosses: Path | None,
     wait: float,
     output_format: Format,
 ) -> None:
@@ -49,32 +61,61 @@ def annotate(
     the sheet: write ranks as 1 4 7-9, use the class none if there is no concept, and leave rows empty to judge them
     later. Either everything is published or nothing. New annotations replace those that the same annotator made before
     for the same vectors.
+
+    --auto judges the same samples without a person: of every model that has controls, or only of MODEL... . Its rules
+    look for stop words, punctuation, numbers, names, inflected forms, affixes, and words near each other in the
+    unembedding, and give at most 1 in 20 lists of random tokens a concept. What it finds in random vectors is what its
+    shares must be compared with. It replaces what the annotator rules said of these models before.
     """
-    if (sample is not None) == from_stdin:
-        raise click.UsageError(
-            "give either --sample MODEL to print vectors to judge, or --stdin to publish annotations"
-        )
+    _refuse_mixtures(models, sample, glosses, from_stdin=from_stdin, auto=auto)
     if sample is not None:
-        _print_sample(ctx, sample, annotator, seed, output_format)
+        _print_sample(ctx, sample, annotator, seed=seed, glosses=glosses, output_format=output_format)
         return
     from dataclasses import replace
 
     from queries.annotate.annotations import annotate as publish
+    from queries.annotate.by_rules import annotate_by_rules
     from queries.annotate.lines import read_lines
 
-    lines = read_lines(sys.stdin.buffer.read())
-    saved = publish(replace(ctx.obj.warehouse, wait_seconds=wait), lines, annotator=annotator)
-    replaced = f", in place of {saved.n_replaced:,} earlier ones" if saved.n_replaced else ""
-    note(f"saved {saved.n_annotations:,} annotations of {saved.n_vectors:,} vectors{replaced}")
+    warehouse = replace(ctx.obj.warehouse, wait_seconds=wait)
+    if auto:
+        saved = annotate_by_rules(warehouse, models, seed=seed)
+    else:
+        saved = publish(warehouse, read_lines(sys.stdin.buffer.read()), annotator=annotator)
+    note(str(saved))
 
 
-def _print_sample(ctx: click.Context, model: str, annotator: str | None, seed: int, output_format: Format) -> None:
-    from queries.annotate.sample import draw_sample, unjudged
+def _refuse_mixtures(
+    models: tuple[str, ...], sample: str | None, glosses: Path | None, *, from_stdin: bool, auto: bool
+) -> None:
+    if (sample is not None) + from_stdin + auto != 1:
+        raise click.UsageError(
+            "give one of --sample MODEL to print vectors to judge, --stdin to publish annotations, or --auto to judge"
+            " by rules"
+        )
+    if models and not auto:
+        raise click.UsageError(f"{' '.join(models)} is only judged with --auto; name it behind --sample to judge it")
+    if glosses is not None and sample is None:
+        raise click.UsageError("--glosses is shown in a sample; give --sample MODEL, too")
 
+
+def _print_sample(
+    ctx: click.Context,
+    model: str,
+    annotator: str | None,
+    *,
+    seed: int,
+    glosses: Path | None,
+    output_format: Format,
+) -> None:
+    from queries.annotate.glosses import read_glosses
+    from queries.annotate.sample import GLOSSES, draw_sample, unjudged
+
+    meanings = None if glosses is None else read_glosses(glosses)
     with ctx.obj.reader() as connection:
         drawn = draw_sample(connection, model, seed=seed)
         left = drawn if annotator is None else unjudged(connection, drawn, annotator)
-    frame = left.sheet(annotator) if output_format == "csv" else left.frame()
-    show_frame(frame, output_format, columns=("vector", "tokens"))
+    frame = left.sheet(annotator, meanings) if output_format == "csv" else left.frame(meanings)
+    show_frame(frame, output_format, columns=("vector", "tokens", *([] if meanings is None else [GLOSSES])))
     if len(left.vectors) < len(drawn.vectors):
         note(f"{len(drawn.vectors) - len(left.vectors):,} of {len(drawn.vectors):,} vectors were judged by {annotator}")

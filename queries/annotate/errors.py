@@ -1,6 +1,7 @@
 """Every error that an annotation can cause, each one sentence: where it stands, what was found, what to do."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
@@ -37,6 +38,16 @@ class AnnotationInvalid(NeurothekError):
 
     def __init__(self, place: str, field: str, problem: str) -> None:
         super().__init__(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}")
+
+
+class GlossesUnreadable(NeurothekError):
+    """A file that holds no glosses."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{readable(str(path))} has no glosses to show: {problem}; write a token, a tab or comma, and its gloss on"
+            " each line, in UTF-8"
+        )
 
 
 class LineUnreadable(NeurothekError):

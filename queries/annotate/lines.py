@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, ConceptClass, Condition
+from catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, POOLED, RULES, ConceptClass, Condition
 from queries.annotate.errors import (
     FieldInvalid,
     FieldMissing,
@@ -18,15 +18,13 @@ from queries.annotate.errors import (
     LineUnreadable,
     NothingToSave,
 )
-from queries.annotate.sample import CLASSES_OF_A_SHEET, NO_CONCEPT
+from queries.annotate.sample import CLASSES_OF_A_SHEET, GLOSSES, NO_CONCEPT
 
 FIELDS = (
     *("model", "vector", "address", "layer", "condition", "neuron", "control_id"),
     *("concept", "class", "token_ids", "ranks", "annotator"),
 )
-POOLED = "all"
-"""What views call all annotators together: no annotator may have this name."""
-
+_TAKEN = {POOLED: "all people together", RULES: "the annotator of --auto"}
 _LONGEST_NAME = 200
 _RANKS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
 _LARGEST = 2**31 - 1
@@ -109,8 +107,10 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
     who = _name(line, "annotator") or _name(Line("--annotator", {"annotator": annotator}), "annotator")
     if who is None:
         raise FieldMissing(line.place, "annotator", "who annotated, or name them with --annotator")
-    if who.casefold() == POOLED:
-        raise FieldInvalid(line.place, "annotator", who, "another name: views use this one for all annotators together")
+    if who.casefold() in _TAKEN:
+        raise FieldInvalid(
+            line.place, "annotator", who, f"another name: views use this one for {_TAKEN[who.casefold()]}"
+        )
     concept, concept_class = _concept(line)
     marked_by, marked = _marked(line)
     if concept is None and marked:
@@ -163,7 +163,7 @@ def _sheet_lines(text: str) -> Iterator[Line]:
     names = [name.strip() for name in rows[0]]
     for name in names:
         # Columns of tokens are for the eye.
-        if name and name not in FIELDS and not name.isdecimal():
+        if name and name not in (*FIELDS, GLOSSES) and not name.isdecimal():
             raise FieldUnknown("line 1", name, FIELDS)
     for number, row in enumerate(rows[1:], start=2):
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}

@@ -14,6 +14,7 @@ from catalog.spelling import visible
 from catalog.tables.annotations import CONCEPT_CLASSES, N_SHOWN, Condition
 from catalog.tables.table import IDS, TEXT
 from queries.annotate.errors import ControlsMissing
+from queries.annotate.glosses import Glosses
 from queries.ask.statements import ask_records
 from queries.names.models import KnownModel, choose_model
 
@@ -62,9 +63,9 @@ class Sample:
         """The vectors by their handles."""
         return {vector.handle: vector for vector in self.vectors}
 
-    def frame(self) -> pl.DataFrame:
-        """One row per vector: model, vector, token_ids, tokens."""
-        return pl.DataFrame(
+    def frame(self, glosses: Glosses | None = None) -> pl.DataFrame:
+        """One row per vector: model, vector, token_ids, tokens; with glosses also these, null where there is none."""
+        frame = pl.DataFrame(
             {
                 "model": [self.model.name] * len(self.vectors),
                 "vector": [vector.handle for vector in self.vectors],
@@ -73,11 +74,16 @@ class Sample:
             },
             schema={"model": TEXT, "vector": TEXT, "token_ids": IDS, "tokens": pl.List(TEXT)},
         )
+        if glosses is None:
+            return frame
+        found = [list(map(glosses.of, vector.tokens)) for vector in self.vectors]
+        return frame.with_columns(pl.Series(GLOSSES, found, pl.List(TEXT)))
 
-    def sheet(self, annotator: str | None = None) -> pl.DataFrame:
+    def sheet(self, annotator: str | None = None, glosses: Glosses | None = None) -> pl.DataFrame:
         """One row per vector to be filled in: concept, class and ranks are empty, every token has a cell with its rank.
 
-        A token stands behind its rank, as a cell that began with = or + would be a formula to a spreadsheet.
+        A token stands behind its rank, as a cell that began with = or + would be a formula to a spreadsheet; so does a
+        gloss, in a column of all glosses of the vector.
         """
         n_shown = max((len(vector.tokens) for vector in self.vectors), default=0)
         empty = [None] * len(self.vectors)
@@ -86,10 +92,14 @@ class Sample:
             "vector": [vector.handle for vector in self.vectors],
             "annotator": [annotator] * len(self.vectors),
             **dict.fromkeys(("concept", "class", "ranks"), empty),
+            **({} if glosses is None else {GLOSSES: [_glossed(vector, glosses) for vector in self.vectors]}),
             **{str(rank): [_cell(vector, rank) for vector in self.vectors] for rank in range(1, n_shown + 1)},
         }
         return pl.DataFrame(columns, schema=dict.fromkeys(columns, TEXT))
 
+
+GLOSSES = "glosses"
+"""Column of a sample that tells annotators what tokens mean; nobody fills it in."""
 
 NO_CONCEPT = "none"
 """What stands as class in a sheet where a vector has no concept: an empty row is one not judged yet."""
@@ -188,3 +198,8 @@ def _key(row: Mapping[str, object]) -> Key:
 
 def _cell(vector: Vector, rank: int) -> str | None:
     return f"{rank} {visible(vector.tokens[rank - 1])}" if rank <= len(vector.tokens) else None
+
+
+def _glossed(vector: Vector, glosses: Glosses) -> str | None:
+    found = ((rank, glosses.of(token)) for rank, token in enumerate(vector.tokens, start=1))
+    return ", ".join(f"{rank} {gloss}" for rank, gloss in found if gloss is not None) or None

@@ -1,7 +1,7 @@
--- One row per model, two annotators and condition, and one for all conditions: how far two people agree.
--- Why: shares of concepts mean something only where other people see the same. From: judgements and annotations, where
--- both judged one vector. Source: this project: kappa of Cohen 1960 on whether there is a concept, and the mean overlap of the
--- tokens that the two tie to concepts.
+-- One row per model, two annotators and condition, and one for all conditions: how far two annotators agree.
+-- Why: shares of concepts mean something only where others see the same; the program rules is an annotator among others.
+-- From: judgements and annotations, where both judged one vector. Source: this project: kappa of Cohen 1960 on whether
+-- there is a concept, and the mean overlap of the tokens that the two tie to concepts.
 -- Kinds of rows: condition, where all includes the others.
 -- key: model, annotator, other_annotator, condition
 -- columns:

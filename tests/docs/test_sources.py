@@ -101,7 +101,7 @@ def comments(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         ("`dead_by_tokens`", "Voita et al. 2023; the proof is this project's"),
         ("`neighbours`", "Geva et al. 2022; neighbours: this project"),
         ("`coherence_separation`", "Geva et al. 2022; coherence: this project"),
-        ("`annotator_agreement`", "Geva et al. 2022; agreement: this project"),
+        ("`annotator_agreement`", "Geva et al. 2022; rules and agreement: this project"),
         ("`counterparts`", "this project"),
     ],
 )

@@ -15,7 +15,8 @@ LOOK = Look({"small": "#44bf70", "large": "#440154"}, {})
 
 def shares(*conditions: str) -> pl.DataFrame:
     rows: list[dict[str, Any]] = [
-        {"model": model, "condition": condition, "token_share": 0.5}
+        {"model": model, "condition": condition, "annotator": "all", "token_share": 0.5}
+        | {"token_share_low": 0.4, "token_share_high": 0.6}
         | {"n_vectors": 10, "n_judgements": 20, "n_annotators": 2}
         for condition in conditions
         for model in ("large", "small")
@@ -34,8 +35,12 @@ def test_every_kind_of_vector_has_a_name() -> None:
     drawn = concept_shares(shares(*CONDITION_NAMES), "token_share", LOOK).to_dict()
     (rows,) = drawn["datasets"].values()
     assert {row["vectors"] for row in rows} == {*CONDITION_NAMES.values()}
-    assert drawn["encoding"]["x"]["sort"] == list(CONDITION_NAMES.values())
-    assert drawn["encoding"]["xOffset"]["sort"] == ["small", "large"]
+    bars, intervals = drawn["layer"]
+    for layer in (bars, intervals):
+        assert layer["encoding"]["x"]["sort"] == list(CONDITION_NAMES.values())
+        assert layer["encoding"]["xOffset"]["sort"] == ["small", "large"]
+    assert [intervals["encoding"][end]["field"] for end in ("y", "y2")] == ["token_share_low", "token_share_high"]
+    assert "annotator" in {shown["field"] for shown in bars["encoding"]["tooltip"]}
     with pytest.raises(pl.exceptions.InvalidOperationError):
         concept_shares(shares("noise"), "token_share", LOOK)
 

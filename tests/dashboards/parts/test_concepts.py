@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dashboards.parts.concepts import seen
+from dashboards.parts.concepts import named, seen
 
 
 def shares(*rows: tuple[str, str, int, int]) -> pl.DataFrame:
@@ -25,3 +25,7 @@ def test_one_annotator_is_one(n: int, word: str) -> None:
 def test_models_stand_in_the_order_in_which_they_came() -> None:
     said = seen(shares(("z", "value", 1, 1), ("a", "value", 1, 1), ("z", "random", 1, 1)))
     assert said.index(" of z ") < said.index(" of a ")
+
+
+def test_who_judged_is_said_in_words() -> None:
+    assert (named("all"), named("rules"), named("anna")) == ("people", "rules (the program)", "anna")

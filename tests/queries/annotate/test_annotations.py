@@ -355,9 +355,16 @@ def run_elsewhere(warehouse: Warehouse, text: str) -> subprocess.CompletedProces
 
 
 def test_one_of_the_two_things_is_asked(unjudged: Warehouse) -> None:
-    for options in ((), ("--stdin", "--sample", MODEL)):
+    mixed = ((), ("--stdin", "--sample", MODEL), ("--auto", "--stdin"), ("--auto", "--sample", MODEL))
+    for options in mixed:
         answer = run(unjudged, *options)
-        assert (answer.exit_code, "give either --sample MODEL" in answer.stderr) == (2, True)
+        assert (answer.exit_code, "give one of --sample MODEL" in answer.stderr) == (2, True)
+    for options, said in (
+        (("--stdin", MODEL), "only judged with --auto"),
+        (("--auto", "--glosses", "x.tsv"), "shown in a sample"),
+    ):
+        answer = run(unjudged, *options)
+        assert (answer.exit_code, said in answer.stderr) == (2, True)
 
 
 def test_the_help_names_the_fields(unjudged: Warehouse) -> None:

@@ -1,5 +1,7 @@
 """Why an annotation cannot be saved: place and field first, what was sent cut to a line, and what to do."""
 
+from pathlib import Path
+
 import pytest
 
 from queries.annotate.errors import (
@@ -10,6 +12,7 @@ from queries.annotate.errors import (
     FieldMissing,
     FieldTooMuch,
     FieldUnknown,
+    GlossesUnreadable,
     LineUnreadable,
     ListMissing,
     NamedTwice,
@@ -62,6 +65,11 @@ def test_that_there_is_none_can_be_said_twice_as_well() -> None:
     assert "None" not in none
     assert "line 1" in named
     assert "line 1" in none
+
+
+def test_a_file_of_glosses_is_named_with_what_is_wrong() -> None:
+    said = sentence(GlossesUnreadable(Path("words\n.tsv"), "it is empty"))
+    assert said.startswith("words\u21b5.tsv has no glosses to show: it is empty; ")
 
 
 def test_what_can_be_done_is_a_command() -> None:

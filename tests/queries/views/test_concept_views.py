@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
+from statistics import stdev
 from typing import Any
 
 import duckdb
@@ -22,6 +23,7 @@ Judgement = list[tuple[str, frozenset[int]]]
 """Class and tokens of each concept."""
 
 STOPWORDS = "stopwords-punctuation"
+NORMAL_975 = 1.959963984540054
 
 
 def judgements(rows: Sequence[Row]) -> dict[tuple[Vector, str], Judgement]:
@@ -39,6 +41,32 @@ def judgements(rows: Sequence[Row]) -> dict[tuple[Vector, str], Judgement]:
 
 def tied(judgement: Judgement, *, without: str | None = None) -> set[int]:
     return {token for kind, tokens in judgement for token in tokens if kind != without}
+
+
+def ends(row: Row, name: str) -> tuple[Any, Any]:
+    return row[f"{name}_low"], row[f"{name}_high"]
+
+
+def wilson(n_with: int, n: int) -> tuple[float, float]:
+    """The two shares at which the observed one is 1.96 standard errors away, found by bisection."""
+
+    def solve(inside: float, outside: float) -> float:
+        for _ in range(200):
+            share = (inside + outside) / 2
+            far = abs(n_with / n - share) > NORMAL_975 * (share * (1 - share) / n) ** 0.5
+            inside, outside = (inside, share) if far else (share, outside)
+        return inside
+
+    return solve(n_with / n, 0.0), solve(n_with / n, 1.0)
+
+
+def check_normal(row: Row, name: str, parts: Sequence[float]) -> None:
+    """The interval lies around the share by 1.96 standard errors of the mean over judgements."""
+    if len(parts) == 1:
+        assert ends(row, name) == (None, None)
+        return
+    half = NORMAL_975 * stdev(parts) / len(parts) ** 0.5
+    assert ends(row, name) == pytest.approx((row[name] - half, row[name] + half))
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +130,10 @@ def test_shares_of_tokens_by_loops(full: duckdb.DuckDBPyConnection, known: dict[
         assert row["token_share"] == pytest.approx(n_tokens / n_top)
         assert row["token_share_without_stopwords"] == pytest.approx(n_without / n_top)
         assert row["with_concept_share"] == pytest.approx(n_with / n)
+        assert ends(row, "with_concept_share") == pytest.approx(wilson(n_with, n))
+        for name, without in (("token_share", None), ("token_share_without_stopwords", STOPWORDS)):
+            parts = [len(tied(said, without=without)) / len(vector[4]) for (vector, _), said in is_wanted.items()]
+            check_normal(row, name, parts)
         assert (row["n_concepts"], row["concepts_per_vector"]) == (n_concepts, pytest.approx(n_concepts / n))
     expected = {(*vector[:2], who) for vector, annotator in known for who in (annotator, "all")}
     assert {(row["model"], row["condition"], row["annotator"]) for row in rows} == expected
@@ -111,11 +143,13 @@ def test_classes_of_layers_by_loops(
     full: duckdb.DuckDBPyConnection, known: dict[tuple[Vector, str], Judgement]
 ) -> None:
     rows = records(full, "select * from concepts_by_layer")
-    places = {vector[:3] for vector, _ in known}
+    places = {(vector[:3], who) for vector, annotator in known for who in (annotator, "all")}
     assert len(rows) == 4 * len(places)
     for row in rows:
         here = [
-            (key, said) for key, said in known.items() if key[0][:3] == (row["model"], row["condition"], row["layer"])
+            (key, said)
+            for key, said in known.items()
+            if key[0][:3] == (row["model"], row["condition"], row["layer"]) and row["annotator"] in (key[1], "all")
         ]
         of_class = [[tokens for kind, tokens in said if kind == row["class"]] for _, said in here]
         assert row["n_judgements"] == len(here)
@@ -124,8 +158,11 @@ def test_classes_of_layers_by_loops(
         assert row["concepts_per_vector"] == pytest.approx(sum(map(len, of_class)) / len(here))
         assert row["n_with_class"] == sum(map(bool, of_class))
         n_top = sum(len(vector[4]) for (vector, _), _ in here)
-        n_tokens = sum(len(frozenset().union(*some)) for some in of_class)
-        assert row["token_share"] == pytest.approx(n_tokens / n_top)
+        tokens_of_class = [len(frozenset().union(*some)) for some in of_class]
+        assert row["token_share"] == pytest.approx(sum(tokens_of_class) / n_top)
+        assert ends(row, "with_class_share") == pytest.approx(wilson(sum(map(bool, of_class)), len(here)))
+        parts = [n / len(vector[4]) for n, ((vector, _), _) in zip(tokens_of_class, here, strict=True)]
+        check_normal(row, "token_share", parts)
 
 
 def test_agreement_by_loops(full: duckdb.DuckDBPyConnection, known: dict[tuple[Vector, str], Judgement]) -> None:
@@ -238,12 +275,38 @@ def test_the_papers_sample_comes_out_as_it_was_planted(planted: duckdb.DuckDBPyC
     assert (nothing["n_vectors"], nothing["n_tokens"], nothing["token_share"], nothing["n_concepts"]) == (120, 0, 0, 0)
     assert shares["ffn_update"]["token_share"] == 1
     assert shares["ffn_update"]["token_share_without_stopwords"] == pytest.approx(20 / 30)
-    layers = records(planted, "select * from concepts_by_layer where condition = 'value'")
+    layers = records(planted, "from concepts_by_layer where condition = 'value' and annotator = 'all'")
     per_class = {(row["class"], row["n_concepts"], row["n_tokens"]) for row in layers}
     assert per_class == {("semantic", 4, 40), ("syntactic", 2, 12), ("names", 1, 10), (STOPWORDS, 1, 8)}
     assert len(layers) == 4 * N_LAYERS
     assert {row["n_concepts"] for row in records(planted, "from concepts_by_layer where condition = 'random'")} == {0}
     assert records(planted, "from annotator_agreement") == []
+
+
+def test_the_program_is_not_among_people(planted: duckdb.DuckDBPyConnection) -> None:
+    rows = judgement(("value", 0, 0), "anna") + judgement(("value", 0, 1), "anna", ("semantic", 0, 15))
+    rows += judgement(("value", 0, 0), "rules", ("names", 0, 30)) + judgement(
+        ("value", 0, 2), "rules", ("names", 0, 30)
+    )
+    plant(planted, rows)
+    shares = {row["annotator"]: row for row in records(planted, "from concept_share")}
+    assert {who: (row["n_annotators"], row["n_vectors"], row["token_share"]) for who, row in shares.items()} == {
+        "all": (1, 2, 0.25),
+        "anna": (1, 2, 0.25),
+        "rules": (1, 2, 1.0),
+    }
+    layers = records(planted, "from concepts_by_layer where class = 'names'")
+    assert {row["annotator"]: row["token_share"] for row in layers} == {"all": 0.0, "anna": 0.0, "rules": 1.0}
+    # It stands beside people where agreement is asked for.
+    (pair,) = records(planted, "from annotator_agreement where condition = 'all'")
+    assert (pair["annotator"], pair["other_annotator"], pair["n_vectors"], pair["n_only_other"]) == (
+        "anna",
+        "rules",
+        1,
+        1,
+    )
+    plant(planted, judgement(("value", 0, 0), "rules"))
+    assert [row["annotator"] for row in records(planted, "from concept_share")] == ["rules"]
 
 
 def agreement(connection: duckdb.DuckDBPyConnection, both: int, one: int, other: int, neither: int) -> Row:

@@ -1,0 +1,76 @@
+"""The annotator `rules`: it judges the sample that people judge, and is handed the tokens of each vector alone."""
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from catalog.publishing.annotation_rows import withdraw_annotations, write_annotations
+from catalog.store.warehouse import Warehouse
+from catalog.tables.annotations import RULES
+from queries.annotate.annotations import Saved, annotation_rows, saved
+from queries.annotate.errors import ControlsMissing
+from queries.annotate.lines import Entry
+from queries.annotate.sample import Sample, draw_sample
+from queries.names.models import choose_models
+from queries.rules.pattern import Pattern
+from queries.rules.rulebook import Rulebook, read_rulebook
+
+
+def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed: int = 0) -> Saved:
+    """Judge the samples of some models by rules, and publish in one transaction.
+
+    What the rules said of these models before gives way, whatever the sample.
+
+    Args:
+        warehouse: what holds the models' projections and controls.
+        models: their names; all that have controls where none is named.
+        seed: of the samples.
+
+    Raises:
+        NoModels, UnknownModel: there is no such model.
+        ControlsMissing: a named model has no controls, or no model has any.
+        WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
+    """
+    with warehouse.reader() as connection:
+        samples = _samples(connection, models, seed)
+        entries = [one for sample in samples for one in _entries(sample, read_rulebook(connection, sample.model))]
+    with warehouse.transaction() as connection:
+        rows = annotation_rows(connection, entries)
+        n_replaced = withdraw_annotations(connection, RULES, [sample.model.model_id for sample in samples])
+        write_annotations(connection, rows)
+    return saved(rows, n_replaced)
+
+
+def _samples(connection: duckdb.DuckDBPyConnection, models: Sequence[str], seed: int) -> list[Sample]:
+    samples, missing = [], []
+    for model in choose_models(connection, models):
+        try:
+            samples.append(draw_sample(connection, model.name, seed=seed))
+        except ControlsMissing as error:
+            missing.append(error)
+    if missing and (models or not samples):
+        raise missing[0]
+    return samples
+
+
+def _entries(sample: Sample, rulebook: Rulebook) -> Iterator[Entry]:
+    """What the rules say of each vector: one entry per concept, or one that there is none."""
+    for vector in sample.vectors:
+        patterns: Sequence[Pattern | None] = rulebook.judge(vector.token_ids) or (None,)
+        for pattern in patterns:
+            yield _entry(sample.model.name, vector.handle, pattern)
+
+
+def _entry(model: str, handle: str, pattern: Pattern | None) -> Entry:
+    return Entry(
+        place=f"vector {handle}",
+        annotator=RULES,
+        model=model,
+        handle=handle,
+        address=None,
+        key=None,
+        concept=None if pattern is None else pattern.concept,
+        concept_class=None if pattern is None else pattern.concept_class,
+        marked=() if pattern is None else pattern.token_ids,
+        marked_by="token_ids",
+    )

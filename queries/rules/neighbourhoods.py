@@ -1,0 +1,101 @@
+"""Words near each other in a model's own unembedding: groups of a list that random lists seldom hold."""
+
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import duckdb
+
+from catalog.tables.annotations import LEAST_MARKED
+from queries.ask.statements import records, statement
+from queries.rules.chance import FAMILIES, LEVEL
+from queries.rules.pattern import Pattern
+from queries.rules.vocabulary import Vocabulary
+
+N_RANDOM_LISTS = 2_000
+"""Random lists of which the smallest size of a group is read [ours]."""
+
+_FEWEST_LETTERS = 3
+"""Of a word that may be in a group: shorter ones are syllables."""
+
+Near = Mapping[int, Collection[int]]
+"""The tokens that are nearest to each token, and to which it is nearest."""
+
+
+class Neighbourhoods:
+    """Groups of words that are linked by being among each other's nearest tokens.
+
+    Two tokens are linked where each is among the 20 nearest of the other. The forms of a word, such as `cat` and `Cat`,
+    are one word; stop words, numbers and pieces in the middle of words are in no group. What groups there are in random
+    tokens is measured on random lists of the same vocabulary and unembedding.
+
+    Args:
+        vocabulary: the tokens.
+        near: the tokens linked to each.
+        left_out: tokens that are in no group.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, near: Near, left_out: Collection[int] = ()) -> None:
+        self._tokens, self._near = tuple(vocabulary.texts), near
+        self._words = {
+            token_id: letters.lower()
+            for token_id, letters in vocabulary.first_parts.items()
+            if len(letters) >= _FEWEST_LETTERS and token_id not in left_out
+        }
+        self._least: dict[int, int] = {}
+
+    def patterns(self, token_ids: Sequence[int]) -> list[Pattern]:
+        """The groups of a list that are at least as large as random lists seldom hold, largest first."""
+        found = sorted(self.groups(token_ids), key=lambda group: (-self._n_words(group), token_ids.index(group[0])))
+        least = self.least_size(len(token_ids))
+        return [self._named(group) for group in found if self._n_words(group) >= least]
+
+    def least_size(self, n_shown: int) -> int:
+        """Words that make a group: at least 4, and so many that the family's share of LEVEL of random lists has one."""
+        if n_shown not in self._least:
+            largest = sorted(self._largest_of(tokens) for tokens in self._random_lists(n_shown))
+            allowed = int(LEVEL / len(FAMILIES) * N_RANDOM_LISTS)
+            self._least[n_shown] = max(LEAST_MARKED, 1 + largest[-1 - allowed])
+        return self._least[n_shown]
+
+    def groups(self, token_ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """The words of a list in groups of linked ones, each in the list's order, without the lone ones."""
+        left = [token_id for token_id in token_ids if token_id in self._words]
+        while left:
+            group, frontier = {left[0]}, [left[0]]
+            while frontier:
+                one = frontier.pop()
+                linked = {other for other in left if other not in group and self._is_linked(one, other)}
+                group |= linked
+                frontier += linked
+            left = [token_id for token_id in left if token_id not in group]
+            if len(group) > 1:
+                yield tuple(token_id for token_id in token_ids if token_id in group)
+
+    def _is_linked(self, one: int, other: int) -> bool:
+        return other in self._near.get(one, ()) or self._words[one] == self._words[other]
+
+    def _n_words(self, group: Iterable[int]) -> int:
+        return len({self._words[token_id] for token_id in group})
+
+    def _largest_of(self, token_ids: Sequence[int]) -> int:
+        return max((self._n_words(group) for group in self.groups(token_ids)), default=0)
+
+    def _random_lists(self, n_shown: int) -> Iterator[list[int]]:
+        # Python keeps the numbers of `random()` the same from release to release, as it does not those of `sample`.
+        numbers = random.Random(0)  # noqa: S311 - no secret
+        for _ in range(N_RANDOM_LISTS):
+            drawn: dict[int, None] = {}
+            while len(drawn) < min(n_shown, len(self._tokens)):
+                drawn[self._tokens[int(numbers.random() * len(self._tokens))]] = None
+            yield list(drawn)
+
+    def _named(self, group: Sequence[int]) -> Pattern:
+        """A group by its word with the most links."""
+        most = max(group, key=lambda one: sum(self._is_linked(one, other) for other in group))
+        return Pattern(f"words near {self._words[most]!r} in the unembedding", "semantic", tuple(group))
+
+
+def read_near(connection: duckdb.DuckDBPyConnection, model_id: int) -> Near:
+    """The tokens linked to each token in a model's unembedding."""
+    rows = records(connection, statement("near_tokens"), {"model_id": model_id})
+    return {row["token_id"]: tuple(row["near"]) for row in rows}

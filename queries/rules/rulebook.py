@@ -1,0 +1,80 @@
+"""All rules of a model together: from the tokens of a list to the patterns that they follow."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+import duckdb
+
+from catalog.tables.annotations import LEAST_MARKED
+from queries.names.models import KnownModel
+from queries.rules.affixes import Affixes
+from queries.rules.capitals import names
+from queries.rules.chance import FAMILIES, least_found
+from queries.rules.function_words import stop_words
+from queries.rules.neighbourhoods import Near, Neighbourhoods, read_near
+from queries.rules.pattern import Pattern, Property
+from queries.rules.symbols import numbers, punctuation
+from queries.rules.vocabulary import Vocabulary, read_vocabulary
+from queries.rules.word_forms import word_forms
+
+_CLOSED: Mapping[str, Callable[[Vocabulary], list[Property]]] = {
+    "stop words": stop_words,
+    "punctuation": punctuation,
+    "numbers": numbers,
+    "names": names,
+    "word forms": word_forms,
+}
+"""The families whose properties are known before a list is seen."""
+
+assert tuple(_CLOSED) == FAMILIES[:-2]
+
+
+class Rulebook:
+    """The rules for one vocabulary and unembedding.
+
+    Args:
+        vocabulary: the tokens.
+        near: the nearest tokens of each.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, near: Near) -> None:
+        self.vocabulary = vocabulary
+        self.families = {name: properties(vocabulary) for name, properties in _CLOSED.items()}
+        self.affixes = Affixes(vocabulary)
+        said = ("stop words", "numbers")
+        left_out = frozenset().union(*(one.token_ids for name in said for one in self.families[name]))
+        self.neighbourhoods = Neighbourhoods(vocabulary, near, left_out)
+
+    def judge(self, token_ids: Sequence[int]) -> list[Pattern]:
+        """The patterns of a list of tokens, best first; none where it looks like random tokens.
+
+        Families are asked in their order, and a pattern is left out unless at least 4 of its tokens are in no pattern
+        before it: words in -ing are named once.
+        """
+        shown = [token_id for token_id in token_ids if token_id in self.vocabulary.texts]
+        candidates = chain(
+            self._of_closed_families(shown), self.affixes.patterns(shown), self.neighbourhoods.patterns(shown)
+        )
+        return list(_that_add(candidates))
+
+    def _of_closed_families(self, shown: Sequence[int]) -> Iterator[Pattern]:
+        n_tokens = len(self.vocabulary.texts)
+        for properties in self.families.values():
+            for one in properties:
+                found = tuple(token_id for token_id in shown if token_id in one.token_ids)
+                n_members, n_properties = len(one.token_ids), len(properties)
+                if len(found) >= least_found(len(shown), n_members, n_tokens, n_properties=n_properties):
+                    yield Pattern(one.concept, one.concept_class, found)
+
+
+def read_rulebook(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> Rulebook:
+    """The rules for a model of the warehouse."""
+    return Rulebook(read_vocabulary(connection, model.tokenizer_id), read_near(connection, model.model_id))
+
+
+def _that_add(patterns: Iterable[Pattern]) -> Iterator[Pattern]:
+    named: set[int] = set()
+    for pattern in patterns:
+        if len(set(pattern.token_ids) - named) >= LEAST_MARKED:
+            named |= set(pattern.token_ids)
+            yield pattern

@@ -1,0 +1,80 @@
+"""Inflected words, known by their ending and by their stem, which is a word of the same vocabulary."""
+
+from collections.abc import Callable, Iterator
+
+from queries.rules.function_words import STOP_WORDS
+from queries.rules.pattern import Property
+from queries.rules.vocabulary import Vocabulary
+
+_FEWEST_LETTERS = 3
+"""Of a stem: shorter ones are often syllables."""
+
+
+def word_forms(vocabulary: Vocabulary) -> list[Property]:
+    """Five inflections of English: plurals, past tense, -ing, adverbs, and comparatives with their superlatives."""
+    words = {token_id: bare.lower() for token_id, bare in vocabulary.first_parts.items()}
+    words = {token_id: word for token_id, word in words.items() if word not in STOP_WORDS}
+    return [
+        Property(concept, "syntactic", frozenset(_having(words, stems, vocabulary.words)))
+        for concept, stems in _STEMS.items()
+    ] + [Property("comparatives and superlatives", "syntactic", frozenset(_compared(words, vocabulary.words)))]
+
+
+def _having(words: dict[int, str], stems: Callable[[str], Iterator[str]], known: frozenset[str]) -> Iterator[int]:
+    for token_id, word in words.items():
+        if any(len(stem) >= _FEWEST_LETTERS and stem in known for stem in stems(word)):
+            yield token_id
+
+
+def _plural(word: str) -> Iterator[str]:
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        yield word[:-1]
+    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        yield word[:-2]
+    if word.endswith("ies"):
+        yield f"{word[:-3]}y"
+
+
+def _past(word: str) -> Iterator[str]:
+    if word.endswith("ed"):
+        yield word[:-1]
+        yield from _before(word[:-2])
+    if word.endswith("ied"):
+        yield f"{word[:-3]}y"
+
+
+def _ing(word: str) -> Iterator[str]:
+    if word.endswith("ing"):
+        yield f"{word[:-3]}e"
+        yield from _before(word[:-3])
+
+
+def _adverb(word: str) -> Iterator[str]:
+    if word.endswith("ly"):
+        yield word[:-2]
+        yield f"{word[:-1]}e"
+    if word.endswith("ily"):
+        yield f"{word[:-3]}y"
+
+
+def _before(stem: str) -> Iterator[str]:
+    """What an ending may have been put to: the stem, or one whose last consonant was doubled."""
+    yield stem
+    if len(stem) > _FEWEST_LETTERS and stem[-1] == stem[-2]:
+        yield stem[:-1]
+
+
+def _compared(words: dict[int, str], known: frozenset[str]) -> Iterator[int]:
+    """Words in -er and -est whose two forms are both in the vocabulary: a teacher has no superlative."""
+    for token_id, word in words.items():
+        stem = word.removesuffix("er") if word.endswith("er") else word.removesuffix("est")
+        if stem != word and len(stem) >= _FEWEST_LETTERS and {f"{stem}er", f"{stem}est"} <= known:
+            yield token_id
+
+
+_STEMS: dict[str, Callable[[str], Iterator[str]]] = {
+    "plurals and third persons in -s": _plural,
+    "past tense in -ed": _past,
+    "-ing forms": _ing,
+    "adverbs in -ly": _adverb,
+}

@@ -1,0 +1,42 @@
+"""Inflected words: by their ending, where the vocabulary has the word that they are a form of."""
+
+import pytest
+
+from queries.rules.vocabulary import Vocabulary
+from queries.rules.word_forms import word_forms
+
+STEMS = (" walk", " bake", " stop", " carry", " glass", " quick", " happy", " gentle", " sing", " great", " hope")
+FORMS = {
+    "plurals and third persons in -s": (" walks", " carries", " glasses", " Walks"),
+    "past tense in -ed": (" walked", " baked", " stopped", " carried"),
+    "-ing forms": (" walking", " baking", " stopping", " carrying"),
+    "adverbs in -ly": (" quickly", " happily", " gently"),
+    "comparatives and superlatives": (" greater", " greatest"),
+}
+OTHERS = (
+    " this",
+    " his",
+    " bus",
+    " thing",
+    " king",
+    " ring",
+    " red",
+    " family",
+    " teacher",
+    " teach",
+    "walking",
+    " moss",
+)
+TEXTS = (*STEMS, *OTHERS, *(form for forms in FORMS.values() for form in forms))
+
+
+@pytest.mark.parametrize("concept", FORMS)
+def test_forms_of_words_are_found_and_no_others(concept: str) -> None:
+    found = {one.concept: one for one in word_forms(Vocabulary(dict(enumerate(TEXTS))))}
+    assert found.keys() == FORMS.keys()
+    assert {TEXTS[number] for number in found[concept].token_ids} == {*FORMS[concept]}
+    assert found[concept].concept_class == "syntactic"
+
+
+def test_without_its_stem_no_word_is_a_form() -> None:
+    assert not any(one.token_ids for one in word_forms(Vocabulary({0: " walking", 1: " greatest", 2: " quickly"})))
