@@ -84,3 +84,60 @@ def test_two_tokens_that_look_alike_keep_their_rows() -> None:
     frame = of_scores([2.0, 1.0]).with_columns(token=pl.Series([" a", "\u00b7a"]))
     shown = [row["token"] for row in rows(tokens_charts.token_bars(frame, "#000000"))]
     assert len({*shown}) == 2
+
+
+DETECTORS = pl.DataFrame(
+    {
+        "address": ["a/L0N1", "b/L2N3"],
+        "detected_tokens": [[" the", "a", "b", "c", "d", "e"], ["x" * 40]],
+        "recalls": [[1.0, 0.96, 1.0, 1.0, 1.0, 1.0], [0.95]],
+        "scores": [[-0.5, 0.25, 0.1, 0.1, 0.1, 0.1], [1.0]],
+        "detected_share": [0.96, 1.0],
+        "n_active": [1234, 100],
+        "top_tokens": [["a", *(f"t{number}" for number in range(1, 12))], None],
+        "bottom_tokens": [[" the", "z"], None],
+    }
+)
+
+
+def table_cells(detectors: pl.DataFrame, theme: str = "light") -> list[dict[str, Any]]:
+    chart = tokens_charts.detector_table(detectors, theme).to_dict()
+    rows = [row for data in chart["datasets"].values() for row in data if "text" in row]
+    # Blanks as wide as a figure.
+    return [row | {"text": row["text"].replace("\u2007", " ")} for row in rows]
+
+
+def test_a_detector_stands_beside_what_it_promotes_and_suppresses() -> None:
+    cells = table_cells(DETECTORS)
+    by_role = {role: [cell["text"] for cell in cells if cell["role"] == role] for role in ("promoted", "suppressed")}
+    # Ten of its tokens, and the numbers of the triggers that it promotes.
+    assert [text for text in by_role["promoted"] if "%" not in text] == [
+        "a",
+        *(f"t{number}" for number in range(1, 10)),
+    ]
+    assert [text for text in by_role["suppressed"] if "%" not in text] == ["·the", "z"]
+    assert "100% -0.50" in by_role["suppressed"]
+    assert " 96% +0.25" in by_role["promoted"]
+    assert {"a/L0N1", "96% of 1,234 times", "1 more tokens"} <= {cell["text"] for cell in cells}
+    # What it fires on is bold where it is promoted or suppressed, and nothing else is.
+    assert [cell["text"] for cell in cells if cell["is_bold"]] == ["a", "·the"]
+
+
+def test_lines_of_detectors_do_not_meet_and_long_tokens_are_cut() -> None:
+    cells = table_cells(DETECTORS)
+    first, second = (next(cell["line"] for cell in cells if cell["text"] == name) for name in ("a/L0N1", "b/L2N3"))
+    assert max(cell["line"] for cell in cells if cell["line"] < second) - first == 4
+    assert second - first == 6
+    places = [(cell["x"], cell["line"]) for cell in cells]
+    assert len(set(places)) == len(places)
+    assert tokens_charts.shortened("x" * 40) == "x" * 14 + "…"
+    assert tokens_charts.shortened(" school") == "·school"
+
+
+def test_a_table_can_be_read_on_black() -> None:
+    def ink(theme: str) -> list[str]:
+        layers = tokens_charts.detector_table(DETECTORS, theme).to_dict()["layer"]
+        return list(layers[1]["encoding"]["color"]["scale"]["range"])
+
+    assert not set(ink("light")[:1]) & set(ink("dark")[:1])
+    assert len(ink("light")) == len(ink("dark")) == 4

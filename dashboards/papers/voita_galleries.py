@@ -1,0 +1,160 @@
+"""Figures 5 to 7 of Voita et al. 2023: detectors in words, and the kinds of positional neurons by example."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from dashboards.charts.models import Look
+from dashboards.charts.pictures import Drawing
+from dashboards.charts.positions import KIND_COLOURS, position_profile
+from dashboards.charts.tokens import detector_table
+from dashboards.papers.figure import Figure, captioned, source
+from dashboards.papers.panels import corpora_in, models_in, not_comparable, number_in
+from queries.ask.one_query import run_query
+from queries.ask.statements import statement
+from queries.views.of_models import rows_of_models
+
+MOST_DETECTORS = 3
+"""Of each model, in the gallery of detectors."""
+
+STRENGTHS = ("strong", "weak")
+
+_IN_ORDER = ("list_position($models::varchar[], model)",)
+_WIDTH, _HEIGHT = 190, 110
+
+
+@dataclass(frozen=True)
+class GalleryRows:
+    """What these figures are drawn from, of the models compared and in their order.
+
+    Attributes:
+        detectors: the strongest token detectors of each model, with what they promote and suppress.
+        counted: rows of `detectors_by_layer` for tokens: of which models detectors are known.
+        profiles: of each kind and strength of positional neurons the most informative one, with its counts.
+        positions: rows of `positions_by_layer`: of which models positions are known.
+        on: the options of `ingest` that ask for the corpus they are of; none where no corpus was asked for.
+    """
+
+    detectors: pl.DataFrame
+    counted: pl.DataFrame
+    profiles: pl.DataFrame
+    positions: pl.DataFrame
+    on: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection, models: Sequence[str], on: Sequence[str] = ()) -> "GalleryRows":
+        """Read them."""
+        asked = {"models": list(models)}
+        strongest = statement("strongest_detectors", "dashboards")
+        return cls(
+            detectors=run_query(connection, strongest, asked | {"most": MOST_DETECTORS}),
+            counted=rows_of_models(connection, "detectors_by_layer", models, "n", "layer", order=_IN_ORDER).filter(n=1),
+            profiles=run_query(connection, statement("position_examples", "dashboards"), asked),
+            positions=rows_of_models(connection, "positions_by_layer", models, "layer", order=_IN_ORDER),
+            on=tuple(on),
+        )
+
+
+def gallery_figures(rows: GalleryRows, look: Look, *, corpus: str | None = None) -> list[Figure]:
+    """Detectors in words (figures 5 and 6 of the paper) and kinds of positions (7); those not drawn say why.
+
+    Args:
+        rows: what they show.
+        look: which models may not be compared.
+        corpus: the corpus that was asked for; None: each model's shown one.
+    """
+    return [
+        _figure(5, "detectors-in-words", _detectors(rows, look), _no_detectors(rows, corpus)),
+        _figure(7, "kinds-of-positions", _positions(rows, look), _no_positions(rows, corpus)),
+    ]
+
+
+def _figure(number: int, slug: str, chart: Drawing | None, why_not: str) -> Figure:
+    return Figure(number, slug, chart, "" if chart is not None else why_not)
+
+
+def _detectors(rows: GalleryRows, look: Look) -> Drawing | None:
+    detectors = rows.detectors
+    if detectors.is_empty():
+        return None
+    totals = dict(rows.counted.group_by("model", maintain_order=True).agg(pl.col("n_detectors").sum()).iter_rows())
+    counted = ", ".join(f"{totals[model]:,} in {model}" for model in models_in(detectors))
+    without = [model for model, number in totals.items() if not number]
+    return captioned(
+        detector_table(detectors),
+        "What token detectors fire on, promote and suppress",
+        f"Detectors on {corpora_in(detectors)}: {counted}; of each model the {MOST_DETECTORS} whose tokens hold most of"
+        " their activations.",
+        f"There are none in {', '.join(without)}." if without else "",
+        "Scores are raw: negative where the neuron suppresses what it fires on. Bold: a token that it fires on.",
+        *not_comparable(detectors, look),
+        "Figures 5 and 6 of Voita et al. 2023 give such examples; these are of these models.",
+    )
+
+
+def _no_detectors(rows: GalleryRows, corpus: str | None) -> str:
+    if rows.counted.is_empty():
+        return _not_measured("n-grams were not counted", "ngrams", rows.on, corpus)
+    return f"no model has a token detector on {corpora_in(rows.counted)}"
+
+
+def _positions(rows: GalleryRows, look: Look) -> Drawing | None:
+    profiles = rows.profiles
+    if profiles.is_empty():
+        return None
+    found = {(row["position_kind"], row["position_strength"]): row for row in profiles.to_dicts()}
+    cells = [(kind, strength) for strength in STRENGTHS for kind in KIND_COLOURS]
+    panels = [
+        _profile(profiles.filter(position_kind=kind, position_strength=strength), kind, strength)
+        for kind, strength in cells
+    ]
+    missing = [f"{strength} {kind}" for kind, strength in cells if (kind, strength) not in found]
+    return captioned(
+        # Every panel has the colour of its kind for the whole text.
+        alt.concat(*panels, columns=len(KIND_COLOURS)).resolve_scale(color="independent"),
+        "Kinds of positional neurons: how often each fires at every position",
+        "Of each kind and strength the neuron that tells most about the position, in nats; in brackets, how many there"
+        " are.",
+        f"On {number_in(profiles, 'n_sequences')} full-length sequences of {corpora_in(profiles)}.",
+        f"None in these models: {', '.join(missing)}." if missing else "",
+        *not_comparable(profiles, look),
+        source("7"),
+    )
+
+
+def _profile(profile: pl.DataFrame, kind: str, strength: str) -> alt.Chart:
+    """One neuron's frequencies, or an empty panel where there is none of the kind."""
+    scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%", values=[0, 0.5, 1])
+    up = alt.Y("frequency:Q", title=None, scale=scale, axis=axis)
+    if profile.is_empty():
+        nothing = alt.Chart(pl.DataFrame({"frequency": [0.5], "text": ["none"]}))
+        empty: alt.Chart = nothing.mark_text(color="#8a8a8a").encode(up, alt.Text("text:N"))
+        return empty.properties(width=_WIDTH, height=_HEIGHT, title=_title(f"{strength}, {kind} (0)", " "))
+    row = profile.row(0, named=True)
+    under = f"{row['address']}, {row['mutual_information_corrected']:.2f}"
+    whole = profile.with_columns(pl.lit("all").alias("domain"), pl.lit(None).alias("frequencies"))
+    across = alt.X("position:Q", title=None, axis=alt.Axis(tickCount=4, format="d", grid=False))
+    chart: alt.Chart = position_profile(whole, KIND_COLOURS[kind]).encode(across, up)
+    title = _title(f"{strength}, {kind} ({row['n_alike']:,})", under)
+    return chart.properties(width=_WIDTH, height=_HEIGHT, title=title)
+
+
+def _title(words: str, under: str) -> alt.TitleParams:
+    return alt.TitleParams(words, subtitle=under, fontSize=11, subtitleFontSize=10)
+
+
+def _no_positions(rows: GalleryRows, corpus: str | None) -> str:
+    if rows.positions.is_empty():
+        return _not_measured("positions were not measured", "positions", rows.on, corpus)
+    if rows.positions.get_column("n_positional").null_count() == rows.positions.height:
+        return "the corpus has too few sequences of full length to tell which neurons are positional"
+    return f"no neuron of these models is positional on {corpora_in(rows.positions)}"
+
+
+def _not_measured(what: str, job: str, on: Sequence[str], corpus: str | None) -> str:
+    on_corpus = "" if corpus is None else f" on {corpus}"
+    return f"{what}{on_corpus}; measure them with `{command_line('ingest', 'MODEL', *on, '--job', job)}`"
