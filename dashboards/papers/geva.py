@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.advice import command_line
+from catalog.tables.annotations import POOLED, RULES
 from dashboards.charts import concepts as concept_charts
 from dashboards.charts.layers import against_random, candidate_scores, extreme_kinds, shares_of_dominant
 from dashboards.charts.models import Look
@@ -35,7 +36,7 @@ class GevaRows:
     """What these figures are drawn from: rows of views, of the models compared and in their order.
 
     Attributes:
-        concepts: of `concepts_by_layer`.
+        concepts: of `concepts_by_layer`, by all people together; where nobody judged a model, by the program's rules.
         candidates: of `top_candidate_scores`.
         overlaps: of `norm_overlap`, of models that have a final norm.
         dominant: of `dominant_share`.
@@ -58,13 +59,21 @@ class GevaRows:
             return rows_of_models(connection, view, models, *then, order=_IN_ORDER)
 
         return cls(
-            concepts=rows("concepts_by_layer", "layer", "condition", "class"),
+            concepts=judged(rows("concepts_by_layer", "layer", "condition", "class")),
             candidates=rows("top_candidate_scores", "layer", "kind"),
             overlaps=rows("norm_overlap", "layer", "kind").filter(pl.col("norm_overlap").is_not_null()),
             dominant=rows("dominant_share", "layer"),
             extremes=rows("extreme_updates", "kind"),
             on=tuple(on),
         )
+
+
+def judged(concepts: pl.DataFrame) -> pl.DataFrame:
+    """Of each model the rows of all people together, or of the rules where no person judged it."""
+    by_people = concepts.filter(annotator=POOLED)
+    by_rules = concepts.filter(annotator=RULES).join(by_people, on="model", how="anti", maintain_order="left")
+    chosen = pl.concat([by_people, by_rules]).select("model", "annotator").unique()
+    return concepts.join(chosen, on=["model", "annotator"], how="semi", maintain_order="left")
 
 
 class GevaFigure(Figure):
@@ -114,11 +123,13 @@ def _concepts(concepts: pl.DataFrame, look: Look) -> Drawing:
         for model in models_in(concepts)
         for condition in conditions
     ]
+    by_rules = models_in(concepts.filter(annotator=RULES))
     return captioned(
         alt.concat(*panels, columns=len(conditions)),
         "Top tokens that are tied to a concept, by layer and class",
-        f"{number_in(concepts, 'n_judgements')} judgements by {number_in(concepts, 'n_annotators')} annotators for each"
-        " layer and kind of vector. A token of two classes counts in both.",
+        f"{number_in(concepts, 'n_judgements')} judgements for each layer and kind of vector. A token of two classes"
+        " counts in both.",
+        f"Judged by the rules of a program and by no person: {', '.join(by_rules)}." if by_rules else "",
         *not_comparable(concepts, look),
         _source("Figure 2"),
     )
@@ -200,7 +211,8 @@ def _not_measured(what: str, job: str) -> Callable[[Sequence[str], str | None], 
 
 
 def _not_annotated(_on: Sequence[str], _corpus: str | None) -> str:
-    return f"no value vectors were judged; draw a sample with `{command_line('annotate', '--sample', 'MODEL')}`"
+    by_rules, by_people = (command_line("annotate", option, "MODEL") for option in ("--auto", "--sample"))
+    return f"no vectors were judged; a program's rules judge them with `{by_rules}`, people with `{by_people}`"
 
 
 def _no_overlaps(_on: Sequence[str], _corpus: str | None) -> str:

@@ -1,6 +1,7 @@
 """The page of events: where predictions settle, how much ten neurons hold, and which push a token to the top."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import duckdb
 import polars as pl
@@ -27,6 +28,15 @@ CANDIDATES = (
     "Scores m (e . v) for the token at the top before the FFN: largest (solid), mean (dashed) and smallest (dotted) of "
     "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022: there the mean is not negative until the "
     "last layers, where scores spread and strongly negative minima appear. Random active sub-updates: this project."
+)
+BESIDE_RANDOM = (
+    "Mean share of the update that the ten dominant neurons hold, and ten random others of the layer. Figure 6 of Geva "
+    "et al. 2022."
+)
+EXTREMES = (
+    "Clusters with an extreme update, by kind: how many of these updates they make, beside their share of all value "
+    "vectors. Specific: top tokens at most as frequent as those of the model's average neuron. Section 5.2 of Geva et "
+    "al. 2022, who sort clusters by reading them; the bounds are this project's."
 )
 EVENTS = (
     "Scores of ten sub-updates for the token of an event that the FFN caused. Table 4 of Geva et al. 2022; columns in "
@@ -99,6 +109,29 @@ def _candidates(reader: Reading, measured: Sequence[str]) -> None:
         data,
         own_legend=True,
     )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        # A name of its own: the figure above is of the same view.
+        shares = replace(data_of_models(reader, "dominant_share", [model], "layer"), name="dominant_and_random")
+        show_figure(
+            f"Dominant and random neurons, {model}",
+            lambda _: layers.against_random(
+                layers.shares_of_dominant(shares.frame), "share", title="share of the update"
+            ),
+            BESIDE_RANDOM,
+            shares,
+            own_legend=True,
+        )
+    with right:
+        extremes = data_of_models(reader, "extreme_updates", [model], "kind")
+        if not extremes.frame.is_empty():
+            show_figure(
+                f"Where extreme updates come from, {model}",
+                lambda _: layers.extreme_kinds(extremes.frame),
+                EXTREMES,
+                extremes,
+                own_legend=True,
+            )
 
 
 def _scores(reader: Reading, measured: Sequence[str]) -> None:

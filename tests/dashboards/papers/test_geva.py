@@ -10,7 +10,8 @@ import pytest
 
 from catalog.store.warehouse import Warehouse
 from dashboards.charts.models import Look
-from dashboards.papers.geva import GevaFigure, GevaRows, geva_figures
+from dashboards.papers.geva import GevaFigure, GevaRows, geva_figures, judged
+from queries.views.of_models import rows_of_models
 from tests.support import event_warehouse
 from tests.support.tiny import MODELS
 
@@ -70,6 +71,26 @@ def test_concepts_stand_beside_those_of_random_vectors(rows: GevaRows, figures: 
     stacks = rows.concepts.group_by("model", "condition", "layer").agg(pl.col("token_share").sum())
     assert heights == {(0, max(stacks["token_share"]))}
     assert all(panel["encoding"]["y"]["title"] == "tokens of a concept" for panel in whole["concat"])
+
+
+def test_a_token_is_counted_once_however_many_judged_it(rows: GevaRows) -> None:
+    key = ("model", "condition", "layer", "class")
+    assert rows.concepts.select(key).n_unique() == rows.concepts.height
+    assert set(rows.concepts["annotator"]) == {"all"}
+
+
+def test_rules_stand_in_where_no_person_judged(rows: GevaRows, whole_path: Path) -> None:
+    with Warehouse(whole_path).reader() as connection:
+        everything = rows_of_models(connection, "concepts_by_layer", NAMES, order=("model",))
+    people = everything.filter(annotator="all")
+    rules = people.with_columns(pl.lit("rules").alias("annotator"), pl.lit(0.25).alias("token_share"))
+    of_rules = people.filter(pl.col("model") != MEASURED[0])
+    chosen = judged(pl.concat([of_rules, rules]))
+    assert set(chosen.select("model", "annotator").unique().iter_rows()) == {
+        (model, "rules" if model == MEASURED[0] else "all") for model in people["model"].unique()
+    }
+    (figure, *_) = geva_figures(replace(rows, concepts=chosen), LOOK)
+    assert f"by no person: {MEASURED[0]}." in " ".join(drawing(figure)["title"]["subtitle"])
 
 
 def test_each_draws_the_rows_of_its_view(rows: GevaRows, figures: Mapping[str, GevaFigure]) -> None:
