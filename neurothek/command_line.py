@@ -14,6 +14,7 @@ from ingest.train_commands import train
 from neurothek.front_door import __version__
 from neurothek.front_door import open as open_warehouse
 from queries.annotate.commands import annotate
+from queries.claims.commands import claims
 from queries.compare.commands import compare
 from queries.neuron.commands import neuron
 from queries.search.commands import search
@@ -38,7 +39,7 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify, golden),
-    *(search, neuron, compare, trace, intervene, sql, dashboard, annotate),
+    *(search, neuron, compare, claims, trace, intervene, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),
 )

@@ -1,9 +1,9 @@
 """What a warehouse is asked from Python: each answer joins it, where needed, with the weights of a model."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from catalog.arguments import require
 from neurothek.arguments import checked
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dashboards.papers.figure import Figure
+    from queries.claims.verdicts import JudgedClaims
     from queries.compare.comparison import Comparison
     from queries.neuron.page import NeuronPage
     from queries.search.by_likeness import AlikeResult
@@ -271,6 +272,38 @@ class Questions(Opened):
 
         with self.reader() as connection:
             return put_side_by_side(connection, models, corpus=corpus)
+
+    @checked
+    def claims(
+        self,
+        *models: str,
+        paper: Literal["voita", "geva", "din"] | Sequence[Literal["voita", "geva", "din"]] = (),
+        family: str | None = None,
+        corpus: str | None = None,
+    ) -> "JudgedClaims":
+        """Judge what the papers claim on models of one family.
+
+        Args:
+            models: names of models; none: all of the family.
+            paper: "voita", "geva" or "din", or several of them; none: all.
+            family: the family; None: the only one in the warehouse.
+            corpus: name of the corpus to judge on; None: each model's shown one.
+
+        Returns:
+            An answer with the frame `claims`, one row a claim.
+
+        Raises:
+            NeurothekError: there are no such models, or they are of several families.
+
+        Example:
+            >>> warehouse.claims(paper="voita").claims["section"].to_list()[:2]
+            ['3', '3']
+        """
+        from queries.claims.verdicts import judge_claims
+
+        papers = (paper,) if isinstance(paper, str) else tuple(paper)
+        with self.reader() as connection:
+            return judge_claims(connection, models, papers=papers, family=family, corpus=corpus)
 
     @checked
     def draw_comparison(self, comparison: "Comparison", folder: str | Path) -> "list[Figure]":

@@ -27,6 +27,7 @@ MORE: dict[str, list[str]] = {
     "corpora": ["corpora"],
     "runs": ["runs"],
     "compare": ["compare"],
+    "claims": ["claims", "--family", "tiny"],
     "triggered": ["search", "--triggered-by", "school"],
     "alike": ["search", "--like", "tiny-1m/L0N1"],
     "shown to a person": ["sql", "from neurons"],

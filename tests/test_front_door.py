@@ -298,6 +298,7 @@ COMMANDS = {
     "search",
     "neuron",
     "compare",
+    "claims",
     "sql",
     "views",
     "schema",

@@ -82,6 +82,7 @@ WRONG: dict[str, tuple[Call, str]] = {
     "neuron: no address": (lambda door: door.neuron(), "missing a required argument: 'address'"),
     "neuron: a model": (lambda door: door.neuron("a/L0N0", model="x"), "unexpected keyword argument 'model'"),
     "neuron: yes": (lambda door: door.neuron("a/L0N0", show_all="yes"), "show_all='yes' is not valid; give True or"),
+    "claims: a paper": (lambda door: door.claims(paper="vogta"), r"paper='vogta' is not valid"),
     "compare: a list": (lambda door: door.compare(["a", "b"]), r"models=\['a', 'b'\] is not valid; give UTF-8 text"),
     "draw a neuron: an address": (lambda door: door.draw_neuron("a/L0N0", "x.png"), "give a NeuronPage"),
     "draw a comparison: models": (lambda door: door.draw_comparison(["a"], "x"), "give a Comparison"),

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import neurothek
-from docs.generators import claims_events, claims_shortcuts, findings_controls
+from docs.generators import findings_controls, findings_shortcuts
 from docs.generators.claims import table
 from ingest import minis
 from queries.compare.comparison import Comparison
@@ -76,18 +76,18 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         warehouse = neurothek.open(sys.argv[1])
         page = with_block(page, "activity", activity(warehouse.compare()))
-        page = with_block(page, "claims", table(warehouse))
+        page = with_block(page, "claims", table(warehouse, "voita"))
         page = with_block(page, "coherence", findings_controls.coherence(warehouse))
         page = with_block(page, "update coherence", findings_controls.update_coherence(warehouse))
         page = with_block(page, "concepts", findings_controls.concepts(warehouse))
         page = with_block(page, "norm overlap", findings_controls.norm_overlap(warehouse))
-        page = with_block(page, "events", claims_events.table(warehouse))
+        page = with_block(page, "events", table(warehouse, "geva"))
         page = with_block(page, "worth of kinds", findings_controls.worth(warehouse))
         page = with_block(page, "steered", findings_controls.steered(warehouse, "mini-opt-2m"))
         page = with_block(page, "steered by domain", findings_controls.steered_by_domain(warehouse, "mini-opt-2m"))
         page = with_block(page, "steered texts", findings_controls.steered_texts(warehouse, "mini-opt-2m", "code"))
         page = with_block(page, "single neurons", findings_controls.single_neurons(warehouse))
-        page = with_block(page, "shortcuts", claims_shortcuts.quality(warehouse))
-        page = with_block(page, "exits", claims_shortcuts.saved(warehouse))
-        page = with_block(page, "shortcut claims", claims_shortcuts.table(warehouse))
+        page = with_block(page, "shortcuts", findings_shortcuts.quality(warehouse))
+        page = with_block(page, "exits", findings_shortcuts.saved(warehouse))
+        page = with_block(page, "shortcut claims", table(warehouse, "din"))
     PAGE.write_text(page, "utf-8")

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,8 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from docs.generators.intervals import Interval, all_of, mean, mean_difference, share, share_difference
-from ingest.numerics.intervals import NORMAL_975
+from queries.claims.intervals import (
+    Interval,
+    Moments,
+    all_of,
+    difference_of_means,
+    mean,
+    share,
+    share_difference,
+)
+
+NORMAL_975 = 1.959963984540054
+
+
+def moments(values: Sequence[float]) -> Moments:
+    return Moments(len(values), math.fsum(values), math.fsum(value**2 for value in values))
+
+
+def mean_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
+    return difference_of_means(moments(first), moments(second))
+
 
 counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -75,10 +94,6 @@ def test_means_of_draws_with_replacement_from_all_values() -> None:
     # Half of the draws of two values hold both, and a quarter each of them alone, far more than 2.5%.
     found = mean([0.0, 1.0])
     assert (found.value, found.low, found.high, found.n) == (0.5, 0, 1, 2)
-    apart = mean_difference([5.0, 6.0], [0.0, 2.0, 4.0])
-    assert (apart.value, apart.n) == (3.5, 5)
-    # Of three values one alone is drawn once in 27; together with the lower of the other two, once in 108: 0.9%.
-    assert 1 < apart.low < 3.5 < apart.high < 6
     constant = mean([2.5] * 7)
     assert (constant.low, constant.value, constant.high, constant.n) == (2.5, 2.5, 2.5, 7)
 
@@ -88,6 +103,14 @@ def test_two_observations_are_enough_for_a_difference(n: int) -> None:
     found = mean_difference([1.0, 1.0], [0.25] * n)
     assert (found.low, found.value, found.high, found.n) == (0.75, 0.75, 0.75, 2 + n)
     assert mean_difference([0.25] * n, [1.0, 1.0]).value == -0.75
+
+
+def test_a_difference_of_means_has_the_interval_of_welch_with_normal_ends() -> None:
+    first, second = [5.0, 6.0], [0.0, 2.0, 4.0]
+    found = mean_difference(first, second)
+    half = NORMAL_975 * math.sqrt(np.var(first, ddof=1) / 2 + np.var(second, ddof=1) / 3)
+    assert (found.value, found.n) == (3.5, 5)
+    assert (found.low, found.high) == pytest.approx((3.5 - half, 3.5 + half), abs=1e-12)
 
 
 def test_one_observation_bounds_nothing() -> None:

@@ -1,0 +1,115 @@
+"""What a claim is, what judging it finds, and the words of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from queries.claims.intervals import Interval, Verdict, all_of, share
+
+if TYPE_CHECKING:
+    from queries.claims.family import Family
+
+Paper = Literal["voita", "geva", "din"]
+PAPERS: tuple[Paper, ...] = get_args(Paper)
+SOURCES: Mapping[Paper, str] = {
+    "voita": "Voita et al. 2023, Neurons in Large Language Models: Dead, N-gram, Positional",
+    "geva": "Geva et al. 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts in the"
+    " Vocabulary Space",
+    "din": "Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations",
+}
+
+Outcome = Literal["holds", "does not hold", "undecided", "needs larger models", "not measured"]
+
+LEAST_OBJECTS = 10
+"""Of fewer detectors or positional neurons nothing is said: larger models are needed [ours]."""
+
+
+class CannotTell(Exception):
+    """These models cannot be asked: the reason says what they lack."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What judging a claim on a family finds.
+
+    Attributes:
+        outcome: whether it holds there.
+        numbers: what was found, with intervals; why it was not judged, where it was not.
+        n: observations behind an open verdict; None where the verdict is not open.
+    """
+
+    outcome: Outcome
+    numbers: str
+    n: int | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The outcome; where it is open, on how much."""
+        return self.outcome if self.n is None else f"{self.outcome}, n = {self.n:,}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper and how it is judged.
+
+    Attributes:
+        paper: which paper makes it.
+        section: where; "ours" of what it does not claim.
+        text: what it says, in our words.
+        rule: what is asked for it to hold.
+        shown_in: figures and tables of the paper that show it, such as "Figure 1".
+        jobs: what has to be measured.
+        judge: judges it on a family.
+    """
+
+    paper: Paper
+    section: str
+    text: str
+    rule: str
+    shown_in: tuple[str, ...]
+    jobs: tuple[str, ...]
+    judge: Callable[[Family], Finding]
+
+    def on(self, family: Family) -> Finding:
+        """Judge it; a family that cannot be asked leaves it unmeasured."""
+        try:
+            if lacking := family.lacking(self.jobs):
+                return Finding("not measured", lacking)
+            return self.judge(family)
+        except CannotTell as reason:
+            return Finding("not measured", str(reason))
+
+
+def decided(verdict: Verdict, n: int, numbers: str) -> Finding:
+    """A verdict with what it rests on."""
+    return Finding(verdict, numbers, n if verdict == "undecided" else None)
+
+
+def if_enough(n_objects: int, verdict: Verdict, numbers: str) -> Finding:
+    """A verdict, unless there is too little to judge."""
+    if n_objects < LEAST_OBJECTS:
+        return Finding("needs larger models", numbers)
+    return decided(verdict, n_objects, numbers)
+
+
+def above_half(counts: Sequence[tuple[int, int]]) -> Verdict:
+    """Whether a share is above one half in every one of several counts."""
+    found = [share(*count) for count in counts]
+    return all_of(["holds" if one.low > 0.5 else "does not hold" if one.high < 0.5 else "undecided" for one in found])
+
+
+def points(found: Interval) -> str:
+    """A share and its interval in per cent."""
+    return f"{100 * found.value:.2f}% [{100 * found.low:.2f}, {100 * found.high:.2f}]"
+
+
+def difference(found: Interval) -> str:
+    """A difference of shares and its interval, in percentage points."""
+    return f"{100 * found.value:+.2f} points [{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
+
+
+def signed(found: Interval) -> str:
+    """A number and its interval, with their signs."""
+    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"

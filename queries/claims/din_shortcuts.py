@@ -1,0 +1,136 @@
+"""Claims of Din et al. 2023 on linear shortcuts, by the paired bootstrap over validation sentences."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+from queries.claims.claim import CannotTell, Claim, Finding, decided, signed
+from queries.claims.family import Family
+from queries.claims.intervals import Interval, Verdict, all_of, mean
+
+MAT, ID = "mat", "id"
+ATTENTION, OTHER_PARTS = "mat_attn", ("mat_ffn", "mat_ln1_ln2")
+
+
+def differences(rows: pl.DataFrame, model: str, pair: tuple[str, str], of: str) -> dict[int, Interval]:
+    """State -> first method minus second, paired over sentences."""
+    own = [rows.filter(model=model, method=method) for method in pair]
+    pairs = own[0].join(own[1], on=["state", "sentence_id"], suffix="_second", validate="1:1").sort("state")
+    return {
+        int(str(state)): mean((found[of] - found[f"{of}_second"]).to_list())
+        for (state,), found in pairs.group_by("state", maintain_order=True)
+    }
+
+
+def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Finding]:
+    """A claim that differences are above 0 at every state of every size."""
+
+    def judge(family: Family) -> Finding:
+        rows = family.rows("claimed_readings")
+        verdicts: list[Verdict] = []
+        told, n = {}, 0
+        for model in family.sizes:
+            found = differences(rows, model, (first, second), of)
+            if not found:
+                raise CannotTell(f"{first} and {second} were not both measured on {model}")
+            verdicts += [one.is_positive for one in found.values()]
+            n += max(one.n for one in found.values())
+            told[model] = ", ".join(_shown(found))
+        return decided(all_of(verdicts), n, family.told(told))
+
+    return judge
+
+
+def _shown(found: dict[int, Interval]) -> Iterator[str]:
+    for state, one in found.items():
+        yield f"{state}: {signed(one)}"
+
+
+def _fits(family: Family) -> Finding:
+    rows = family.rows("claimed_fits").to_dicts()
+    if not rows:
+        raise CannotTell("no shortcuts were fitted")
+    numbers = family.told({row["model"]: f"{row['n_above']} of {row['n']}, least {row['least']:+.3f}" for row in rows})
+    return Finding("holds" if all(row["n_above"] == row["n"] for row in rows) else "does not hold", numbers)
+
+
+def _saves(mapped: str, plain: str) -> Callable[[Family], Finding]:
+    def judge(family: Family) -> Finding:
+        rows = family.rows("claimed_savings").to_dicts()
+        saved = {(row["model"], row["method"]): row["layers_saved_at_95"] for row in rows}
+        pairs = {model: (saved.get((model, mapped)), saved.get((model, plain))) for model in family.sizes}
+        numbers = family.told(
+            {model: f"{_layers(with_map)} and {_layers(without)}" for model, (with_map, without) in pairs.items()}
+        )
+        known = [(one, other) for one, other in pairs.values() if one is not None and other is not None]
+        if len(known) < len(pairs):
+            raise CannotTell(f"a curve does not cross 95% from below: {numbers}")
+        return Finding("holds" if all(one > other for one, other in known) else "does not hold", numbers)
+
+    return judge
+
+
+def _layers(saved: float | None) -> str:
+    return "none" if saved is None else f"{saved:.2f} layers"
+
+
+def _claim(
+    section: str, text: str, rule: str, judge: Callable[[Family], Finding], *, shown_in: str, jobs: str
+) -> Claim:
+    return Claim("din", section, text, rule, tuple(shown_in.split(", ")), (jobs,), judge)
+
+
+SHORTCUTS: Sequence[Claim] = (
+    _claim(
+        "3",
+        "mat tells a later state better than id does, whatever the two states.",
+        "r^2 of mat above that of id for every pair of states (no interval)",
+        _fits,
+        shown_in="fit-mat, fit-id",
+        jobs="shortcuts",
+    ),
+    _claim(
+        "4",
+        "From every layer mat says the model's own token more often than id.",
+        "precision@1 of mat minus that of id, at every state (paired bootstrap)",
+        _at_every_state(MAT, ID, "is_first"),
+        shown_in="precision",
+        jobs="shortcuts",
+    ),
+    _claim(
+        "4",
+        "What mat says surprises the model less than what id says.",
+        "surprisal of id minus that of mat, at every state (paired bootstrap)",
+        _at_every_state(ID, MAT, "surprisal"),
+        shown_in="surprisal",
+        jobs="shortcuts",
+    ),
+    _claim(
+        "5",
+        "Leaving early by the confidence of mat saves more layers at 95% precision than by that of id.",
+        "layers saved of mat above those of id in every size (interpolated; no interval)",
+        _saves("mat", "id"),
+        shown_in="exits-by-method",
+        jobs="exits",
+    ),
+    _claim(
+        "5",
+        "Leaving where mat is confident saves more than leaving at one layer.",
+        "layers saved at 95% precision by confidence above those at a fixed state, in every size (interpolated; no"
+        " interval)",
+        _saves("mat", "fixed_mat"),
+        shown_in="exits-by-method",
+        jobs="exits",
+    ),
+    *(
+        _claim(
+            "6",
+            f"Attention tolerates a linear map better than {part}.",
+            f"precision@1 of {ATTENTION} minus that of {other}, at every state (paired bootstrap)",
+            _at_every_state(ATTENTION, other, "is_first"),
+            shown_in="parts",
+            jobs="shortcuts",
+        )
+        for other, part in zip(OTHER_PARTS, ("the FFN", "the norms"), strict=True)
+    ),
+)

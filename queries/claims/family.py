@@ -1,0 +1,253 @@
+"""The models of one family as claims are asked of them: sizes and variants, and how many of their neurons are what."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
+from catalog.spelling import named
+from catalog.variants import step_of
+from queries.ask.statements import ask, ask_records
+from queries.claims.claim import CannotTell, Finding, decided
+from queries.claims.intervals import Interval, Moments, all_of
+from queries.compare.comparability import Way, why_not_comparable
+from queries.names.corpora import choose_corpora
+from queries.names.models import KnownModel, choose_models
+from queries.views.thresholds import thresholds
+
+Read = Callable[[str, Mapping[str, Any]], pl.DataFrame]
+
+
+class FamilyUnclear(NeurothekError):
+    """Models of several families, of which claims cannot be judged together."""
+
+    def __init__(self, families: Iterable[str]) -> None:
+        known = sorted(families)
+        super().__init__(
+            f"claims are judged on one family of models, and these are of {', '.join(known)};"
+            f" choose one with `{command_line('claims', '--family', known[0])}`, or name its models"
+        )
+
+
+class FamilyUnknown(NeurothekError):
+    """No model of such a family."""
+
+    def __init__(self, family: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"no model here is of the family {named(family)}; there are {', '.join(sorted(known))}"
+            f" (`{command_line('label', '--help')}` says how to set one)"
+        )
+
+
+@dataclass(frozen=True)
+class Family:
+    """Some models of one family, smallest first.
+
+    Attributes:
+        name: of the family.
+        sizes: its plain models that may be compared, smallest first.
+        variants: variant -> models of it, each with the plain model of its size, None where there is none.
+        left_out: plain models that may not be compared with the others, with the reason.
+        jobs: model -> jobs that were run on it.
+        read: the rows of a statement of this room.
+    """
+
+    name: str
+    sizes: tuple[str, ...]
+    variants: tuple[tuple[str, str, str | None], ...]
+    left_out: Mapping[str, str]
+    jobs: Mapping[str, frozenset[str]]
+    read: Read
+
+    @classmethod
+    def of(
+        cls,
+        connection: duckdb.DuckDBPyConnection,
+        models: Sequence[str] = (),
+        *,
+        family: str | None = None,
+        corpus: str | None = None,
+    ) -> "Family":
+        """The models named, or all of a family.
+
+        Args:
+            connection: a lease on which views tell of the corpus, see `on_corpus`.
+            models: names of models; none: all.
+            family: the family; None: the only one there.
+            corpus: the corpus that views tell of; None: each model's shown one.
+
+        Raises:
+            NoModels, UnknownModel, UnknownCorpus: there are none of these.
+            FamilyUnknown, FamilyUnclear: there is none of the family, or there are several.
+        """
+        known = choose_models(connection, models)
+        families = {model.family for model in known}
+        if family is not None and family not in families:
+            raise FamilyUnknown(family, families)
+        if family is None and len(families) > 1:
+            raise FamilyUnclear(families)
+        name = family or next(iter(families))
+        own = [model for model in known if model.family == name]
+        why_not = _why_not(connection, own, corpus)
+        plain = [model for model in own if model.variant is None]
+        ran = ask_records(connection, "claimed_jobs", {"models": [model.name for model in own]})
+        return cls(
+            name=name,
+            sizes=tuple(model.name for model in plain if model.name not in why_not),
+            variants=tuple(_with_plain(own)),
+            left_out={model.name: why_not[model.name] for model in plain if model.name in why_not},
+            jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
+            read=lambda statement, parameters: ask(connection, statement, parameters),
+        )
+
+    def lacking(self, jobs: Iterable[str]) -> str:
+        """What has to be measured of the sizes first, as a sentence; nothing where all is there."""
+        if not self.sizes:
+            raise CannotTell("there is no plain size among these models")
+        absent = {model: [job for job in jobs if job not in self.jobs.get(model, frozenset())] for model in self.sizes}
+        models = [model for model, lacks in absent.items() if lacks]
+        if not models:
+            return ""
+        needed = sorted({job for lacks in absent.values() for job in lacks})
+        options = [word for job in needed for word in ("--job", job)]
+        return f"measure it first with `{command_line('ingest', *models, *options)}`"
+
+    def short(self, model: str) -> str:
+        """A model's name without the family's, where it begins with that."""
+        return model.removeprefix(f"{self.name}-") or model
+
+    def variant(self, kind: str) -> tuple[str, str]:
+        """The first model of a kind of variant and the plain model beside it.
+
+        Raises:
+            CannotTell: there is none.
+        """
+        for variant, model, plain in self.variants:
+            if variant.split(" ")[0] == kind and plain is not None:
+                return model, plain
+        raise CannotTell(f"there is no variant {kind!r} with a plain model of its size")
+
+    def steps(self) -> tuple[list[str], str]:
+        """Early checkpoints in the order of training, and the plain model that they lead to.
+
+        Raises:
+            CannotTell: there is none.
+        """
+        of = [(step_of(variant), model, plain) for variant, model, plain in self.variants if plain is not None]
+        early = [(step, model, plain) for step, model, plain in of if step is not None]
+        if not early:
+            raise CannotTell("there is no early checkpoint (variant 'step N') with its trained model")
+        trained = early[0][2]
+        return [model for _, model, plain in sorted(early) if plain == trained], trained
+
+    def rows(self, statement: str, models: Sequence[str] | None = None, **parameters: Any) -> pl.DataFrame:
+        """Rows of a statement about the models, the sizes unless given."""
+        return self.read(statement, {"models": list(self.sizes if models is None else models), **parameters})
+
+    @cached_property
+    def neurons(self) -> pl.DataFrame:
+        """How many neurons of each layer are what; see `claimed_neurons.sql`."""
+        limits = thresholds("neurons")
+        counted = self.rows(
+            "claimed_neurons",
+            [*self.sizes, *(model for _, model, _ in self.variants)],
+            min_activations=limits["min_activations"],
+            most_tokens=limits["most_tokens"],
+        )
+        return counted.with_columns(
+            (2 * pl.col("layer") + 1 <= pl.col("n_layers")).alias("in_first_half"),
+            (3 * pl.col("layer") < pl.col("n_layers")).alias("in_first_third"),
+            (~pl.col("position_kind").is_in(["not positional", "too few sequences"])).alias("is_positional"),
+        )
+
+    def of_model(self, model: str, *conditions: pl.Expr) -> pl.DataFrame:
+        """Counted neurons of a model."""
+        return self.neurons.filter(pl.col("model") == model, *conditions)
+
+    def count(self, model: str, what: pl.Expr, *conditions: pl.Expr) -> tuple[int, int]:
+        """How many of a model's neurons are so, and of how many.
+
+        Raises:
+            CannotTell: that is unknown of its neurons.
+        """
+        own = self.of_model(model, *conditions).with_columns(what.alias("is_so"))
+        if own.is_empty() or own.get_column("is_so").null_count() == own.height:
+            if self.of_model(model).is_empty():
+                raise CannotTell(f"{model} was measured on no text")
+            if not own.is_empty():
+                raise CannotTell(f"that is unknown of the neurons of {model}: {', '.join(what.meta.root_names())}")
+        so = own.filter(pl.col("is_so"))
+        return int(so.get_column("n").sum()), int(own.get_column("n").sum())
+
+    def moments(self, model: str, of: str, *conditions: pl.Expr) -> Moments:
+        """Of the `frequency` or `coverage` of a model's neurons."""
+        own = self.of_model(model, *conditions)
+        n, total, squares = (own.get_column(f"{of}_{name}").sum() for name in ("n", "sum", "squares"))
+        return Moments(int(n), float(total), float(squares))
+
+    def by_steps(self, step: Callable[[str, str], Interval], show: Callable[[Interval], str]) -> Finding:
+        """A quantity from each size to the next larger one: a claim that each of these steps is above 0.
+
+        Raises:
+            CannotTell: there is a single size.
+        """
+        if len(self.sizes) < 2:
+            raise CannotTell("that takes two sizes at least")
+        found = {
+            f"{self.short(small)} to {self.short(large)}": step(small, large) for small, large in pairwise(self.sizes)
+        }
+        numbers = "; ".join(f"{name} {show(one)}" for name, one in found.items())
+        verdict = all_of([one.is_positive for one in found.values()])
+        return decided(verdict, sum(one.n for one in found.values()), numbers)
+
+    def told(self, found: Mapping[str, str]) -> str:
+        """What was found of each model, side by side."""
+        return "; ".join(f"{self.short(model)} {numbers}" for model, numbers in found.items())
+
+    def in_each(self, found: Mapping[str, Interval], show: Callable[[Interval], str]) -> Finding:
+        """A claim that a quantity is above 0 in each model."""
+        verdict = all_of([one.is_positive for one in found.values()])
+        numbers = self.told({model: show(one) for model, one in found.items()})
+        return decided(verdict, sum(one.n for one in found.values()), numbers)
+
+    def with_dead(self) -> list[str]:
+        """The sizes that have dead neurons.
+
+        Raises:
+            CannotTell: none has.
+        """
+        having = [model for model in self.sizes if self.count(model, DEAD)[0]]
+        if not having:
+            raise CannotTell("no size has dead neurons")
+        return having
+
+
+DEAD, FIRST_HALF, FIRST_THIRD = pl.col("is_dead"), pl.col("in_first_half"), pl.col("in_first_third")
+POSITIONAL, DETECTOR = pl.col("is_positional"), pl.col("is_token_detector")
+FEW = pl.col("is_covered_by_few")
+STRONG = POSITIONAL & (pl.col("position_strength") == "strong")
+OSCILLATORY = pl.col("position_kind") == "oscillatory"
+BOTH = pl.col("position_kind") == "both extremes"
+DECIDED = pl.col("position_kind") != "too few sequences"
+
+
+def _why_not(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel], corpus: str | None) -> dict[str, str]:
+    """Which of the models may not be compared with most of them."""
+    names = [model.name for model in models if model.is_measured_on_text]
+    chosen = choose_corpora(connection, names, corpus)
+    asked = {"models": list(chosen), "corpus_ids": [one.corpus_id for one in chosen.values()]}
+    ways = [Way(**row) for row in ask_records(connection, "measurement_ways", asked)]
+    return {model: why for model, why in why_not_comparable(ways).items() if why is not None}
+
+
+def _with_plain(models: Sequence[KnownModel]) -> Iterable[tuple[str, str, str | None]]:
+    plain = {model.size: model.name for model in models if model.variant is None}
+    for model in models:
+        if model.variant is not None:
+            yield model.variant, model.name, plain.get(model.size)

@@ -1,0 +1,33 @@
+-- How many neurons of each layer are what, with sums of their frequency and of the logarithm of their coverage.
+select
+    neurons.model,
+    neurons.layer,
+    any_value(models.n_layers) as n_layers,
+    neurons.is_dead,
+    neurons.n_active >= $min_activations and neurons.unigrams_95 <= $most_tokens as is_covered_by_few,
+    neurons.is_token_detector,
+    neurons.position_kind,
+    neurons.position_strength,
+    count(*) as n,
+    count(neurons.frequency) as frequency_n,
+    coalesce(sum(neurons.frequency), 0) as frequency_sum,
+    coalesce(sum(neurons.frequency * neurons.frequency), 0) as frequency_squares,
+    count(*) filter (neurons.n_active >= $min_activations and neurons.unigrams_95 > 0) as coverage_n,
+    coalesce(sum(log10(neurons.unigrams_95)) filter (
+        neurons.n_active >= $min_activations and neurons.unigrams_95 > 0
+    ), 0) as coverage_sum,
+    coalesce(sum(pow(log10(neurons.unigrams_95), 2)) filter (
+        neurons.n_active >= $min_activations and neurons.unigrams_95 > 0
+    ), 0) as coverage_squares,
+from neurons
+inner join models on models.model = neurons.model
+where list_contains($models::varchar[], neurons.model) and neurons.n_tokens_seen is not null
+group by
+    neurons.model,
+    neurons.layer,
+    neurons.is_dead,
+    is_covered_by_few,
+    neurons.is_token_detector,
+    neurons.position_kind,
+    neurons.position_strength
+order by all

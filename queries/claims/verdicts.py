@@ -1,0 +1,137 @@
+"""The answer to `claims`: each claim of the papers with what these models say of it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import polars as pl
+
+from catalog.tables.table import TEXT
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.claims.claim import PAPERS, SOURCES, Claim, Finding, Outcome, Paper
+from queries.claims.din_shortcuts import SHORTCUTS
+from queries.claims.family import Family
+from queries.claims.geva_events import EVENTS
+from queries.claims.geva_vectors import VECTORS
+from queries.claims.voita_positions import POSITIONS
+from queries.claims.voita_sparse import SPARSE
+from queries.views.on_corpus import on_corpus
+
+CLAIMS: Sequence[Claim] = (*SPARSE, *POSITIONS, *VECTORS, *EVENTS, *SHORTCUTS)
+
+COLUMNS = ("paper", "section", "claim", "verdict", "found", "rule", "shown in")
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim and what was found."""
+
+    claim: Claim
+    finding: Finding
+
+
+@dataclass(frozen=True, repr=False)
+class JudgedClaims(TabularAnswer):
+    """Claims judged on the models of a family, paper by paper.
+
+    Attributes:
+        family: the family.
+        models: its sizes, smallest first.
+        judged: the claims in the order of the papers.
+        left_out: models that may not be compared with the others, with the reason.
+    """
+
+    family: str
+    models: tuple[str, ...]
+    judged: tuple[JudgedClaim, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def claims(self) -> pl.DataFrame:
+        """One row a claim."""
+        rows = [
+            {
+                "paper": one.claim.paper,
+                "section": one.claim.section,
+                "claim": one.claim.text,
+                "verdict": one.finding.verdict,
+                "found": one.finding.numbers,
+                "rule": one.claim.rule,
+                "shown in": ", ".join(one.claim.shown_in),
+            }
+            for one in self.judged
+        ]
+        return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, TEXT))
+
+    def of_paper(self, paper: Paper) -> tuple[JudgedClaim, ...]:
+        """Those of one paper."""
+        return tuple(one for one in self.judged if one.claim.paper == paper)
+
+    @property
+    def summary(self) -> str:
+        """Which models were judged."""
+        return f"Claims judged on {', '.join(self.models) or 'no model'}, of the family {self.family}."
+
+    def remarks(self) -> list[str]:
+        """Which models were left out."""
+        return [f"{model} is left out: {why}" for model, why in self.left_out.items()]
+
+    def data(self) -> dict[str, pl.DataFrame]:
+        """The claims for programs."""
+        return {"claims": self.claims}
+
+    def sections(self) -> list[Section]:
+        """One table a paper."""
+        return [
+            Section(
+                SOURCES[paper],
+                self.claims.filter(paper=paper).select("section", "claim", "verdict", "found"),
+                tally(self.of_paper(paper)),
+            )
+            for paper in PAPERS
+            if self.of_paper(paper)
+        ]
+
+
+def tally(judged: Sequence[JudgedClaim]) -> str:
+    """How many claims of each verdict there are, in a sentence."""
+    counts = Counter(one.finding.outcome for one in judged)
+    told = ", ".join(f"{n} {_PLURAL[outcome]}" for outcome in _PLURAL if (n := counts[outcome]))
+    return f"of {len(judged)} claims: {told}"
+
+
+_PLURAL: Mapping[Outcome, str] = {
+    "holds": "hold",
+    "does not hold": "do not hold",
+    "undecided": "undecided",
+    "needs larger models": "need larger models",
+    "not measured": "not measured",
+}
+
+
+@with_its_sql
+def judge_claims(
+    connection: duckdb.DuckDBPyConnection,
+    models: Sequence[str] = (),
+    *,
+    papers: Sequence[Paper] = (),
+    family: str | None = None,
+    corpus: str | None = None,
+) -> JudgedClaims:
+    """Judge the papers' claims on models of one family.
+
+    Args:
+        connection: a reader.
+        models: names of models; none: all of the family.
+        papers: which papers; none: all.
+        family: the family; None: the only one there.
+        corpus: the corpus to judge on; None: each model's shown one.
+
+    Raises:
+        NoModels, UnknownModel, UnknownCorpus, FamilyUnknown, FamilyUnclear: there are none of these, or several.
+    """
+    with on_corpus(connection, models, corpus) as shown:
+        own = Family.of(shown, models, family=family, corpus=corpus)
+        judged = [JudgedClaim(one, one.on(own)) for one in CLAIMS if not papers or one.paper in papers]
+    return JudgedClaims(own.name, own.sizes, tuple(judged), dict(own.left_out))

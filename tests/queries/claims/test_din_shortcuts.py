@@ -1,0 +1,80 @@
+"""Claims on linear shortcuts judged on made-up readings, of which all hold, none does, or nothing can be told."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from queries.claims.claim import Finding
+from queries.claims.din_shortcuts import SHORTCUTS
+from tests.support.claims import family
+
+MODELS = {"made-a": 2, "made-b": 3}
+# How likely each method's top token is the model's, where all claims hold; turned round where none does.
+BEST_FIRST = ("mat_attn", "mat_ffn", "mat_ln1_ln2", "mat", "id")
+
+
+def judge(kind: str) -> dict[str, Finding]:
+    """What the claims come to, by their rule and text."""
+    n_above = {"true": 3, "false": 1, "few": 3}[kind]
+    layers = {"true": {"mat": 1.5, "id": 0.5, "fixed_mat": 0.25}, "false": {"mat": 0.1, "id": 0.5, "fixed_mat": 0.25}}
+    saved = [
+        {"model": model, "method": method, "layers_saved_at_95": layers.get(kind, {}).get(method)}
+        for model in MODELS
+        for method in ("mat", "id", "fixed_mat")
+    ]
+    made = family(
+        {
+            "claimed_readings": pl.DataFrame(
+                [row for model, n_states in MODELS.items() for row in readings(model, n_states, kind)]
+            ),
+            "claimed_fits": pl.DataFrame(
+                [{"model": model, "n": 3, "n_above": n_above, "least": 0.5} for model in MODELS]
+            ),
+            "claimed_savings": pl.DataFrame(saved),
+        },
+        list(MODELS),
+    )
+    return {one.text: one.on(made) for one in SHORTCUTS}
+
+
+def readings(model: str, n_states: int, kind: str) -> list[dict[str, Any]]:
+    """Of 60 sentences; a method that stands before another one is right on those of the other and ten more."""
+    methods = BEST_FIRST if kind == "true" else BEST_FIRST[::-1]
+    rows = []
+    for state in range(n_states):
+        for place, method in enumerate(methods):
+            right = 30 if kind == "few" else 55 - 10 * place
+            for sentence in range(60):
+                # Where nothing can be told, every method is right on half the sentences, each on others.
+                is_first = (sentence + 7 * place) % 60 < right
+                if kind != "few":
+                    is_first = sentence < right
+                row = {"model": model, "method": method, "state": state, "sentence_id": sentence}
+                rows.append(row | {"is_first": float(is_first), "surprisal": 1.0 - is_first})
+    return rows
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [("true", "holds"), ("false", "does not hold")])
+def test_orderings_are_judged_by_the_interval(kind: str, verdict: str) -> None:
+    found = judge(kind)
+    assert len(found) == 7
+    assert {text: one.verdict for text, one in found.items()} == dict.fromkeys(found, verdict)
+
+
+def test_what_cannot_be_told_says_of_how_many() -> None:
+    found = judge("few")
+    assert [one.verdict for one in found.values()] == [
+        "holds",
+        *["undecided, n = 120"] * 2,
+        *["not measured"] * 2,
+        *["undecided, n = 120"] * 2,
+    ]
+    assert "does not cross 95%" in found["Leaving where mat is confident saves more than leaving at one layer."].numbers
+
+
+def test_the_differences_are_those_of_pairs() -> None:
+    told = next(one for text, one in judge("true").items() if "more often than id" in text).numbers
+    # Ten of sixty sentences apart, at the two states of one model and the three of the other.
+    assert told.count("+0.167 [+0.") == 5
+    assert told.startswith("a 0: ")

@@ -1,0 +1,147 @@
+"""Made-up families for claims: rows by the name of the statement that would be asked for them."""
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from queries.claims.family import Family
+from queries.claims.verdicts import CLAIMS
+
+ALL_JOBS = frozenset(job for claim in CLAIMS for job in claim.jobs)
+
+SIZES = (("0.7m", 10, 4), ("2m", 20, 6), ("5m", 30, 8))
+VARIANTS = (
+    ("0.7m-seed1", "seed 1", "0.7m"),
+    ("2m-nopos", "no-position", "2m"),
+    ("2m-step250", "step 250", "2m"),
+    ("2m-step1000", "step 1000", "2m"),
+    ("2m-postnorm", "post-norm", "2m"),
+)
+PER_LAYER = 400
+
+
+def family(
+    rows: Mapping[str, pl.DataFrame],
+    sizes: Sequence[str],
+    *,
+    variants: Sequence[tuple[str, str, str | None]] = (),
+    jobs: frozenset[str] = ALL_JOBS,
+) -> Family:
+    """A family that knows the rows of some statements, and refuses others."""
+    return Family(
+        name="made",
+        sizes=tuple(sizes),
+        variants=tuple(variants),
+        left_out={},
+        jobs=dict.fromkeys((*sizes, *(model for _, model, _ in variants)), jobs),
+        read=lambda statement, _: rows[statement],
+    )
+
+
+def voita_family(*, is_true: bool) -> Family:
+    """A family in which all that Voita et al. claim is so, or nothing."""
+    few = pl.DataFrame({"suppresses": [i % 10 != 0 for i in range(40 if is_true else 3)]})
+    rows = {
+        "claimed_neurons": counted(_neurons(is_true=is_true)),
+        "claimed_suppression": few.with_columns(pl.lit(0.5).alias("expected")),
+        "claimed_detected": pl.DataFrame({"n_detected": [60 if is_true else 15], "n_new": [50 if is_true else 0]}),
+        "claimed_ngram_detectors": pl.DataFrame(
+            [
+                {"model": f"made-{name}", "n": n, "status": "labelled" if is_true else "cannot be labelled"}
+                | {"n_detectors": 20 * size if is_true else None, "n_neurons": 2_000}
+                for n in (2, 3)
+                for name, size, _ in SIZES
+            ]
+        ),
+        "claimed_positional_values": pl.DataFrame(
+            [
+                {"model": f"made-{name}", "layer": layer, "n": 20, "difference": 0.1 if is_true else -0.1, "half": 0.05}
+                for name, _, _ in SIZES
+                for layer in range(2)
+            ]
+        ),
+        "claimed_teams": pl.DataFrame({"is_one": [True, False]}),
+    }
+    return family(
+        rows,
+        [f"made-{name}" for name, _, _ in SIZES],
+        variants=[(variant, f"made-{name}", f"made-{plain}") for name, variant, plain in VARIANTS],
+    )
+
+
+def counted(neurons: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Single neurons as `claimed_neurons.sql` counts them, by a loop."""
+    sums: dict[tuple[Any, ...], dict[str, float]] = defaultdict(lambda: dict.fromkeys(_SUMS, 0))
+    for one in neurons:
+        is_enough = one["n_active"] >= 100
+        key = (one["model"], one["layer"], one["n_layers"], one["is_dead"], is_enough and one["unigrams_95"] <= 5)
+        of = sums[*key, one["is_token_detector"], one["position_kind"], one["position_strength"]]
+        of["n"] += 1
+        of["frequency_n"] += 1
+        of["frequency_sum"] += one["frequency"]
+        of["frequency_squares"] += one["frequency"] ** 2
+        if is_enough and one["unigrams_95"] > 0:
+            of["coverage_n"] += 1
+            of["coverage_sum"] += math.log10(one["unigrams_95"])
+            of["coverage_squares"] += math.log10(one["unigrams_95"]) ** 2
+    return pl.DataFrame([dict(zip(_KEYS, key, strict=True)) | of for key, of in sums.items()], infer_schema_length=None)
+
+
+_KEYS = (
+    *("model", "layer", "n_layers", "is_dead", "is_covered_by_few"),
+    *("is_token_detector", "position_kind", "position_strength"),
+)
+_SUMS = ("n", *(f"{of}_{name}" for of in ("frequency", "coverage") for name in ("n", "sum", "squares")))
+
+
+def _neurons(*, is_true: bool) -> list[dict[str, Any]]:
+    """Neurons by the share of each label that a layer of a model gets."""
+    draw = random.Random(1)
+    of_size = {name: (size, n) for name, size, n in SIZES}
+    models: list[tuple[str, str | None, int, int]] = [(name, None, size, n) for name, size, n in SIZES]
+    models += [(name, variant, *of_size[plain]) for name, variant, plain in VARIANTS]
+    rows = []
+    for name, variant, size, n_layers in models:
+        for layer in range(n_layers):
+            of = _shares(is_true, size=size, layer=layer, n_layers=n_layers, variant=variant)
+            place = {"model": f"made-{name}", "layer": layer, "n_layers": n_layers}
+            rows += [place | _neuron(of, draw) for _ in range(PER_LAYER)]
+    return rows
+
+
+def _shares(is_true: bool, *, size: int, layer: int, n_layers: int, variant: str | None) -> dict[str, float]:
+    early, third = 2 * layer + 1 <= n_layers, 3 * layer < n_layers
+    if not is_true:
+        return {"dead": 0.0 if early else 0.4 - size / 100, "rare": 0.5, "covered": 0.0, "detector": 0.0} | {
+            "positional": 0.01 if third else 0.2,
+            "oscillatory": 0.0,
+            "strong": 0.0,
+        }
+    if variant == "post-norm":
+        early = not early
+    oscillates = 0.0 if variant in ("no-position", "step 250", "step 1000") else 0.8
+    return {"dead": size / 100 if early else 0.0, "rare": 0.02 if early else 0.3, "covered": size / 100} | {
+        "detector": size / 400,
+        "positional": 0.5 - size / 100 if third else 0.02,
+        "oscillatory": oscillates,
+        "strong": 0.9,
+    }
+
+
+def _neuron(of: Mapping[str, float], draw: random.Random) -> dict[str, Any]:
+    kind = "oscillatory" if draw.random() < of["oscillatory"] else "one extreme"
+    if draw.random() >= of["positional"]:
+        kind = "not positional"
+    return {
+        "is_dead": draw.random() < of["dead"],
+        "frequency": of["rare"] * (1 - of["covered"]) * draw.uniform(0.8, 1.2),
+        "n_active": 500,
+        "unigrams_95": 3 if draw.random() < of["covered"] else 900,
+        "is_token_detector": draw.random() < of["detector"],
+        "position_kind": kind,
+        "position_strength": kind if kind == "not positional" else "strong" if draw.random() < of["strong"] else "weak",
+    }
