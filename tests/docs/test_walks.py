@@ -129,7 +129,7 @@ def test_the_guide_names_every_file_that_is_touched(walk: Walk) -> None:
 def test_what_the_guide_shows_is_what_is_added(walk: Walk) -> None:
     said = walk.section()
     shown = re.findall(r"```(?:python|sql)\n(.*?)\n```", said, flags=re.DOTALL) + re.findall(
-        r"`(\"\w+\": Published.*?)`", said
+        r"`(\"\w+\": Entry.*?)`", said
     )
     added = [*walk.new.values(), *(after for changes in walk.lines.values() for _, after in changes)]
     assert shown

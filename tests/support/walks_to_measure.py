@@ -108,7 +108,7 @@ def footprint(shape: Shape) -> Footprint:
         "ingest/jobs/registry.py": (
             (
                 '    "activity": Entry(',
-                '    "value_norms": Published("ingest.jobs.value_norms.job:ValueNormsJob", reads_text=False,'
+                '    "value_norms": Entry("ingest.jobs.value_norms.job:ValueNormsJob", reads_text=False,'
                 ' fits_masked=True),\n    "activity": Entry(',
             ),
         ),
