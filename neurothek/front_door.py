@@ -6,9 +6,10 @@ from pathlib import Path
 
 from catalog.advice import DEFAULT_WAREHOUSE
 from catalog.files import expanded
-from neurothek.arguments import checked
+from neurothek.changing import Changing
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
+from neurothek.opened import checked
 from neurothek.questions import Questions
 from neurothek.reading import Reading
 
@@ -16,7 +17,7 @@ __version__ = "0.1.0"
 
 
 @dataclass(frozen=True, repr=False)
-class Neurothek(Questions, Reading, Measuring, Keeping):
+class Neurothek(Questions, Reading, Measuring, Changing, Keeping):
     """A warehouse that can be asked; it holds a path, and no connection between calls.
 
     Attributes:

@@ -1,22 +1,81 @@
-"""What is written, taken out and brought in from Python."""
+"""What is written, drawn, taken out and brought in from Python."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from catalog.arguments import require
 from catalog.progress import Progress
-from neurothek.arguments import checked
-from neurothek.opened import Opened
+from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
     from catalog.exchange.manifest import Manifest
     from catalog.exchange.merging import Merged
     from catalog.upkeep.changes import Label
+    from dashboards.papers.figure import Figure
     from queries.annotate.annotations import Saved
+    from queries.compare.comparison import Comparison
+    from queries.neuron.page import NeuronPage
 
 
 class Keeping(Opened):
-    """What changes or copies rows without a model."""
+    """What changes or copies rows without a model, and what is drawn of them."""
+
+    @checked
+    def draw_neuron(self, page: "NeuronPage", path: str | Path) -> Path:
+        """Write a neuron's figure as PNG or SVG, as the file's name says.
+
+        Args:
+            page: what `neuron` answered.
+            path: the file.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            NeurothekError: its positions were not measured, or there can be no such picture.
+
+        Example:
+            >>> warehouse.draw_neuron(warehouse.neuron("mini-opt-2m/L2N17"), "neuron.svg").name
+            'neuron.svg'
+        """
+        from dashboards.charts.pictures import kind_of, save
+        from dashboards.papers.neuron import neuron_figure
+        from queries.names.unmeasured import corpus_words
+        from queries.neuron.page import NeuronPage
+
+        require(NeuronPage, page=page)
+        kind_of(Path(path))
+        with self.reader() as connection:
+            on = corpus_words(connection, [page.facts["model"]], page.corpus)
+        return save(neuron_figure(page, on=on), Path(path))
+
+    @checked
+    def draw_comparison(self, comparison: "Comparison", folder: str | Path) -> "list[Figure]":
+        """Write the figures of Voita et al. and of Din et al. 2023 that the models allow, each as PNG and SVG.
+
+        Args:
+            comparison: what `compare` answered.
+            folder: where to write them; it is made if it is not there.
+
+        Returns:
+            All figures in order; those that cannot be drawn say why.
+
+        Raises:
+            NeurothekError: nothing can be drawn, or nothing can be written there.
+
+        Example:
+            >>> figures = warehouse.draw_comparison(warehouse.compare(), "figures")
+            >>> [figure.name for figure in figures if not figure.why_not][:1]
+            ['figure-01-dead-neurons']
+        """
+        from dashboards.papers.files import material_of, write_figures
+        from queries.compare.comparison import Comparison
+
+        require(Comparison, comparison=comparison)
+        with self.reader() as connection:
+            material = material_of(connection, comparison)
+        return write_figures(material, Path(folder))
 
     @checked
     def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> "Saved":

@@ -1,17 +1,58 @@
-"""A warehouse by its path: a connection is leased for each answer."""
+"""A warehouse by its path, with a connection leased for each answer; a call that cannot be meant is refused at once."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from catalog.arguments import plain, require
+from catalog.errors import NeurothekError
 from catalog.files import expanded
 
 if TYPE_CHECKING:
     import duckdb
 
     from catalog.store.warehouse import Warehouse
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class CallInvalid(NeurothekError, TypeError):
+    """Arguments that a method has not, or that it lacks."""
+
+    def __init__(self, method: Callable[..., Any], problem: str) -> None:
+        signature = inspect.signature(method)
+        shown = [str(one.replace(annotation=one.empty)) for one in signature.parameters.values() if one.name != "self"]
+        super().__init__(f"{method.__name__}: {problem}; call it as {method.__name__}({', '.join(shown)})")
+
+
+def checked(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A method that refuses arguments of another kind than it is annotated with.
+
+    A quoted annotation, of a class that is imported for type checkers only, is left to the method.
+    """
+
+    @wraps(method)
+    def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+        signature = inspect.signature(method)
+        try:
+            bound = signature.bind(*arguments, **named)
+        except TypeError as error:
+            raise CallInvalid(method, str(error)) from None
+        for name, value in bound.arguments.items():
+            parameter = signature.parameters[name]
+            if parameter.kind is parameter.VAR_KEYWORD or isinstance(parameter.annotation, str) or name == "self":
+                continue
+            for one in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
+                require(parameter.annotation, **{name: one})
+            bound.arguments[name] = plain(value)
+        return method(*bound.args, **bound.kwargs)
+
+    return call
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +94,6 @@ class Opened:
 
     def _repr_html_(self) -> str:
         """Its path, and the models that it holds; what keeps it from being read, if anything does."""
-        from catalog.errors import NeurothekError
         from queries.ask.answer import Section, html_page
         from queries.views.contents import models_frame
 

@@ -2,17 +2,14 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from catalog.arguments import require
-from neurothek.arguments import checked
-from neurothek.opened import Opened
+from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dashboards.papers.figure import Figure
     from queries.claims.verdicts import JudgedClaims
     from queries.compare.comparison import Comparison
     from queries.neuron.page import NeuronPage
@@ -221,35 +218,6 @@ class Questions(Opened):
             return neuron_page(connection, address, corpus=corpus, show_all=show_all)
 
     @checked
-    def draw_neuron(self, page: "NeuronPage", path: str | Path) -> Path:
-        """Write a neuron's figure as PNG or SVG, as the file's name says.
-
-        Args:
-            page: what `neuron` answered.
-            path: the file.
-
-        Returns:
-            The path of the file.
-
-        Raises:
-            NeurothekError: its positions were not measured, or there can be no such picture.
-
-        Example:
-            >>> warehouse.draw_neuron(warehouse.neuron("mini-opt-2m/L2N17"), "neuron.svg").name
-            'neuron.svg'
-        """
-        from dashboards.charts.pictures import kind_of, save
-        from dashboards.papers.neuron import neuron_figure
-        from queries.names.unmeasured import corpus_words
-        from queries.neuron.page import NeuronPage
-
-        require(NeuronPage, page=page)
-        kind_of(Path(path))
-        with self.reader() as connection:
-            on = corpus_words(connection, [page.facts["model"]], page.corpus)
-        return save(neuron_figure(page, on=on), Path(path))
-
-    @checked
     def compare(self, *models: str, corpus: str | None = None) -> "Comparison":
         """Models side by side.
 
@@ -304,30 +272,3 @@ class Questions(Opened):
         papers = (paper,) if isinstance(paper, str) else tuple(paper)
         with self.reader() as connection:
             return judge_claims(connection, models, papers=papers, family=family, corpus=corpus)
-
-    @checked
-    def draw_comparison(self, comparison: "Comparison", folder: str | Path) -> "list[Figure]":
-        """Write the figures of Voita et al. and of Din et al. 2023 that the models allow, each as PNG and SVG.
-
-        Args:
-            comparison: what `compare` answered.
-            folder: where to write them; it is made if it is not there.
-
-        Returns:
-            All figures in order; those that cannot be drawn say why.
-
-        Raises:
-            NeurothekError: nothing can be drawn, or nothing can be written there.
-
-        Example:
-            >>> figures = warehouse.draw_comparison(warehouse.compare(), "figures")
-            >>> [figure.name for figure in figures if not figure.why_not][:1]
-            ['figure-01-dead-neurons']
-        """
-        from dashboards.papers.files import material_of, write_figures
-        from queries.compare.comparison import Comparison
-
-        require(Comparison, comparison=comparison)
-        with self.reader() as connection:
-            material = material_of(connection, comparison)
-        return write_figures(material, Path(folder))

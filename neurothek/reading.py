@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from catalog.arguments import BadArgument, require
 from catalog.progress import Progress
-from neurothek.arguments import checked
-from neurothek.opened import Opened
+from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
     import numpy as np

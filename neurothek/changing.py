@@ -1,0 +1,248 @@
+"""What becomes of a model whose neurons are changed, planned and measured from Python."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from catalog.arguments import BadArgument, require
+from catalog.files import expanded
+from catalog.progress import Progress
+from neurothek.opened import Opened, checked
+
+if TYPE_CHECKING:
+    from ingest.interventions.planned import Planned
+    from queries.steering.effects import Effects
+
+
+class Changing(Opened):
+    """Interventions on a model."""
+
+    @checked
+    def plan_intervention(
+        self,
+        model: str,
+        *,
+        where: str | None = None,
+        words: str | Sequence[str] = (),
+        limit: int | None = None,
+        neurons: str | Path | Sequence[str] | None = None,
+        each: Literal["kind"] | None = None,
+        set: str | float = 0,  # noqa: A002 - as the command calls it
+        pre: bool = False,
+        at: str | None = None,
+        name: str | None = None,
+        corpus: str | None = None,
+        tokens: int = 8_192,
+        sets: int | None = None,
+        force: bool = False,
+        weights: str | Path | None = None,
+        watch: str | Sequence[str] = (),
+        prompts: str | Path | Sequence[str] | None = None,
+        continuation: int | None = None,
+        score: str | Sequence[str] = (),
+        temperature: float | None = None,
+        seed: int | None = None,
+        unwanted: str | None = None,
+        banned: str | Path | Sequence[str] | None = None,
+        described: str | None = None,
+        one_by_one: bool = False,
+    ) -> "Planned":
+        """Choose neurons of a model and what becomes of them, without measuring anything.
+
+        Args:
+            model: name of the model.
+            where: a condition on the view `neurons` that they meet.
+            words: words that they promote.
+            limit: how many of them, for words; None: 10.
+            neurons: their addresses, or a file with one a line.
+            each: "kind" for every kind of neurons in its turn.
+            set: 0, another number, "mean", or "x0.5" to scale.
+            pre: set them before the non-linearity instead of after it.
+            at: positions at which they are changed, such as "0-7" or "5-", from 0, a BOS counted; None: all.
+            name: what the intervention is called; None: what was asked.
+            corpus: name of the corpus to measure on; None: the shown one.
+            tokens: token ids of each domain to read.
+            sets: random sets of as many neurons to compare with; None: 20.
+            force: replace an intervention of the name.
+            weights: folder of the weights, if they are no longer where they were.
+            watch: words whose probability is asked for; none: those of `words`.
+            prompts: texts that the changed model continues, or a file of them; None: it continues none.
+            continuation: tokens that are written after each prompt at most; None: 20.
+            score: what scores the continuations, such as "domains", "words:FILE" or "hf:REPO"; none: "domains".
+            temperature: 0, or None, for the most probable tokens, else what logits are divided by before a token is
+                drawn.
+            seed: of the draws; None: 0.
+            unwanted: the scored attribute that the word filter and self-debiasing work against.
+            banned: words of the word filter, or a file of them; None: those that the scorer knows.
+            described: the unwanted attribute in words, for self-debiasing; None: its name.
+            one_by_one: turn each neuron off alone instead of all together.
+
+        Raises:
+            NeurothekError: neurons are chosen in no way or in several, there are none, they cannot be changed so, or
+                prompts cannot be continued or scored so.
+
+        Example:
+            >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3")
+            >>> planned.names
+            ('where layer = 0 and neuron < 3 set to 0',)
+        """
+        from ingest.interventions.planned import (
+            Planned,
+            Way,
+            interventions,
+            request_for,
+            require_one_way,
+            require_title,
+        )
+        from ingest.request import DEFAULT_CONTINUATION, DEFAULT_RANDOM_SETS, ModelSource
+        from queries.errors import NotMeasured
+        from queries.names.corpora import choose_corpora
+        from queries.names.models import choose_model
+        from queries.search.chosen import neurons_asked, watched_tokens
+        from queries.steering.effects import has_continuations
+        from queries.views.on_corpus import on_corpus
+
+        words = (words,) if isinstance(words, str) else tuple(words)
+        watch = (watch,) if isinstance(watch, str) else tuple(watch)
+        score = (score,) if isinstance(score, str) else tuple(score)
+        ways = {"where": where, "words": words, "neurons": neurons, "each": each}
+        require_one_way([way for way, value in ways.items() if value is not None and value != ()])
+        _require_numbers(
+            tokens=tokens, sets=sets, limit=limit, continuation=continuation, temperature=temperature, seed=seed
+        )
+        if name is not None:
+            require_title(name)
+            if each is not None:
+                raise BadArgument("name", name, "each kind has a name of its own; leave it out")
+        way = Way.parse(str(set), pre=pre, at=at)
+        if prompts is None:
+            writing = {"continuation": continuation, "temperature": temperature, "seed": seed}
+            scoring = {"score": score, "unwanted": unwanted, "banned": banned, "described": described}
+            _refuse("it is about what is written after prompts", **writing, **scoring)
+        if one_by_one:
+            _refuse("single neurons are kept under their addresses", name=name, watch=watch, sets=sets)
+        if not words:
+            _refuse("it is about neurons that promote words", limit=limit)
+        steering = None
+        if prompts is not None:
+            from ingest.interventions.steering import read_steering
+
+            steering = read_steering(
+                prompts,
+                score=score,
+                length=continuation or DEFAULT_CONTINUATION,
+                temperature=temperature or 0.0,
+                seed=seed or 0,
+                unwanted=unwanted,
+                banned=banned,
+                described=described,
+            )
+        addresses = None if neurons is None else _addresses(neurons)
+        with self.reader() as reader, on_corpus(reader, [model], corpus) as connection:
+            known = choose_model(connection, model)
+            read = choose_corpora(connection, [model], corpus).get(model)
+            if read is None:
+                from ingest.jobs import registry
+                from ingest.models.measured import require_causal
+
+                require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
+                raise NotMeasured("frequencies are known", "activity")
+            chosen = neurons_asked(connection, model, where=where, words=words, limit=limit or 10, addresses=addresses)
+            watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
+            has_texts = has_continuations(connection, known.model_id, read.corpus_id)
+        source = ModelSource(model) if weights is None else ModelSource(str(weights), model)
+        made = interventions(chosen, way, name=name, of_kinds=each is not None, watched=watched)
+        request = request_for(
+            made,
+            corpus_id=read.corpus_id,
+            tokens=tokens,
+            n_sets=sets or DEFAULT_RANDOM_SETS,
+            force=force,
+            steering=steering,
+            has_texts=has_texts,
+            alone=one_by_one,
+        )
+        planned = Planned(model, request, source, known.n_layers * known.d_ffn, read.corpus, corpus)
+        if not one_by_one:
+            return planned
+        from ingest.pipeline.neuron_hours import planned_with_hours
+
+        return planned_with_hours(self.warehouse, planned)
+
+    @checked
+    def carry_out(self, planned: "Planned", *, progress: Progress | None = None) -> "Effects":
+        """Measure planned interventions, keep their effects, and say what they are.
+
+        Of neurons that are turned off one by one it says what each is worth.
+
+        Args:
+            planned: what `plan_intervention` put together.
+            progress: told how far it is.
+
+        Raises:
+            NeurothekError: the model cannot be measured so; what was measured by then is kept for the next attempt.
+
+        Example:
+            >>> planned = warehouse.plan_intervention("mini-opt-0.7m", where="layer = 0 and neuron < 3", sets=3)
+            >>> warehouse.carry_out(planned).interventions["n_sets"].to_list()
+            [3]
+        """
+        from ingest.interventions.planned import Planned
+        from ingest.planning.first_look import measured_as, require_weights
+
+        require(Planned, planned=planned)
+        weights = None if planned.source.name is None else planned.source.source
+        require_weights(measured_as(self.warehouse, planned.model), weights=weights)
+        from ingest.pipeline.ingest_model import ingest_model
+        from queries.steering.effects import effects_of
+        from queries.views.on_corpus import on_corpus
+
+        ingest_model(self.warehouse, planned.request, planned.source, progress=progress)
+        with self.reader() as reader, on_corpus(reader, [planned.model], planned.asked_corpus) as connection:
+            return effects_of(connection, planned.model, planned.names, planned.request.single_neurons)
+
+
+def _require_numbers(**given: float | None) -> None:
+    """Refuse numbers out of range."""
+    for option, value in given.items():
+        least, most = _RANGES[option]
+        if value is not None and not least <= value <= most:
+            raise BadArgument(option, value, f"give {least:,} to {most:,}")
+    if 0 < (given["temperature"] or 0) < _LEAST_TEMPERATURE:
+        raise BadArgument("temperature", given["temperature"], f"give 0, or {_LEAST_TEMPERATURE} or more")
+
+
+_LEAST_TEMPERATURE = 0.001
+
+
+def _refuse(reason: str, **given: object) -> None:
+    """Refuse what would have no effect."""
+    for option, value in given.items():
+        if value is not None and value != ():
+            raise BadArgument(option, value, f"{reason}; leave it out")
+
+
+_RANGES = {
+    "tokens": (2, 10**12),
+    "sets": (1, 1000),
+    "limit": (1, 10**9),
+    "continuation": (1, 10**6),
+    "temperature": (0, 1000),
+    "seed": (0, 2**63 - 1),
+}
+
+
+def _addresses(neurons: str | Path | Sequence[str]) -> list[str]:
+    """Addresses as they were given, one or several, or the lines of a file of them."""
+    from queries.names.neurons import is_address
+
+    if not isinstance(neurons, str | Path):
+        return list(neurons)
+    if isinstance(neurons, str) and is_address(neurons):
+        return [neurons]
+    try:
+        lines = expanded(neurons).read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise BadArgument("neurons", str(neurons), f"that file cannot be read ({reason})") from error
+    return [line.strip() for line in lines if line.strip()]
