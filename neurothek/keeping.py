@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from catalog.exchange.merging import Merged
     from catalog.upkeep.changes import Label
     from dashboards.papers.figure import Figure
-    from queries.annotate.annotations import Saved
+    from queries.annotate.saved import Saved
     from queries.compare.comparison import Comparison
     from queries.neuron.page import NeuronPage
 

@@ -143,6 +143,11 @@ SITUATIONS: Mapping[str, Situation] = {
         ("annotate", "--stdin"), stdin=judged(model="clustered", vector="0-12ab34cd56ef")
     ),
     "no sample to be of": Situation(("annotate", "--stdin"), stdin=judged(model="mine", vector="what")),
+    "no lists to judge": Situation(("annotate", "--plausibility", "mine")),
+    "a list of no sample": Situation(
+        ("annotate", "--stdin"),
+        stdin=json.dumps({"model": "linear", "item": "0-12ab34cd56ef", "plausible": True, "annotator": "me"}),
+    ),
     "a vector without a list": Situation(("annotate", "--stdin"), stdin=judged(address="bare/L0N0")),
     "no export": Situation(("import", "nowhere"), stands_for={"NEW_FOLDER": "exported", "FILE": "known.duckdb"}),
     "no export for another": Situation(
@@ -167,16 +172,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "an earlier release": Situation(
         ("merge", THEIRS),
         theirs(
-            statement="drop table store.continuations; drop table store.attribute_scores;"
-            " drop table store.neuron_effects; alter table store.interventions drop column watched;"
-            " alter table store.interventions drop column positions;"
-            " alter table store.intervention_effects drop column window_weight;"
-            " alter table store.intervention_effects drop column nll_windows;"
-            " alter table store.intervention_effects drop column nll_windows_untouched;"
-            " alter table store.intervention_effects drop column mass_watched;"
-            " alter table store.intervention_effects drop column mass_watched_untouched;"
-            " alter table store.neuron_facts drop column effect_on_loss;"
-            " alter table store.neuron_facts drop column effect_percentile; delete from store.schema_versions"
+            statement="drop table store.plausibility_judgements; delete from store.schema_versions"
             " where version = (select max(version) from store.schema_versions)"
         ),
     ),

@@ -111,6 +111,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "remove: model": (("remove", "tiny-1", "--yes"), "did you mean tiny-1m"),
     "remove: job": (("remove", "tiny-1m", "--job", "activty", "--yes"), "did you mean activity?"),
     "annotate: model": (("annotate", "--sample", "tiny-1"), "nearest: tiny-1m"),
+    "annotate: model of lists": (("annotate", "--plausibility", "tiny-1"), "nearest: tiny-1m"),
     "annotate: model judged by rules": (("annotate", "--auto", "tiny-1"), "nearest: tiny-1m"),
     "export: dialect": (("export", "new", "--dialect", "sprak"), "nearest: spark"),
     "import: folder": (("import", "./nowhere"), "there is no such folder"),

@@ -15,9 +15,9 @@ from catalog.progress import Progress, Silent
 from catalog.publishing.facts import rebuild_facts
 from catalog.store.matrices import KeptMap, kept_maps, take
 from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.annotations import ANNOTATIONS
 from catalog.tables.migrations import LATEST, version_of
-from catalog.tables.registry import FACTS, JOB_TABLES
+from catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
+from catalog.tables.table import Table
 from catalog.upkeep.changes import Label
 from catalog.upkeep.checks import broken, of_kind, of_subject
 
@@ -84,7 +84,7 @@ class Merged:
         extended: names of models that were there and now have more runs.
         n_runs: runs taken.
         n_rows: rows of measurements taken.
-        n_annotations: annotations taken.
+        n_annotations: annotations taken, judgements of plausibility among them.
         labels: models that both had -> family and variant in the other one, where they differ; they were not taken.
         missing_maps: kept matrices of this warehouse that are beside neither.
     """
@@ -130,8 +130,9 @@ def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
     if version_of(theirs) < LATEST:
         raise OtherOutdated(other)
-    laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors")
-    wanted = [*of_subject("key", ANNOTATIONS.name), *of_kind("runs"), *of_kind("rows"), *laws]
+    laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors", "plausibility_is_of_lists")
+    keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
+    wanted = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
     for finding in broken(theirs, among=wanted, progress=Silent()):
         raise OtherUnsound(other, f"{finding.example} breaks the rule: {finding.law}")
 
@@ -204,7 +205,7 @@ def _merge(
         extended=tuple(_name(ours, one) for one in extended),
         n_runs=len(runs.new),
         n_rows=n_rows,
-        n_annotations=_copy_annotations(theirs, ours, numbering),
+        n_annotations=sum(_copy_written(theirs, ours, table, numbering) for table in WRITTEN_BY_PEOPLE),
         labels=_other_labels(theirs, ours, numbering),
     )
 
@@ -239,13 +240,16 @@ def _copy_facts(
     return n_rows
 
 
-def _copy_annotations(theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering) -> int:
-    """Those of both people, on models of either: an annotation is known by its UUID, wherever it was made."""
-    known = {one for (one,) in ours.execute("select annotation_id from store.annotations").fetchall()}
-    query = "select annotation_id from store.annotations order by created_at, annotation_id"
+def _copy_written(
+    theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, table: Table, numbering: Numbering
+) -> int:
+    """Those of both people, on models of either: a row is known by its UUID, wherever it was made."""
+    (uuid,) = table.key
+    known = {one for (one,) in ours.execute(f"select {uuid} from store.{table.name}").fetchall()}
+    query = f"select {uuid} from store.{table.name} order by created_at, {uuid}"
     new = [one for (one,) in theirs.execute(query).fetchall() if one not in known]
-    condition = "annotation_id in (select unnest($new))"
-    return _copy(theirs, ours, "annotations", condition, numbering, parameters={"new": new}) if new else 0
+    condition = f"{uuid} in (select unnest($new))"
+    return _copy(theirs, ours, table.name, condition, numbering, parameters={"new": new}) if new else 0
 
 
 def _copy(

@@ -7,11 +7,11 @@ import polars as pl
 
 from catalog.store.warehouse import first_row
 from catalog.tables.annotations import ANNOTATIONS
+from catalog.tables.plausibility import PLAUSIBILITY_JUDGEMENTS
+from catalog.tables.table import Table
 
-_SAME_VECTOR = " and ".join(
-    f"annotations.{column} is not distinct from handed_over.{column}"
-    for column in ("model_id", "layer", "condition", "neuron", "control_id", "shown_token_ids")
-)
+_VECTOR = ("model_id", "layer", "condition", "neuron", "control_id", "shown_token_ids")
+_LIST = ("model_id", "text", "shown_token_ids")
 
 
 def write_annotations(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame) -> int:
@@ -23,17 +23,33 @@ def write_annotations(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame)
     Raises:
         TableMismatch: the rows are none of the table's.
     """
-    columns = ", ".join(ANNOTATIONS.columns)
-    connection.register("handed_over", ANNOTATIONS.check(rows).to_arrow())
+    return _write(connection, ANNOTATIONS, rows, _VECTOR)
+
+
+def write_judgements(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame) -> int:
+    """Insert rows of PLAUSIBILITY_JUDGEMENTS likewise; an annotator's earlier judgements of the lists give way.
+
+    Returns:
+        How many earlier rows gave way.
+
+    Raises:
+        TableMismatch: the rows are none of the table's.
+    """
+    return _write(connection, PLAUSIBILITY_JUDGEMENTS, rows, _LIST)
+
+
+def _write(connection: duckdb.DuckDBPyConnection, table: Table, rows: pl.DataFrame, about: Sequence[str]) -> int:
+    columns = ", ".join(table.columns)
+    same = " and ".join(
+        f"written.{column} is not distinct from handed_over.{column}" for column in ("annotator", *about)
+    )
+    connection.register("handed_over", table.check(rows).to_arrow())
     try:
         replaced = first_row(
             connection,
-            f"""
-            delete from store.annotations as annotations where exists
-            (from handed_over where handed_over.annotator = annotations.annotator and {_SAME_VECTOR})
-            """,
+            f"delete from store.{table.name} as written where exists (from handed_over where {same})",
         )
-        connection.execute(f"insert into store.annotations ({columns}) select {columns} from handed_over")
+        connection.execute(f"insert into store.{table.name} ({columns}) select {columns} from handed_over")
     finally:
         connection.unregister("handed_over")
     return int(replaced[0]) if replaced else 0

@@ -10,6 +10,7 @@ from catalog.suggestions import nearest
 from catalog.tables.annotations import ANNOTATIONS
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.exits import EXITS
+from catalog.tables.plausibility import PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
@@ -127,4 +128,7 @@ JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
 """The tables that each job fills."""
 
 DIMENSIONS: tuple[Table, ...] = (MODELS, TOKENIZERS, TOKENS, CORPORA, SEQUENCES, TOKEN_COUNTS, RUNS)
-BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, ANNOTATIONS)}
+WRITTEN_BY_PEOPLE: tuple[Table, ...] = (ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS)
+"""The tables that no job fills; a row is known by its UUID."""
+
+BY_NAME: Mapping[str, Table] = {table.name: table for table in (*DIMENSIONS, *FACTS, *WRITTEN_BY_PEOPLE)}

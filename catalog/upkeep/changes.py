@@ -15,7 +15,7 @@ from catalog.publishing.staging import discard_model
 from catalog.spelling import named
 from catalog.store.warehouse import Warehouse, first_row
 from catalog.suggestions import nearest
-from catalog.tables.registry import FACTS, JOB_TABLES, JobUnknown
+from catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, JobUnknown
 from catalog.tables.weights import COUNTERPARTS
 from catalog.variants import family_of, variant_of
 
@@ -209,8 +209,9 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
         corpus_id = None if corpus is None else _corpus_id(connection, model_id, model, corpus)
         deleted = _delete_facts(connection, model_id, job, corpus_id)
         if job is None and corpus is None:
-            row = first_row(connection, "delete from store.annotations where model_id = ?", [model_id])
-            deleted["annotations"] = int(row[0]) if row else 0
+            for written in WRITTEN_BY_PEOPLE:
+                row = first_row(connection, f"delete from store.{written.name} where model_id = ?", [model_id])
+                deleted[written.name] = int(row[0]) if row else 0
             for table in ("neuron_facts", "pins", "cluster_pins", "models"):
                 connection.execute(f"delete from store.{table} where model_id = ?", [model_id])
             summaries.refresh(connection, model_id)
@@ -234,15 +235,16 @@ def require_removable(warehouse: Warehouse, model: str, *, job: str | None = Non
 
 
 def count_annotations(warehouse: Warehouse, model: str) -> int:
-    """How many annotations of a model there are, which no job could measure again.
+    """How many annotations and judgements of a model there are, which no job could measure again.
 
     Raises:
         ModelUnknown: there is no such model.
     """
     with warehouse.reader() as connection:
-        query = "select count(*) from store.annotations where model_id = ?"
-        row = first_row(connection, query, [_model_id(connection, model)])
-    return int(row[0]) if row else 0
+        model_id = _model_id(connection, model)
+        query = "select count(*) from store.{} where model_id = ?"
+        counts = [first_row(connection, query.format(table.name), [model_id]) for table in WRITTEN_BY_PEOPLE]
+    return sum(int(row[0]) for row in counts if row)
 
 
 def _delete_facts(

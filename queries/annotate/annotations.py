@@ -1,8 +1,7 @@
 """Annotations of people: resolved against the warehouse, then published in one transaction, all of them or none."""
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,12 +9,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.errors import NeurothekError
 from catalog.publishing.annotation_rows import write_annotations
 from catalog.store.warehouse import Warehouse
 from catalog.tables.annotations import ANNOTATIONS, LEAST_MARKED
 from queries.annotate.errors import (
-    AnnotationInvalid,
     ConceptAndNone,
     ListMissing,
     NamedTwice,
@@ -24,30 +21,12 @@ from queries.annotate.errors import (
     TooFewMarked,
     VectorUnknown,
 )
-from queries.annotate.lines import Entry, Line, entry
+from queries.annotate.lines import Entry, Line, at, entry, is_of_list
+from queries.annotate.plausibility import judge_lists
 from queries.annotate.sample import Key, Sample, draw_sample, seed_of, tokens_shown
+from queries.annotate.saved import Saved, of_vectors
 from queries.names.models import KnownModel, choose_model
 from queries.names.neurons import find_neuron
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What a publication wrote.
-
-    Attributes:
-        n_annotations: rows written.
-        n_vectors: vectors that they judge, counted once for each annotator.
-        n_replaced: earlier annotations of the same vectors by the same annotators, which gave way.
-    """
-
-    n_annotations: int
-    n_vectors: int
-    n_replaced: int
-
-    def __str__(self) -> str:
-        """What was saved, in words."""
-        replaced = f", in place of {self.n_replaced:,} earlier ones" if self.n_replaced else ""
-        return f"saved {self.n_annotations:,} annotations of {self.n_vectors:,} vectors{replaced}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +45,8 @@ def annotate(
 
     Args:
         warehouse: where to.
-        annotations: lines that were read, or the fields of each; see `queries.annotate.lines.FIELDS`.
+        annotations: lines that were read, or the fields of each; see `queries.annotate.lines.FIELDS`, and `LIST_FIELDS`
+            for judgements of plausibility, which are not sent together with others.
         annotator: who annotated, where an annotation does not say.
 
     Raises:
@@ -77,6 +57,8 @@ def annotate(
         one if isinstance(one, Line) else Line(f"annotation {number}", one)
         for number, one in enumerate(annotations, start=1)
     ]
+    if any(map(is_of_list, lines)):
+        return judge_lists(warehouse, lines, annotator=annotator)
     entries = [entry(line, annotator=annotator) for line in lines]
     if not entries:
         raise NothingToSave
@@ -86,13 +68,7 @@ def annotate(
     with warehouse.transaction() as connection:
         rows = annotation_rows(connection, entries)
         n_replaced = write_annotations(connection, rows)
-    return saved(rows, n_replaced)
-
-
-def saved(rows: pl.DataFrame, n_replaced: int) -> Saved:
-    """What a publication of these rows of ANNOTATIONS wrote."""
-    vectors = rows.select("model_id", "layer", "condition", "neuron", "control_id", "annotator")
-    return Saved(rows.height, vectors.n_unique(), n_replaced)
+    return of_vectors(rows, n_replaced)
 
 
 def annotation_rows(connection: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> pl.DataFrame:
@@ -168,7 +144,7 @@ def _drawn(connection: duckdb.DuckDBPyConnection, one: Entry, samples: dict[tupl
     # Where no sample can be drawn, that is said first, whatever the name.
     seed = seed_of(one.handle) or 0
     if (one.model, seed) not in samples:
-        with _at(one, "model"):
+        with at(one.place, "model"):
             samples[one.model, seed] = draw_sample(connection, one.model, seed=seed)
     sample = samples[one.model, seed]
     if one.handle not in sample.by_handle:
@@ -180,24 +156,15 @@ def _drawn(connection: duckdb.DuckDBPyConnection, one: Entry, samples: dict[tupl
 def _named(connection: duckdb.DuckDBPyConnection, one: Entry) -> tuple[KnownModel, Key]:
     """The model and the vector that are named openly."""
     if one.address is not None:
-        with _at(one, "address"):
+        with at(one.place, "address"):
             neuron = find_neuron(connection, one.address)
             model = choose_model(connection, neuron.model)
             return model, ("value", neuron.layer, neuron.neuron)
     assert one.model is not None
     assert one.key is not None
-    with _at(one, "model"):
+    with at(one.place, "model"):
         model = choose_model(connection, one.model)
     return model, one.key
-
-
-@contextmanager
-def _at(one: Entry, field: str) -> Iterator[None]:
-    """Say of what else is wrong where it stands."""
-    try:
-        yield
-    except NeurothekError as error:
-        raise AnnotationInvalid(one.place, field, str(error)) from error
 
 
 def _spoken(model: KnownModel, key: Key) -> str:

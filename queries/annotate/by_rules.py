@@ -7,10 +7,11 @@ import duckdb
 from catalog.publishing.annotation_rows import withdraw_annotations, write_annotations
 from catalog.store.warehouse import Warehouse
 from catalog.tables.annotations import RULES
-from queries.annotate.annotations import Saved, annotation_rows, saved
+from queries.annotate.annotations import annotation_rows
 from queries.annotate.errors import ControlsMissing
 from queries.annotate.lines import Entry
 from queries.annotate.sample import Sample, draw_sample
+from queries.annotate.saved import Saved, of_vectors
 from queries.names.models import choose_models
 from queries.rules.pattern import Pattern
 from queries.rules.rulebook import Rulebook, read_rulebook
@@ -38,7 +39,7 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
         rows = annotation_rows(connection, entries)
         n_replaced = withdraw_annotations(connection, RULES, [sample.model.model_id for sample in samples])
         write_annotations(connection, rows)
-    return saved(rows, n_replaced)
+    return of_vectors(rows, n_replaced)
 
 
 def _samples(connection: duckdb.DuckDBPyConnection, models: Sequence[str], seed: int) -> list[Sample]:

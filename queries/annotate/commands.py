@@ -18,6 +18,9 @@ from catalog.terminal.printing import show_frame
     "--sample", metavar="MODEL", help="Print vectors of MODEL to judge; --format csv prints a sheet to fill in."
 )
 @click.option(
+    "--plausibility", metavar="MODEL", help="Print lists of next tokens of MODEL to judge as plausible or not."
+)
+@click.option(
     "--stdin", "from_stdin", is_flag=True, help="Publish annotations from stdin: one JSON object per line, or a sheet."
 )
 @click.option("--auto", is_flag=True, help="Judge the samples of MODEL... by rules, as the annotator rules.")
@@ -41,6 +44,7 @@ def annotate(
     models: tuple[str, ...],
     *,
     sample: str | None,
+    plausibility: str | None,
     from_stdin: bool,
     auto: bool,
     annotator: str | None,
@@ -66,8 +70,17 @@ def annotate(
     look for stop words, punctuation, numbers, names, inflected forms, affixes, and words near each other in the
     unembedding, and give at most 1 in 20 lists of random tokens a concept. What it finds in random vectors is what its
     shares must be compared with. It replaces what the annotator rules said of these models before.
+
+    --plausibility prints sentences with the five tokens that the linear shortcuts of MODEL put first, of both methods
+    and every state, and nothing reveals which gave a list. A list is plausible if at least one of its tokens is a
+    plausible continuation. --stdin reads {"model": ..., "item": ..., "plausible": true, "annotator": ...}, or the sheet
+    with yes or no (after Din et al. 2023).
     """
-    _refuse_mixtures(models, sample, glosses, from_stdin=from_stdin, auto=auto)
+    asked = {"--sample": sample, "--plausibility": plausibility, "--stdin": from_stdin, "--auto": auto}
+    _refuse_mixtures([option for option, value in asked.items() if value not in (None, False)], models, glosses)
+    if plausibility is not None:
+        _print_lists(ctx, plausibility, annotator, seed, output_format)
+        return
     if sample is not None:
         _print_sample(ctx, sample, annotator, seed=seed, glosses=glosses, output_format=output_format)
         return
@@ -85,18 +98,28 @@ def annotate(
     note(str(saved))
 
 
-def _refuse_mixtures(
-    models: tuple[str, ...], sample: str | None, glosses: Path | None, *, from_stdin: bool, auto: bool
-) -> None:
-    if (sample is not None) + from_stdin + auto != 1:
+def _refuse_mixtures(asked: list[str], models: tuple[str, ...], glosses: Path | None) -> None:
+    if len(asked) != 1:
         raise click.UsageError(
-            "give one of --sample MODEL to print vectors to judge, --stdin to publish annotations, or --auto to judge"
-            " by rules"
+            "give one of --sample MODEL or --plausibility MODEL to print what is to be judged, --stdin to publish"
+            " annotations, or --auto to judge by rules"
         )
-    if models and not auto:
+    if models and asked != ["--auto"]:
         raise click.UsageError(f"{' '.join(models)} is only judged with --auto; name it behind --sample to judge it")
-    if glosses is not None and sample is None:
+    if glosses is not None and asked != ["--sample"]:
         raise click.UsageError("--glosses is shown in a sample; give --sample MODEL, too")
+
+
+def _print_lists(ctx: click.Context, model: str, annotator: str | None, seed: int, output_format: Format) -> None:
+    from queries.annotate.lists import draw_lists, lists_left
+
+    with ctx.obj.reader() as connection:
+        drawn = draw_lists(connection, model, seed=seed)
+        left = drawn if annotator is None else lists_left(connection, drawn, annotator)
+    frame = left.sheet(annotator) if output_format == "csv" else left.frame()
+    show_frame(frame, output_format, columns=("item", "text", "tokens"))
+    if len(left.lists) < len(drawn.lists):
+        note(f"{len(drawn.lists) - len(left.lists):,} of {len(drawn.lists):,} lists were judged by {annotator}")
 
 
 def _print_sample(

@@ -40,6 +40,16 @@ class AnnotationInvalid(NeurothekError):
         super().__init__(f"{place}, {readable(field[:_MOST_LETTERS])}: {problem}")
 
 
+class ListsNotMeasured(NeurothekError):
+    """A model whose shortcuts were not measured."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"there are no lists of next tokens of {model} to judge; measure its shortcuts with"
+            f" `{command_line('ingest', model, '--job', 'shortcuts')}`"
+        )
+
+
 class GlossesUnreadable(NeurothekError):
     """A file that holds no glosses."""
 
@@ -96,6 +106,37 @@ class VectorUnknown(AnnotationInvalid):
             "vector",
             f"there is no {handle} in the sample of {model}; its controls may have been measured again since; draw it"
             f" again with `{command_line('annotate', '--sample', model)}`",
+        )
+
+
+class ListUnknown(AnnotationInvalid):
+    """A list that is not in the sample its name is of."""
+
+    def __init__(self, place: str, item: str, model: str) -> None:
+        super().__init__(
+            place,
+            "item",
+            f"there is no {item} in the sample of {model}; its shortcuts may have been measured again since; draw it"
+            f" again with `{command_line('annotate', '--plausibility', model)}`",
+        )
+
+
+class JudgedTwice(AnnotationInvalid):
+    """A list that one annotator calls plausible or not more than once."""
+
+    def __init__(self, place: str, other: str) -> None:
+        super().__init__(place, "item", f"the same annotator judged it already ({other}); omit one of the two")
+
+
+class KindsMixed(AnnotationInvalid):
+    """Annotations of vectors among judgements of lists."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            place,
+            "item",
+            "it is missing, and other lines have it; send annotations of vectors and judgements of lists one after the"
+            " other",
         )
 
 

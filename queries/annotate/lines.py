@@ -1,4 +1,4 @@
-"""What people send as annotations: JSON lines or a filled-in sheet, read and judged field by field."""
+"""What people send as annotations and judgements: JSON lines or a filled-in sheet, read and judged field by field."""
 
 import csv
 import io
@@ -6,11 +6,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.errors import NeurothekError
 from catalog.tables.annotations import CONCEPT_CLASSES, CONDITIONS, POOLED, RULES, ConceptClass, Condition
 from queries.annotate.errors import (
+    AnnotationInvalid,
     FieldInvalid,
     FieldMissing,
     FieldTooMuch,
@@ -24,6 +27,9 @@ FIELDS = (
     *("model", "vector", "address", "layer", "condition", "neuron", "control_id"),
     *("concept", "class", "token_ids", "ranks", "annotator"),
 )
+LIST_FIELDS = ("model", "item", "plausible", "annotator")
+"""Fields of a judgement of plausibility."""
+
 _TAKEN = {POOLED: "all people together", RULES: "the annotator of --auto"}
 _LONGEST_NAME = 200
 _RANKS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
@@ -103,14 +109,8 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
     for name in line.fields:
         if name not in FIELDS:
             raise FieldUnknown(line.place, str(name), FIELDS)
-    model, handle, address = (_name(line, name) for name in ("model", "vector", "address"))
-    who = _name(line, "annotator") or _name(Line("--annotator", {"annotator": annotator}), "annotator")
-    if who is None:
-        raise FieldMissing(line.place, "annotator", "who annotated, or name them with --annotator")
-    if who.casefold() in _TAKEN:
-        raise FieldInvalid(
-            line.place, "annotator", who, f"another name: views use this one for {_TAKEN[who.casefold()]}"
-        )
+    model, handle, address = (name_of(line, name) for name in ("model", "vector", "address"))
+    who = annotator_of(line, annotator)
     concept, concept_class = _concept(line)
     marked_by, marked = _marked(line)
     if concept is None and marked:
@@ -118,8 +118,38 @@ def entry(line: Line, *, annotator: str | None = None) -> Entry:
     key = None if handle or address else _key(line)
     if model is None and address is None:
         raise FieldMissing(line.place, "model", "the name of the model, or the address of a neuron")
-    _refuse_second_name(line, handle, address, model)
+    _refuse_secondname_of(line, handle, address, model)
     return Entry(line.place, who, model, handle, address, key, concept, concept_class, marked, marked_by)
+
+
+def annotator_of(line: Line, annotator: str | None) -> str:
+    """Who annotated: whom the line names, else `annotator`.
+
+    Raises:
+        AnnotationInvalid: nobody is named, or the name is taken.
+    """
+    who = name_of(line, "annotator") or name_of(Line("--annotator", {"annotator": annotator}), "annotator")
+    if who is None:
+        raise FieldMissing(line.place, "annotator", "who annotated, or name them with --annotator")
+    if who.casefold() in _TAKEN:
+        raise FieldInvalid(
+            line.place, "annotator", who, f"another name: views use this one for {_TAKEN[who.casefold()]}"
+        )
+    return who
+
+
+def is_of_list(line: Line) -> bool:
+    """Whether a line is about a list of next tokens, not about a vector."""
+    return not {"item", "plausible"}.isdisjoint(line.fields)
+
+
+@contextmanager
+def at(place: str, field: str) -> Iterator[None]:
+    """Say of what else is wrong where it stands."""
+    try:
+        yield
+    except NeurothekError as error:
+        raise AnnotationInvalid(place, field, str(error)) from error
 
 
 def ranks_of(text: str) -> list[int]:
@@ -161,14 +191,19 @@ def _sheet_lines(text: str) -> Iterator[Line]:
     except csv.Error as error:
         raise LineUnreadable("the sheet", f"is neither JSON nor CSV ({error})") from error
     names = [name.strip() for name in rows[0]]
+    of_lists = "plausible" in names
+    known, for_the_eye = (LIST_FIELDS, "text") if of_lists else (FIELDS, GLOSSES)
     for name in names:
         # Columns of tokens are for the eye.
-        if name and name not in (*FIELDS, GLOSSES) and not name.isdecimal():
-            raise FieldUnknown("line 1", name, FIELDS)
+        if name and name not in (*known, for_the_eye) and not name.isdecimal():
+            raise FieldUnknown("line 1", name, known)
     for number, row in enumerate(rows[1:], start=2):
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
-        fields = {name: cell for name, cell in cells.items() if name in FIELDS}
-        if {"concept", "class", "ranks", "token_ids"} & fields.keys():
+        fields = {name: cell for name, cell in cells.items() if name in known}
+        if of_lists and "plausible" in fields:
+            said = fields["plausible"].casefold()
+            yield Line(f"line {number}", {**fields, "plausible": _YES_OR_NO.get(said, fields["plausible"])})
+        elif not of_lists and {"concept", "class", "ranks", "token_ids"} & fields.keys():
             yield Line(f"line {number}", _sheet_fields(f"line {number}", fields))
 
 
@@ -193,6 +228,9 @@ def _sheet_fields(place: str, cells: Mapping[str, str]) -> dict[str, Any]:
     return fields
 
 
+_YES_OR_NO = {"yes": True, "no": False}
+"""How a sheet says what is plausible."""
+
 _READ: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(("layer", "neuron", "control_id"), int),
     **dict.fromkeys(("ranks", "token_ids"), ranks_of),
@@ -203,7 +241,7 @@ _READ: Mapping[str, Callable[[str], object]] = {
 def _concept(line: Line) -> tuple[str | None, ConceptClass | None]:
     if "concept" not in line.fields:
         raise FieldMissing(line.place, "concept", "the name of the concept, or null where there is none")
-    concept, class_name = _name(line, "concept"), line.fields.get("class")
+    concept, class_name = name_of(line, "concept"), line.fields.get("class")
     if concept is None:
         if class_name is not None:
             raise FieldTooMuch(line.place, "class", "a concept of null, which says that there is none")
@@ -246,7 +284,7 @@ def _key(line: Line) -> tuple[Condition, int, int]:
     return known, layer, number
 
 
-def _refuse_second_name(line: Line, handle: str | None, address: str | None, model: str | None) -> None:
+def _refuse_secondname_of(line: Line, handle: str | None, address: str | None, model: str | None) -> None:
     """A vector is named in one way: two names could be of two vectors."""
     more = [name for name in ("layer", "condition", "neuron", "control_id") if line.fields.get(name) is not None]
     if handle and (address or more):
@@ -255,7 +293,7 @@ def _refuse_second_name(line: Line, handle: str | None, address: str | None, mod
         raise FieldTooMuch(line.place, "address", more[0] if more else "model")
 
 
-def _name(line: Line, field: str) -> str | None:
+def name_of(line: Line, field: str) -> str | None:
     """A text of one line, or None where the field is absent or null."""
     value = line.fields.get(field)
     if value is None:

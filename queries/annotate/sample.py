@@ -171,7 +171,7 @@ def _neurons(model: KnownModel, seed: int) -> list[Key]:
         for number in count():
             if len(drawn) == wanted:
                 break
-            drawn[int(_digest(f"{seed} {layer} {number}")[:15], 16) % model.d_ffn] = None
+            drawn[int(digest(f"{seed} {layer} {number}")[:15], 16) % model.d_ffn] = None
         keys += [("value", layer, neuron) for neuron in drawn]
     return keys
 
@@ -179,15 +179,16 @@ def _neurons(model: KnownModel, seed: int) -> list[Key]:
 def _some(controls: Iterable[Key], seed: int) -> list[Key]:
     drawn: list[Key] = []
     for _, keys in groupby(controls, key=lambda key: key[:2]):
-        drawn += sorted(keys, key=lambda key: _digest(f"{seed} {key}"))[:PER_LAYER]
+        drawn += sorted(keys, key=lambda key: digest(f"{seed} {key}"))[:PER_LAYER]
     return drawn
 
 
 def _handle(seed: int, key: Key, token_ids: tuple[int, ...]) -> str:
-    return f"{seed}-{_digest(f'{seed} {key} {token_ids}')[:12]}"
+    return f"{seed}-{digest(f'{seed} {key} {token_ids}')[:12]}"
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """What draws by lot: the same in every release and on every machine."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

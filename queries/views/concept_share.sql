@@ -4,7 +4,7 @@
 -- Geva et al. 2022, section 4; each judgement of a vector counts once, so that one judged by two people counts twice
 -- where all people are together [ours]. The annotator rules is a program: it has rows of its own and is not among all.
 -- Intervals are ours: of shares of judgements Wilson's; of shares of tokens the normal one of the mean over judgements,
--- as tokens of one list are not independent; near 0 and 1 it may reach beyond them.
+-- as tokens of one list are not independent. Near 0 and 1 it may reach beyond them.
 -- Kinds of rows: condition; annotator, where all includes the others but rules.
 -- key: model, condition, annotator
 -- columns:
@@ -12,7 +12,7 @@
 --   family: Models of one family differ in size or variant only.
 --   size: Parameters of the model without embeddings.
 --   condition: value: value vectors; random: random vectors; ffn_update: outputs of whole FFNs.
---   annotator: Who annotated; rules: the program behind `annotate --auto`; all: all people, without rules.
+--   annotator: Who annotated; rules: a program; all: all people, without rules.
 --   n_annotators: Annotators behind the row.
 --   n_vectors: Vectors that they judged, each counted once.
 --   n_judgements: Judgements: a vector judged by two people counts twice.

@@ -3,8 +3,8 @@
 -- latest of annotations. Source: Geva et al. 2022, section 4; concepts per vector are ours. A token tied to concepts of
 -- two classes counts in both. Every class has a row wherever vectors were judged, with 0 where nobody named one. The
 -- annotator rules is a program: it has rows of its own and is not among all. Intervals are ours: of shares of judgements
--- Wilson's; of shares of tokens the normal one of the mean over judgements, as tokens of one list are not independent;
--- near 0 and 1 it may reach beyond them.
+-- Wilson's; of shares of tokens the normal one of the mean over judgements, as tokens of one list are not independent.
+-- Near 0 and 1 it may reach beyond them.
 -- Kinds of rows: condition; class; annotator, where all includes the others but rules.
 -- key: model, condition, layer, annotator, class
 -- columns:
@@ -12,7 +12,7 @@
 --   condition: value: value vectors; random: random vectors; ffn_update: outputs of whole FFNs.
 --   layer: Layer, 0-based.
 --   depth: (layer + 0.5) / n_layers.
---   annotator: Who annotated; rules: the program behind `annotate --auto`; all: all people, without rules.
+--   annotator: Who annotated; rules: a program; all: all people, without rules.
 --   class: semantic, syntactic, names or stopwords-punctuation.
 --   n_annotators: Annotators who judged vectors of the layer.
 --   n_judgements: Their judgements: a vector judged by two people counts twice.

@@ -20,7 +20,7 @@ from catalog.exchange.merging import (
 )
 from catalog.store.errors import WarehouseMissing
 from catalog.store.warehouse import Warehouse
-from catalog.tables.registry import FACTS
+from catalog.tables.registry import FACTS, WRITTEN_BY_PEOPLE
 from catalog.upkeep import checks
 from catalog.upkeep.changes import pin, remove, rename
 from catalog.upkeep.checks import check
@@ -196,6 +196,26 @@ def test_annotations_of_both_people_are_kept_and_taken_once(
     assert check(ours) == []
 
 
+def test_judgements_of_plausibility_come_with_their_model_s_number(ours: Warehouse, theirs: Warehouse) -> None:
+    with theirs.writer() as connection:
+        connection.execute(
+            """
+            insert into store.plausibility_judgements
+            select 'uuid-' || name, model_id, 'a text', [3, 1, 2], true, 'ben', timestamp '2026-01-02'
+            from store.models
+            """
+        )
+        n = len(connection.execute("from store.models").fetchall())
+    assert [merge(ours, theirs.path).n_annotations for _ in range(2)] == [n, 0]
+    query = """
+        select judgement_id = 'uuid-' || name, text, shown_token_ids, is_plausible, annotator
+        from store.plausibility_judgements inner join store.models using (model_id)
+    """
+    with ours.reader() as connection:
+        assert connection.execute(query).fetchall() == [(True, "a text", [3, 1, 2], True, "ben")] * n
+    assert check(ours) == []
+
+
 def test_of_one_persons_two_judgements_the_later_counts(folder: Path, ours: Warehouse, tmp_path: Path) -> None:
     laptop = copied(folder / "a.duckdb", tmp_path / "laptop.duckdb")
     annotate(laptop, [{"address": "tiny/L0N1", **PATTERN}], annotator="anna")
@@ -213,7 +233,7 @@ def test_of_one_persons_two_judgements_the_later_counts(folder: Path, ours: Ware
 def test_every_table_of_the_store_is_merged(ours: Warehouse) -> None:
     owned = {table for tables in _OWNED.values() for table in tables}
     with ours.reader() as connection:
-        taken = owned | {table.name for table in FACTS} | {"runs", "annotations"}
+        taken = owned | {table.name for table in FACTS} | {"runs"} | {table.name for table in WRITTEN_BY_PEOPLE}
         assert set(store_tables(connection)) == taken | REBUILT
 
 

@@ -108,10 +108,19 @@ def test_annotations_go_with_their_model_alone(warehouse: Warehouse) -> None:
     rename(warehouse, "tiny", "renamed")
     remove(warehouse, "renamed", job="activity")
     remove(warehouse, "renamed", corpus="text")
-    assert count_annotations(warehouse, "renamed") == 3
+    with warehouse.writer() as connection:
+        connection.execute(
+            """
+            insert into store.plausibility_judgements
+            select name, model_id, 'a text', [1, 2], true, 'anna', now()::timestamp from store.models
+            """
+        )
+    assert count_annotations(warehouse, "renamed") == 4
     asked = CliRunner().invoke(neurothek.main, ["remove", "renamed", "--warehouse", str(warehouse.path)], input="n\n")
-    assert "Remove model renamed with the 3 annotations that people wrote from" in asked.output
-    assert remove(warehouse, "renamed")["annotations"] == 3
+    assert "Remove model renamed with the 4 annotations that people wrote from" in asked.output
+    deleted = remove(warehouse, "renamed")
+    assert (deleted["annotations"], deleted["plausibility_judgements"]) == (3, 1)
+    assert rows(warehouse, "select model_id from store.plausibility_judgements") == [(1,)]
     assert rows(warehouse, "select model_id, count(*) from store.annotations group by model_id") == [(1, 3)]
     with pytest.raises(ModelUnknown):
         count_annotations(warehouse, "renamed")

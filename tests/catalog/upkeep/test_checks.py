@@ -18,6 +18,7 @@ from catalog.upkeep.checks import broken, check, checks
 from ingest.jobs.registry import NAMES as JOBS
 from ingest.jobs.registry import PAIR_NAMES, QUERY_NAMES
 from queries.annotate.annotations import annotate as publish
+from queries.annotate.lists import draw_lists
 from queries.views import install
 from tests.support import ingests
 from tests.support.models import Kind, build
@@ -28,6 +29,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("checks")]
 DAMAGE = {
     "annotations are of vectors": "update store.annotations set neuron = 99999 where condition = 'value'",
     "annotations name patterns": "update store.annotations set token_ids = token_ids[:3] where concept is not null",
+    "plausibility is of lists": "update store.plausibility_judgements set model_id = 99 where rowid = 0",
     "annotators saw the highest tokens": "update store.annotations set shown_token_ids = list_reverse(shown_token_ids)",
     "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
     "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
@@ -93,6 +95,13 @@ MORE_DAMAGE = {
         "update store.annotations set control_id = 1 where condition = 'value'",
         "update store.annotations set control_id = 10 where condition = 'random'",
         "update store.annotations set neuron = 1 where condition = 'random'",
+    ),
+    "plausibility is of lists": (
+        "update store.plausibility_judgements set text = ''",
+        "update store.plausibility_judgements set shown_token_ids = []",
+        "update store.plausibility_judgements set shown_token_ids = list_append(shown_token_ids[:4], 99999)",
+        "update store.plausibility_judgements set shown_token_ids = [shown_token_ids[1], shown_token_ids[1]]",
+        "update store.plausibility_judgements set annotator = 'rules'",
     ),
     "annotations name patterns": (
         "update store.annotations set class = 'nouns' where concept is not null",
@@ -196,6 +205,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         model = build(folder / name, "opt", d_ffn=24, seed=seed)
         ingests.measure(warehouse, model, ingests.request(corpora, jobs=tuple(JOBS)))
     publish(warehouse, ANNOTATIONS, annotator="anna")
+    with warehouse.reader() as connection:
+        items = [one.handle for one in draw_lists(connection, "tiny").lists[:3]]
+    publish(warehouse, [{"model": "tiny", "item": one, "plausible": True} for one in items], annotator="anna")
     ingests.compare(warehouse, "tiny", "other")
     door = neurothek.open(warehouse.path)
     (folder / "words.txt").write_text("the\nriver\n")

@@ -358,7 +358,7 @@ def test_one_of_the_two_things_is_asked(unjudged: Warehouse) -> None:
     mixed = ((), ("--stdin", "--sample", MODEL), ("--auto", "--stdin"), ("--auto", "--sample", MODEL))
     for options in mixed:
         answer = run(unjudged, *options)
-        assert (answer.exit_code, "give one of --sample MODEL" in answer.stderr) == (2, True)
+        assert (answer.exit_code, "give one of --sample MODEL or --plausibility" in answer.stderr) == (2, True)
     for options, said in (
         (("--stdin", MODEL), "only judged with --auto"),
         (("--auto", "--glosses", "x.tsv"), "shown in a sample"),

@@ -13,8 +13,12 @@ from queries.annotate.errors import (
     FieldTooMuch,
     FieldUnknown,
     GlossesUnreadable,
+    JudgedTwice,
+    KindsMixed,
     LineUnreadable,
     ListMissing,
+    ListsNotMeasured,
+    ListUnknown,
     NamedTwice,
     NothingToSave,
     NotShown,
@@ -30,6 +34,9 @@ EVERY: list[tuple[AnnotationInvalid, str]] = [
     (FieldTooMuch("line 2", "ranks", "token_ids"), "ranks"),
     (VectorUnknown("line 2", "0-000000000000", "m"), "vector"),
     (ListMissing("line 2", "m", "neuron 0 of layer 9"), "vector"),
+    (ListUnknown("line 2", "0-000000000000", "m"), "item"),
+    (JudgedTwice("line 2", "line 1"), "item"),
+    (KindsMixed("line 2"), "item"),
     (NotShown("line 2", "ranks", 31, 30), "ranks"),
     (TooFewMarked("line 2", "ranks", 3), "ranks"),
     (NamedTwice("line 2", "schools", "line 1"), "concept"),
@@ -76,6 +83,8 @@ def test_what_can_be_done_is_a_command() -> None:
     assert commands(NothingToSave()) == [["annotate", "--sample", "MODEL", "--format", "csv"]]
     measure = ["ingest", "my model", "--job", "projections", "--job", "controls"]
     assert commands(ControlsMissing("my model")) == [measure]
+    assert commands(ListsNotMeasured("my model")) == [["ingest", "my model", "--job", "shortcuts"]]
+    assert commands(ListUnknown("line 1", "0-0", "my model")) == [["annotate", "--plausibility", "my model"]]
     assert commands(ListMissing("line 1", "my model", "neuron 0")) == [measure]
     assert commands(VectorUnknown("line 1", "0-0", "my model")) == [["annotate", "--sample", "my model"]]
     assert sentence(LineUnreadable("line 3", "is not JSON")).startswith("line 3 is not JSON; ")

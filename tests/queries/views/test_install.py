@@ -26,7 +26,8 @@ MADE_ELSEWHERE = {
     *("coverage_bins", "token_detectors", "ngram_detectors", "detectors_by_layer", "detected_by_layer"),
     *("suppression", "suppression_by_model", "corpus_ngrams", "detected_ngrams", "detectors_by_minimum"),
     *("saturation_by_layer", "event_scores", "top_candidate_scores", "dominant_share", "pushers", "extreme_clusters"),
-    *("extreme_updates", "shortcut_fit", "shortcut_quality", "shortcut_readings", "early_exits", "exit_tradeoff"),
+    *("extreme_updates", "shortcut_fit", "shortcut_quality", "shortcut_readings", "plausibility", "early_exits"),
+    "exit_tradeoff",
     *("interventions", "steering", "worth_of_kinds", "continuations", "attribute_shares", "neuron_effects"),
 }
 """Detectors need more text than the hand-made warehouse has: test_ngram_views makes one, test_event_views events,

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.support import shortcut_rows, tiny
+from tests.support import plausible_rows, shortcut_rows, tiny
 from tests.support import warehouse as made
 
 MEASURED = ((0, 0), (0, 1), (1, 1))
@@ -16,7 +16,9 @@ FITS = shortcut_rows.fits(MEASURED)
 PREDICTIONS = shortcut_rows.predictions(MEASURED)
 SENTENCES = shortcut_rows.sentences(MEASURED)
 TOPS = shortcut_rows.tops(MEASURED)
-VIEWS = ("shortcut_fit", "shortcut_quality", "shortcut_readings")
+JUDGED = plausible_rows.judgements(SENTENCES, TOPS)
+VIEWS = ("shortcut_fit", "shortcut_quality", "shortcut_readings", "plausibility")
+NORMAL_975 = 1.959963984540054
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConne
         made.insert(writing, "shortcut_predictions", PREDICTIONS)
         made.insert(writing, "shortcut_sentences", SENTENCES)
         made.insert(writing, "shortcut_tops", TOPS)
+        made.insert(writing, "plausibility_judgements", JUDGED)
     return duckdb.connect(str(path), read_only=True)
 
 
@@ -112,3 +115,41 @@ def test_without_shortcuts_there_are_no_rows(tmp_path: Path, view: str) -> None:
     made.create(tmp_path / "w.duckdb", tables=frozenset({"projections", "postings"}))
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as bare:
         assert ask(bare, view) == []
+
+
+def test_plausibility_by_loops(connection: duckdb.DuckDBPyConnection) -> None:
+    data = made.hand_made()
+    latest: dict[tuple[int, str, tuple[int, ...], str], tiny.Row] = {}
+    for row in sorted(JUDGED, key=lambda row: row["created_at"]):
+        latest[row["model_id"], row["text"], tuple(row["shown_token_ids"]), row["annotator"]] = row
+    given = plausible_rows.lists_of(SENTENCES, TOPS)
+    said: dict[tuple[str, str, int, str], list[tuple[str, bool]]] = {}
+    for (model_id, text, shown_ids, annotator), row in latest.items():
+        for corpus_id, _, method, state in given.get((model_id, text, shown_ids), ()):
+            if data.shown[model_id] == corpus_id:
+                for who in (annotator, "all"):
+                    key = (tiny.MODELS[model_id].name, method, state, who)
+                    said.setdefault(key, []).append((annotator, row["is_plausible"]))
+    # A list that several shortcuts give was judged once and counts for each of them.
+    assert any(len(places) > 1 for places in given.values())
+    assert len(latest) < len(JUDGED)
+    rows = ask(connection, "plausibility")
+    assert {(row["model"], row["method"], row["state"], row["annotator"]) for row in rows} == set(said)
+    precision = {
+        (tiny.MODELS[row["model_id"]].name, row["method"], row["state"]): row["precision_1"]
+        for row in shown(PREDICTIONS)
+    }
+    for row in rows:
+        here = said[row["model"], row["method"], row["state"], row["annotator"]]
+        n, n_plausible = len(here), sum(plausible for _, plausible in here)
+        assert (row["n"], row["n_plausible"]) == (n, n_plausible)
+        assert row["n_annotators"] == len({annotator for annotator, _ in here})
+        assert row["plausible_share"] == n_plausible / n
+        # Wilson's ends are the shares from which the observed one is 1.96 standard errors away.
+        for end in (row["plausible_share_low"], row["plausible_share_high"]):
+            distance = NORMAL_975 * (end * (1 - end) / n) ** 0.5 if 0 < end < 1 else 0
+            assert abs(end - n_plausible / n) == pytest.approx(distance, abs=1e-7)
+        assert row["plausible_share_low"] <= row["plausible_share"] <= row["plausible_share_high"]
+        assert row["precision_1"] == precision[row["model"], row["method"], row["state"]]
+        mat, identity = (precision[row["model"], method, row["state"]] for method in ("mat", "id"))
+        assert row["precision_1_gain"] == mat - identity

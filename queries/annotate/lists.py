@@ -1,0 +1,119 @@
+"""The lists that people find plausible or not: what shortcuts put first, in an order that reveals nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import visible
+from catalog.tables.plausibility import N_LISTED
+from catalog.tables.table import TEXT
+from queries.annotate.errors import ListsNotMeasured
+from queries.annotate.sample import digest
+from queries.ask.statements import ask_records
+from queries.names.models import KnownModel, choose_model
+
+PER_STATE = 10
+"""Sentences whose lists are judged, the same for each state and method [ours]."""
+
+
+@dataclass(frozen=True)
+class ListedTokens:
+    """A list as an annotator sees it; which shortcuts and states gave it is not kept.
+
+    Attributes:
+        handle: a name that does not tell where it is from.
+        text: the sentence.
+        token_ids: the tokens that are put first, best first.
+        tokens: their exact texts.
+    """
+
+    handle: str
+    text: str
+    token_ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ListSample:
+    """What is drawn of one model by one seed; the same for everybody, in the same order.
+
+    Attributes:
+        model: the model.
+        seed: of the draw.
+        lists: in the order in which they are judged; one that several shortcuts give stands there once.
+    """
+
+    model: KnownModel
+    seed: int
+    lists: tuple[ListedTokens, ...]
+
+    @cached_property
+    def by_handle(self) -> Mapping[str, ListedTokens]:
+        """The lists by their handles."""
+        return {one.handle: one for one in self.lists}
+
+    def frame(self) -> pl.DataFrame:
+        """One row per list: model, item, text, tokens."""
+        return pl.DataFrame(
+            {
+                "model": [self.model.name] * len(self.lists),
+                "item": [one.handle for one in self.lists],
+                "text": [one.text for one in self.lists],
+                "tokens": [list(one.tokens) for one in self.lists],
+            },
+            schema={"model": TEXT, "item": TEXT, "text": TEXT, "tokens": pl.List(TEXT)},
+        )
+
+    def sheet(self, annotator: str | None = None) -> pl.DataFrame:
+        """One row per list to be filled in: plausible is empty, every token has a cell with its rank.
+
+        Tokens stand behind their rank, and texts behind a mark, as a cell that began with = would be a formula to a
+        spreadsheet.
+        """
+        columns: dict[str, Sequence[str | None]] = {
+            "model": [self.model.name] * len(self.lists),
+            "item": [one.handle for one in self.lists],
+            "annotator": [annotator] * len(self.lists),
+            "plausible": [None] * len(self.lists),
+            "text": [f"... {one.text}" for one in self.lists],
+            **{str(rank): [_cell(one, rank) for one in self.lists] for rank in range(1, N_LISTED + 1)},
+        }
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, TEXT))
+
+
+def draw_lists(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int = 0) -> ListSample:
+    """The lists of ten sentences, of every state and of both methods, each once, shuffled.
+
+    Raises:
+        NoModels, UnknownModel: there is no such model.
+        ListsNotMeasured: no lists of its shortcuts were kept.
+    """
+    known = choose_model(connection, model)
+    rows = ask_records(connection, "shortcut_lists", {"model": known.name, "n_listed": N_LISTED})
+    if not rows:
+        raise ListsNotMeasured(model)
+    sentences = sorted({row["sentence_id"] for row in rows}, key=lambda one: digest(f"{seed} sentence {one}"))
+    drawn = set(sentences[:PER_STATE])
+    lists: dict[str, ListedTokens] = {}
+    for row in rows:
+        if row["sentence_id"] in drawn:
+            text, ids = row["text"], tuple(row["token_ids"])
+            handle = f"{seed}-{digest(f'{seed} {text} {ids}')[:12]}"
+            lists[handle] = ListedTokens(handle, text, ids, tuple(row["tokens"]))
+    # Handles are drawn at random: their order is the shuffle.
+    return ListSample(known, seed, tuple(lists[handle] for handle in sorted(lists)))
+
+
+def lists_left(connection: duckdb.DuckDBPyConnection, sample: ListSample, annotator: str) -> ListSample:
+    """What an annotator still has to judge."""
+    parameters = {"model_id": sample.model.model_id, "annotator": annotator}
+    rows = ask_records(connection, "judged_lists", parameters)
+    done = {(row["text"], tuple(row["token_ids"])) for row in rows}
+    return replace(sample, lists=tuple(one for one in sample.lists if (one.text, one.token_ids) not in done))
+
+
+def _cell(one: ListedTokens, rank: int) -> str | None:
+    return f"{rank} {visible(one.tokens[rank - 1])}" if rank <= len(one.tokens) else None
