@@ -13,7 +13,9 @@ from catalog.tables.migrations import migrate
 from docs.generators.findings import with_losses
 from docs.generators.house import drawing
 from docs.generators.python_page import python_page
-from docs.generators.voita import voita
+from docs.generators.recipes.din import din
+from docs.generators.recipes.geva import geva
+from docs.generators.recipes.voita import voita
 from queries.views import install
 
 FOLDER = Path(__file__).parents[1]
@@ -78,6 +80,8 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
         python_page, HEADER.replace("the comments in the SQL files or the help texts", "the docstrings")
     ),
     "recipes/voita.md": voita,
+    "recipes/geva.md": geva,
+    "recipes/din.md": din,
 }
 
 

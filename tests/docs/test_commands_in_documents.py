@@ -16,7 +16,8 @@ ROOT = Path(neurothek.__file__).parents[1]
 
 # docs/commands.md is the help texts, wrapped.
 DOCUMENTS = [
-    *("README.md", "CHANGELOG.md", "docs/recipes/voita.md"),
+    *("README.md", "CHANGELOG.md"),
+    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs/recipes").glob("*.md"))),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md")) if path.stem != "commands"),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ingest/minis").glob("*/README.md"))),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "queries/views").glob("*.sql"))),

@@ -18,8 +18,8 @@ from catalog.tables.texts import EVENT_SAMPLES, EVENTS, EXAMPLES, STREAMS, SUB_U
 from ingest.corpora.errors import SentencesMissing
 from ingest.corpora.prompts import N_EVENT_EXAMPLES, N_EXAMPLES, Prompt, Prompts, cut_prompts
 from ingest.corpora.sentences import splitter
-from ingest.forward.footprint import numbers_at_work
 from ingest.jobs.events import frames
+from ingest.jobs.events.footprint import events_bytes
 from ingest.jobs.events.layers import watch
 from ingest.jobs.events.readings import events, read
 from ingest.jobs.events.scores import score
@@ -123,16 +123,14 @@ class EventsJob(PassJob):
 
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
-        transformer, shape = self.context.transformer, self.context.shape
-        weights = transformer.blocks_bytes(is_resident=is_resident)
-        unembedding = shape.vocab_size * shape.d_model * 4
-        # Two streams per layer and example, and three times the logits of a hundred examples.
-        kept = self.shard_examples * shape.n_layers * 2 * shape.d_model * 4
-        logits = 3 * 128 * shape.vocab_size * 4
-        # Streams of a whole shard wait between two layers; a block works on one batch.
-        waiting = self.shard_examples * min(shape.context_length, 64) * shape.d_model * transformer.dtype.itemsize
-        working = max(self.context.batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
-        return weights + unembedding + kept + logits + waiting + working
+        transformer = self.context.transformer
+        return events_bytes(
+            self.context.shape,
+            weights_bytes=transformer.blocks_bytes(is_resident=is_resident),
+            itemsize=transformer.dtype.itemsize,
+            shard_examples=self.shard_examples,
+            batch_tokens=self.context.batch_tokens,
+        )
 
     def files(self) -> Files | None:
         """It keeps none."""

@@ -137,7 +137,7 @@ class ExitsJob(PassJob):
         """What the streams of all examples take while it fits classifiers; none stays."""
         if not self._fits_classifiers:
             return Files(0)
-        return Files(ExampleVectors.bytes_needed(self.context.transformer, self.n_examples))
+        return Files(ExampleVectors.bytes_needed(self.context.shape, self.n_examples))
 
     def remarks(self, read_back: ReadBack) -> list[str]:
         """Which kinds of rules could not be tried, since what they work on was not measured."""

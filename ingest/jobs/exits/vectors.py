@@ -11,6 +11,7 @@ from torch import Tensor
 from ingest.corpora.prompts import Prompt
 from ingest.forward import prompt_pass
 from ingest.forward.prompt_pass import Look
+from ingest.models.families.shapes import Shape
 from ingest.models.transformer import Transformer
 from ingest.numerics.array_files import keep, mapped_array
 
@@ -32,9 +33,8 @@ class ExampleVectors:
         self._parts = [examples[start : start + EXAMPLES_AT_ONCE] for start in starts]
 
     @staticmethod
-    def bytes_needed(transformer: Transformer, n_examples: int) -> int:
+    def bytes_needed(shape: Shape, n_examples: int) -> int:
         """What the files take."""
-        shape = transformer.shape
         return 2 * (shape.n_layers - 1) * n_examples * shape.d_model * 4
 
     def of(self, layer: int, kind: Kind) -> Float[Tensor, "examples d_model"]:

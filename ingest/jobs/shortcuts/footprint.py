@@ -1,9 +1,8 @@
 """What measuring shortcuts takes of memory and disk, estimated from above."""
 
-from ingest.corpora.prompts import SentenceSample
 from ingest.forward.footprint import numbers_at_work
+from ingest.models.families.shapes import Shape
 from ingest.models.families.sub_modules import PARTS
-from ingest.models.transformer import Transformer
 
 _HEADER_BYTES = 200
 """Of a safetensors file, at most."""
@@ -13,27 +12,27 @@ _LONG = 64
 
 
 def memory_bytes(
-    transformer: Transformer,
+    shape: Shape,
     *,
+    weights_bytes: int,
+    itemsize: int,
     n_fit: int,
     n_validation: int,
     sentences_at_once: int,
     batch_tokens: int,
-    is_resident: bool,
 ) -> int:
     """What measuring adds to the process's memory.
 
     Args:
-        transformer: the model.
+        shape: the model's.
+        weights_bytes: of the blocks that stay in memory: all, or one.
+        itemsize: bytes of a number of its streams.
         n_fit: sentences to fit on.
         n_validation: sentences to validate on.
         sentences_at_once: those that are read through the head together.
         batch_tokens: padded ids a batch holds at most.
-        is_resident: whether all blocks stay in memory.
     """
-    shape = transformer.shape
     n_sentences, width = n_fit + n_validation, shape.d_model
-    weights = transformer.blocks_bytes(is_resident=is_resident)
     # A block over one batch, and the states it takes and leaves of all sentences.
     working = max(batch_tokens, shape.context_length) * numbers_at_work(shape) * 4
     # And what its parts read and return, where they are to be replaced.
@@ -43,16 +42,22 @@ def memory_bytes(
     # The unembedding, its logits of a shard and what is made of them.
     reading = shape.vocab_size * (width + 6 * sentences_at_once) * 4
     # The streams of a shard's sentences from every state on, at all positions.
-    replacing = working + (shape.n_layers + 2) * sentences_at_once * _LONG * width * transformer.dtype.itemsize
-    return weights + max(running, fitting, reading, replacing)
+    replacing = working + (shape.n_layers + 2) * sentences_at_once * _LONG * width * itemsize
+    return weights_bytes + max(running, fitting, reading, replacing)
 
 
-def disk_bytes(transformer: Transformer, sample: SentenceSample) -> int:
-    """What states, streams, substitutes and maps of sub-modules take at once."""
-    shape = transformer.shape
-    n_ids = sum(len(sentence.tokens) for sentence in sample.rows)
-    states = (shape.n_layers + 1) * len(sample.rows) + shape.n_layers * sample.n_validation
-    streams = 2 * n_ids * transformer.dtype.itemsize
+def disk_bytes(shape: Shape, *, itemsize: int, n_sentences: int, n_validation: int, n_ids: int) -> int:
+    """What states, streams, substitutes and maps of sub-modules take at once.
+
+    Args:
+        shape: the model's.
+        itemsize: bytes of a number of its streams.
+        n_sentences: sentences to fit and to validate on.
+        n_validation: those to validate on.
+        n_ids: ids of all sentences.
+    """
+    states = (shape.n_layers + 1) * n_sentences + shape.n_layers * n_validation
+    streams = 2 * n_ids * itemsize
     parts = shape.n_layers * len(PARTS) * shape.d_model
     return ((states + parts) * 4 + streams) * shape.d_model
 

@@ -144,19 +144,28 @@ class ShortcutsJob(PassJob):
     def memory_bytes(self, *, is_resident: bool) -> int:
         """What measuring adds to the process's memory, estimated from above."""
         n_fit, n_validation = self.split.sizes(self._most, self._most)
+        transformer = self.context.transformer
         return footprint.memory_bytes(
-            self.context.transformer,
+            self.context.shape,
+            weights_bytes=transformer.blocks_bytes(is_resident=is_resident),
+            itemsize=transformer.dtype.itemsize,
             n_fit=n_fit,
             n_validation=n_validation,
             sentences_at_once=fitting.SENTENCES_AT_ONCE,
             batch_tokens=self.context.batch_tokens,
-            is_resident=is_resident,
         )
 
     def files(self) -> Files | None:
         """What states and matrices take, and the matrices that stay."""
-        stay = self._kept_bytes
-        return Files(footprint.disk_bytes(self.context.transformer, self.sample) + stay, stay)
+        stay, sample = self._kept_bytes, self.sample
+        at_once = footprint.disk_bytes(
+            self.context.shape,
+            itemsize=self.context.transformer.dtype.itemsize,
+            n_sentences=len(sample.rows),
+            n_validation=sample.n_validation,
+            n_ids=sum(len(sentence.tokens) for sentence in sample.rows),
+        )
+        return Files(at_once + stay, stay)
 
     def matrices(self, folder: Path) -> Path | None:
         """Folder of the matrices that stay."""

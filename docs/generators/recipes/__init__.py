@@ -1,0 +1,1 @@
+"""The recipes of the papers: their commands, and what each size needs."""
