@@ -54,7 +54,11 @@ def test_every_view_exists(page: str) -> None:
 
 
 def _views(row: str) -> list[str]:
-    return [view for view in re.findall(r"`([a-z_]+)`", row) if "_" in view and view != "window_perplexity"]
+    return [
+        view
+        for view in re.findall(r"`([a-z_]+)`", row)
+        if ("_" in view or view == "plausibility") and view != "window_perplexity"
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -78,13 +78,23 @@ Maps are fitted and judged on the same text. How a map of one text fares on anot
 | precision at 1, 5 and 10 and surprisal by state, with intervals; parts replaced | `shortcut_quality` |
 | precision against the layers run; layers saved at 95% | `exit_tradeoff` |
 | what each state says, sentence by sentence (Table 1) | `shortcut_readings` |
+| how often people find that plausible, by method and state | `plausibility` |
 
 ```sh
 {asking}
 ```
 
-`compare --figure` draws all of them but the table; with two corpora the second stands beside the first, as in figures
+`compare --figure` draws the first three; with two corpora the second stands beside the first, as in figures
 12 to 21. `trace --lens mat` reads one prompt's states through the kept maps.
+
+## Plausibility
+
+A shortcut need not say the model's own token to say something sensible. People read a sentence and five tokens, blind
+to which state and method gave them, and answer yes or no; a list that several gave is judged once.
+
+```sh
+{plausibility}
+```
 
 ## What each size needs
 
@@ -136,6 +146,13 @@ def din() -> str:
                 f"neurothek claims --paper din --corpus wikipedia {_OF_GPT2}",
                 *(_asked(view) for view in ("shortcut_fit", "shortcut_quality", "exit_tradeoff", "shortcut_readings")),
                 'neurothek trace gpt2 "The river is near the" --lens mat --corpus wikipedia --warehouse gpt2.duckdb',
+            )
+        ),
+        plausibility="\n".join(
+            (
+                f"neurothek annotate --plausibility gpt2 --annotator anna --format csv {_OF_GPT2} > lists.csv",
+                f"neurothek annotate --stdin --annotator anna {_OF_GPT2} < lists.csv",
+                _asked("plausibility"),
             )
         ),
         batch=DEFAULT_BATCH_TOKENS,
