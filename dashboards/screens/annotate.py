@@ -1,4 +1,4 @@
-"""The page on which people name concepts: vectors drawn blind, their highest tokens to mark, and the results."""
+"""The page on which people judge: concepts of vectors drawn blind, plausibility of lists, and the results."""
 
 import duckdb
 import streamlit as st
@@ -8,6 +8,7 @@ from catalog.tables.annotations import CONCEPT_CLASSES
 from dashboards.parts import judging
 from dashboards.parts.concepts import results
 from dashboards.parts.drafts import Concept
+from dashboards.parts.plausible import judge_plausibility, plausible_shares
 from dashboards.widgets.address import asked, asked_number, remember
 from dashboards.widgets.html import concept_html, plain
 from dashboards.widgets.memory import kept
@@ -16,7 +17,7 @@ from dashboards.widgets.pickers import pick_model
 from queries.annotate.errors import ControlsMissing
 from queries.annotate.sample import Sample, Vector, draw_sample
 
-JUDGE, RESULTS = "Judge", "Results"
+JUDGE, LISTS, RESULTS = "Judge", "Plausibility", "Results"
 LAST_SEED = 10**9 - 1
 
 # Tokens in columns, one width each; a list of thirty fits without scrolling.
@@ -39,6 +40,10 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     model, annotator, seed, part = _pick(connection)
     if part == RESULTS:
         results(connection, model)
+        plausible_shares(connection, model)
+        return
+    if part == LISTS:
+        judge_plausibility(connection, model, annotator, seed)
         return
     try:
         sample = kept(connection, _draw, model, seed)
@@ -76,13 +81,13 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[str, str, int, str]:
         help="Another seed draws another sample.",
     )
     with columns[3]:
-        parts = (JUDGE, RESULTS)
-        wanted = RESULTS if asked("part") == RESULTS.lower() else JUDGE
+        parts = (JUDGE, LISTS, RESULTS)
+        wanted = next((name for name in parts if asked("part") == name.lower()), JUDGE)
         part = st.segmented_control("Part", parts, default=wanted, key="part", label_visibility="collapsed") or JUDGE
     remember(
         annotator=annotator or None,
         seed=str(seed) if seed else None,
-        part=RESULTS.lower() if part == RESULTS else None,
+        part=None if part == JUDGE else part.lower(),
     )
     return model, annotator, int(seed), part
 

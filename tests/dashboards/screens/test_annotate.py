@@ -16,8 +16,9 @@ from catalog.spelling import visible
 from catalog.store.warehouse import Warehouse
 from dashboards.parts import judging
 from dashboards.parts.saving import save_annotations
+from queries.annotate.lists import draw_lists
 from queries.annotate.sample import Sample, draw_sample
-from tests.support import tiny
+from tests.support import shortcut_rows, tiny
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
@@ -93,6 +94,37 @@ def hand(page: Opener, path: Path) -> Hand:
 
 def stored(path: Path) -> list[dict[str, Any]]:
     return neurothek.open(path).sql("from annotations order by created_at, concept").to_dicts()
+
+
+def test_lists_are_judged_blind_one_after_the_other(page: Opener, path: Path) -> None:
+    measured = ((1, 1),)
+    with duckdb.connect(str(path)) as connection:
+        made.insert(connection, "shortcut_sentences", shortcut_rows.sentences(measured))
+        made.insert(connection, "shortcut_tops", shortcut_rows.tops(measured))
+        made.insert(connection, "shortcut_predictions", shortcut_rows.predictions(measured))
+        lists = draw_lists(connection, MODEL).lists
+    hand = Hand(page(path, "annotate", model=MODEL, part="plausibility"))
+    assert "Enter your name" in hand.words()
+    hand.page.text_input(key="annotator").set_value("anna").run()
+    for number, listed in enumerate(lists):
+        assert f"{number} of {len(lists)} lists judged" in hand.words()
+        assert listed.text in hand.words()
+        shown = [f"{rank}. {visible(token)}".replace("\\", "") for rank, token in enumerate(listed.tokens, start=1)]
+        assert "\n".join(shown) in hand.words()
+        # The part is named, and what the model is called may be told.
+        assert not re.search(r"\bmat\b|\bstate \d|\bid\b", hand.words())
+        hand.press("Plausible" if number % 3 else "Not plausible")
+        if number == 6:
+            break
+    rows = neurothek.open(path).sql("from store.plausibility_judgements").to_dicts()
+    said = {(row["text"], tuple(row["shown_token_ids"])): row["is_plausible"] for row in rows}
+    assert said == {(one.text, one.token_ids): number % 3 > 0 for number, one in enumerate(lists[:7])}
+    results = Hand(page(path, "annotate", model=MODEL, part="results"))
+    assert "Plausible lists" in "\n".join(str(one.value) for one in results.page.subheader)
+
+
+def test_lists_that_were_not_measured_name_the_job(page: Opener, path: Path) -> None:
+    assert "linear shortcuts" in Hand(page(path, "annotate", model=MODEL, part="plausibility")).words()
 
 
 def test_without_a_name_nothing_is_judged(page: Opener, path: Path) -> None:
