@@ -8,6 +8,7 @@ from catalog.exchange.commands import export, import_, merge
 from catalog.terminal.root import Root, escape_what_cannot_be_shown, open_what_is_closed
 from catalog.upkeep.commands import check, label, pin, remove, rename, verify
 from dashboards.commands import dashboard
+from dashboards.reproduce.commands import reproduce
 from ingest.commands import demo, ingest
 from ingest.golden.commands import golden
 from ingest.train_commands import train
@@ -39,7 +40,7 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify, golden),
-    *(search, neuron, compare, claims, trace, intervene, sql, dashboard, annotate),
+    *(search, neuron, compare, claims, reproduce, trace, intervene, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from catalog.arguments import require
 from catalog.progress import Progress
@@ -121,6 +121,43 @@ class Keeping(Opened):
         from queries.annotate.by_rules import annotate_by_rules
 
         return annotate_by_rules(self.warehouse, models, seed=seed)
+
+    @checked
+    def reproduce(
+        self,
+        paper: Literal["voita", "geva", "din"],
+        *models: str,
+        to: str | Path,
+        family: str | None = None,
+        corpus: str | None = None,
+    ) -> "list[Path]":
+        """Write a paper's figures and tables for other models, and a page that shows them with the paper's claims.
+
+        What was not measured is said on the page; `lacking` tells it before.
+
+        Args:
+            paper: "voita", "geva" or "din".
+            models: names of models, variants included; none: all of the family.
+            to: folder to write to; it is made if it is not there.
+            family: the family; None: the only one in the warehouse.
+            corpus: name of the corpus that it is about; None: each model's shown one.
+
+        Returns:
+            The files: pictures as PNG and SVG, tables as CSV and Markdown with their SQL, and the page, which is last.
+
+        Raises:
+            NeurothekError: there are no such models, they are of several families, or nothing can be written there.
+
+        Example:
+            >>> warehouse.reproduce("voita", to="voita")[-1].name
+            'index.html'
+        """
+        from dashboards.reproduce.collected import collect
+        from dashboards.reproduce.paper_folder import write_paper
+
+        with self.reader() as connection:
+            found = collect(connection, paper, models, family=family, corpus=corpus)
+        return write_paper(found, Path(to))
 
     @checked
     def export(

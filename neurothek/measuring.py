@@ -1,9 +1,10 @@
 """What is measured from Python, and measured again."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from catalog.arguments import BadArgument
+from catalog.errors import NeurothekError
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from ingest.asking import Wishes
     from ingest.pipeline.ingest_all import Outcome
     from ingest.pipeline.verify import Skipped
+    from ingest.planning.model_plan import ModelPlan
+    from queries.claims.lacking import Lacking
 
 
 class Measuring(Opened):
@@ -49,6 +52,71 @@ class Measuring(Opened):
             raise BadArgument("models", models, "name at least one model, such as mini-opt-2m")
         with progress_bars(shown=progress) as bars:
             return list(ingest_all(self.warehouse, request, models, progress=bars))
+
+    @checked
+    def plan(self, *models: str, progress: bool = False, **wishes: Unpack["Wishes"]) -> "list[ModelPlan]":
+        """What measuring models would take, without measuring them: memory, disk and hours, in `lines()`.
+
+        Args:
+            models: as `ingest` takes them.
+            progress: show bars on stderr.
+            wishes: what to measure, and how, as `ingest` takes it.
+
+        Raises:
+            NeurothekError: a model could not be measured so.
+
+        Example:
+            >>> (plan,) = warehouse.plan("mini-opt-0.7m", job="projections")
+            >>> plan.lines()
+            ['mini-opt-0.7m: everything is up to date']
+        """
+        from catalog.terminal.console import progress_bars
+        from ingest.asking import requested
+        from ingest.planning.first_look import problem_of
+        from ingest.planning.model_plan import plan_model
+        from ingest.request import ModelSource
+
+        request = requested(**wishes)
+        if not models:
+            raise BadArgument("models", models, "name at least one model, such as mini-opt-2m")
+        for one in models:
+            if problem := problem_of(self.warehouse, request, one):
+                raise NeurothekError(problem)
+        with progress_bars(shown=progress) as bars:
+            return [plan_model(self.warehouse, request, ModelSource.parse(one), progress=bars) for one in models]
+
+    @checked
+    def lacking(
+        self, paper: Literal["voita", "geva", "din"], *models: str, corpus: str | None = None
+    ) -> "list[Lacking]":
+        """What has to be measured before a paper can be reproduced.
+
+        Args:
+            paper: "voita", "geva" or "din".
+            models: names of models of the warehouse, or what `ingest` takes for new ones; none: all there are.
+            corpus: the corpus that it is about; None: each model's shown one.
+
+        Returns:
+            Jobs by model, and the keywords of `ingest` that measure them: `ingest(one.model, **one.wishes)`.
+
+        Raises:
+            NeurothekError: there is no such corpus.
+
+        Example:
+            >>> {job for one in warehouse.lacking("din") for job in one.jobs} <= {"shortcuts", "exits"}
+            True
+        """
+        from queries.claims.lacking import JOBS, Lacking, lacking
+        from queries.names.models import choose_models
+
+        new = [Lacking(one, JOBS[paper], {"jobs": JOBS[paper], "named": ()}) for one in models]
+        if not self.warehouse.exists():
+            return new
+        with self.reader() as connection:
+            there = {model.name for model in choose_models(connection)}
+            known = [one for one in models if one in there]
+            lacks = lacking(connection, paper, known, corpus=corpus) if known or not models else []
+        return [*lacks, *(one for one in new if one.model not in there)]
 
     @checked
     def verify(

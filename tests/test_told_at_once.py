@@ -100,6 +100,11 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "claims: families": (("claims",), "claims are judged on one family of models"),
     "claims: family": (("claims", "--family", "tini"), "no model here is of the family tini"),
     "claims: corpus": (("claims", "--family", "tiny", "--corpus", "bultin"), "bultin"),
+    "reproduce: families": (("reproduce", "voita", "--to", "new"), "claims are judged on one family of models"),
+    "reproduce: family": (
+        ("reproduce", "din", "--family", "tini", "--to", "new"),
+        "no model here is of the family tini",
+    ),
     "sql: table": (("sql", "from neurns"), "nearest: neurons"),
     "sql: column": (("sql", "select frequenzy from neurons"), "frequency"),
     "views: name": (("views", "neurns"), "nearest: neurons"),

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -83,6 +83,7 @@ WRONG: dict[str, tuple[Call, str]] = {
     "neuron: a model": (lambda door: door.neuron("a/L0N0", model="x"), "unexpected keyword argument 'model'"),
     "neuron: yes": (lambda door: door.neuron("a/L0N0", show_all="yes"), "show_all='yes' is not valid; give True or"),
     "claims: a paper": (lambda door: door.claims(paper="vogta"), r"paper='vogta' is not valid"),
+    "reproduce: a paper": (lambda door: door.reproduce("vogta", to="x"), r"paper='vogta' is not valid"),
     "compare: a list": (lambda door: door.compare(["a", "b"]), r"models=\['a', 'b'\] is not valid; give UTF-8 text"),
     "draw a neuron: an address": (lambda door: door.draw_neuron("a/L0N0", "x.png"), "give a NeuronPage"),
     "draw a comparison: models": (lambda door: door.draw_comparison(["a"], "x"), "give a Comparison"),
@@ -169,6 +170,8 @@ ARGUMENTS = [
 def plausible(parameter: inspect.Parameter) -> object:
     """Some value of the kind that a required argument has."""
     annotation = parameter.annotation
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)[0]
     plain: dict[object, object] = {int: 1, str: "one", bool: True}
     return plain.get(annotation, [] if "Iterable" in str(annotation) else "one")
 

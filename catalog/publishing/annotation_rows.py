@@ -6,8 +6,7 @@ import duckdb
 import polars as pl
 
 from catalog.store.warehouse import first_row
-from catalog.tables.annotations import ANNOTATIONS
-from catalog.tables.plausibility import PLAUSIBILITY_JUDGEMENTS
+from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.table import Table
 
 _VECTOR = ("model_id", "layer", "condition", "neuron", "control_id", "shown_token_ids")

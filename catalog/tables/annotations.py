@@ -1,8 +1,8 @@
-"""The table of what people see in vectors, and the closed sets of its columns."""
+"""The tables of what people judge: concepts in vectors, and lists of next tokens; the closed sets of their columns."""
 
 from typing import Literal, get_args
 
-from catalog.tables.table import IDS, INTEGER, SMALL, TEXT, TIME, Table
+from catalog.tables.table import FLAG, IDS, INTEGER, SMALL, TEXT, TIME, Table
 
 Condition = Literal["value", "random", "ffn_update"]
 ConceptClass = Literal["semantic", "syntactic", "names", "stopwords-punctuation"]
@@ -43,4 +43,23 @@ ANNOTATIONS = Table(
     },
     # A vector is a neuron or a control, and an annotation may say that there is no concept.
     nullable=frozenset({"neuron", "control_id", "concept", "class"}),
+)
+
+N_LISTED = 5
+"""Tokens of a list that are judged ([D] Table 1)."""
+
+PLAUSIBILITY_JUDGEMENTS = Table(
+    name="plausibility_judgements",
+    scope="none",
+    is_fact=False,
+    key=("judgement_id",),
+    columns={
+        "judgement_id": TEXT,
+        "model_id": INTEGER,
+        "text": TEXT,
+        "shown_token_ids": IDS,
+        "is_plausible": FLAG,
+        "annotator": TEXT,
+        "created_at": TIME,
+    },
 )

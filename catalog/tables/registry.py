@@ -7,10 +7,9 @@ from pkgutil import iter_modules
 from catalog import tables
 from catalog.errors import NeurothekError
 from catalog.suggestions import nearest
-from catalog.tables.annotations import ANNOTATIONS
+from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.exits import EXITS
-from catalog.tables.plausibility import PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,

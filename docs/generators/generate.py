@@ -12,6 +12,7 @@ import neurothek
 from catalog.tables.migrations import migrate
 from docs.generators.findings import with_losses
 from docs.generators.house import drawing
+from docs.generators.papers import papers
 from docs.generators.python_page import python_page
 from docs.generators.recipes.din import din
 from docs.generators.recipes.geva import geva
@@ -78,6 +79,9 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "findings.md": with_losses,
     "python.md": partial(
         python_page, HEADER.replace("the comments in the SQL files or the help texts", "the docstrings")
+    ),
+    "papers.md": partial(
+        papers, HEADER.replace("the comments in the SQL files or the help texts", "the exhibits and claims")
     ),
     "recipes/voita.md": voita,
     "recipes/geva.md": geva,

@@ -13,6 +13,7 @@ from typing import Any
 import neurothek
 from ingest.asking import Wishes
 from ingest.request import IngestRequest, TextRequest
+from neurothek.changing import Changing
 from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
 from neurothek.questions import Questions
@@ -43,6 +44,7 @@ GROUPS: Mapping[str, type[Any]] = {
     "Ask the warehouse": Questions,
     "Ask a model's files": Reading,
     "Measure": Measuring,
+    "Change neurons": Changing,
     "Write, export and merge": Keeping,
 }
 

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.spelling import visible
-from catalog.tables.plausibility import N_LISTED
+from catalog.tables.annotations import N_LISTED
 from catalog.tables.table import TEXT
 from queries.annotate.errors import ListsNotMeasured
 from queries.annotate.sample import digest

@@ -11,7 +11,7 @@ import polars as pl
 
 from catalog.publishing.annotation_rows import write_judgements
 from catalog.store.warehouse import Warehouse
-from catalog.tables.plausibility import PLAUSIBILITY_JUDGEMENTS
+from catalog.tables.annotations import PLAUSIBILITY_JUDGEMENTS
 from queries.annotate.errors import FieldInvalid, FieldMissing, FieldUnknown, JudgedTwice, KindsMixed, ListUnknown
 from queries.annotate.lines import LIST_FIELDS, Line, annotator_of, at, is_of_list, name_of
 from queries.annotate.lists import ListSample, draw_lists

@@ -55,6 +55,7 @@ class Family:
         variants: variant -> models of it, each with the plain model of its size, None where there is none.
         left_out: plain models that may not be compared with the others, with the reason.
         jobs: model -> jobs that were run on it.
+        everybody: all of its models, smallest first.
         read: the rows of a statement of this room.
     """
 
@@ -64,6 +65,7 @@ class Family:
     left_out: Mapping[str, str]
     jobs: Mapping[str, frozenset[str]]
     read: Read
+    everybody: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -104,6 +106,7 @@ class Family:
             left_out={model.name: why_not[model.name] for model in plain if model.name in why_not},
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
             read=lambda statement, parameters: ask(connection, statement, parameters),
+            everybody=tuple(model.name for model in own),
         )
 
     def lacking(self, jobs: Iterable[str]) -> str:

@@ -156,7 +156,7 @@ VECTORS: Sequence[Claim] = (
             f"The highest tokens of value vectors fall under concepts more often than those of random vectors{by}.",
             "mean share of a list that is tied to a concept, above that of random vectors (normal interval over lists)",
             _concepts_over("random", annotator=annotator),
-            shown_in="Table 1, Table 2, Figure 2",
+            shown_in="Table 2",
             jobs="projections controls",
         )
         for annotator, by in (("people", ", as people judge"), (RULES, ", as rules judge"))
@@ -191,7 +191,7 @@ VECTORS: Sequence[Claim] = (
         "Few clusters of neurons make most of the extreme updates.",
         "the clusters that make half of them hold less than a tenth of that share of the neurons (Wilson)",
         _few_clusters,
-        shown_in="extreme updates",
+        shown_in="Extreme updates",
         jobs="clusters events",
     ),
     _claim(

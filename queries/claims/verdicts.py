@@ -40,12 +40,14 @@ class JudgedClaims(TabularAnswer):
         models: its sizes, smallest first.
         judged: the claims in the order of the papers.
         left_out: models that may not be compared with the others, with the reason.
+        everybody: all models that were asked about, variants and those left out included, smallest first.
     """
 
     family: str
     models: tuple[str, ...]
     judged: tuple[JudgedClaim, ...]
     left_out: dict[str, str] = field(default_factory=dict)
+    everybody: tuple[str, ...] = ()
 
     @property
     def claims(self) -> pl.DataFrame:
@@ -134,4 +136,4 @@ def judge_claims(
     with on_corpus(connection, models, corpus) as shown:
         own = Family.of(shown, models, family=family, corpus=corpus)
         judged = [JudgedClaim(one, one.on(own)) for one in CLAIMS if not papers or one.paper in papers]
-    return JudgedClaims(own.name, own.sizes, tuple(judged), dict(own.left_out))
+    return JudgedClaims(own.name, own.sizes, tuple(judged), dict(own.left_out), own.everybody)

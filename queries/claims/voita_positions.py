@@ -235,7 +235,7 @@ POSITIONS: Sequence[Claim] = (
         "6",
         "Norms after the blocks change where a model has dead neurons.",
         "dead share of either half differs from that of the model with norms before them (Newcombe)",
-        "Figure 1",
+        "Section 6",
         _norms_after,
     ),
 )

@@ -1,0 +1,117 @@
+"""The command `reproduce`: measure what a paper needs, then write its figures, tables and claims for these models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from catalog.terminal.console import complain, note, say_in_the_answer
+from catalog.terminal.options import Size, common_options
+
+
+@click.command()
+@click.argument("paper", type=click.Choice(["voita", "geva", "din"]))
+@click.argument("models", nargs=-1)
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write to; with several corpora a subfolder for each.",
+)
+@click.option("--family", metavar="NAME", help="All models of this family.  [default: the only one in the warehouse]")
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    metavar="NAME",
+    help="Tell of this corpus (repeatable).  [default: each model's shown corpus]",
+)
+@click.option("--plan", is_flag=True, help="Print what is missing and what measuring it would take, and write nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Measure what is missing without asking.")
+@click.option("--no-measuring", is_flag=True, help="Use only what is measured.")
+@click.option("--tokens", type=click.IntRange(1), help="Tokens per domain to read with models that are new.")
+@click.option("--device", metavar="NAME", help="Where to measure: cpu, cuda or auto.  [default: auto]")
+@click.option("--memory", type=Size(), metavar="SIZE", help="Memory for measuring, such as 64GB.")
+@common_options
+@click.pass_context
+def reproduce(ctx: click.Context, /, **options: Any) -> None:
+    r"""Write the figures and tables of PAPER for MODELS of one family (default: all, variants included).
+
+    What is missing is measured first, after its plan and a yes; if that is interrupted, run the command again. Then
+    each figure is written as PNG and SVG and each table as CSV and Markdown with its SQL, and index.html shows them in
+    the paper's order, each under the paper's claims judged on these models: holds, does not hold, undecided, needs
+    larger models, or not measured.
+
+    \b
+    voita  Voita et al. 2023, Neurons in Large Language Models: Dead, N-gram, Positional
+    geva   Geva et al. 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts
+    din    Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations
+
+    A model that the warehouse does not hold yet is given as `ingest` takes it, such as facebook/opt-125m.
+    """
+    from queries.names.corpora import folder_name
+
+    asked: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)
+    models = _models(ctx, options)
+    for corpus in asked:
+        models = _measured(ctx, options, models, corpus)
+        if options["plan"]:
+            continue
+        if options["paper"] == "geva" and not options["no_measuring"]:
+            _judge(ctx, models)
+        folder = options["folder"] if len(asked) == 1 or corpus is None else options["folder"] / folder_name(corpus)
+        files = ctx.obj.reproduce(options["paper"], *models, to=folder, corpus=corpus)
+        note(f"wrote {len(files)} files; open {files[-1]}")
+
+
+def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
+    """Those that were named, or all of the family."""
+    if options["models"]:
+        return tuple(options["models"])
+    from queries.claims.family import Family
+
+    with ctx.obj.reader() as connection:
+        return Family.of(connection, family=options["family"]).everybody
+
+
+def _judge(ctx: click.Context, models: tuple[str, ...]) -> None:
+    """Have rules judge the samples of models that they have not judged."""
+    from queries.claims.lacking import without_rules
+
+    with ctx.obj.reader() as connection:
+        names = without_rules(connection, models)
+    if names:
+        saved = ctx.obj.annotate_by_rules(*names)
+        note(f"judged {saved.n_vectors:,} vectors of {', '.join(names)} by rules")
+
+
+def _measured(
+    ctx: click.Context, options: dict[str, Any], models: tuple[str, ...], corpus: str | None
+) -> tuple[str, ...]:
+    """Measure what is missing, if that is wanted; returns the models as the warehouse calls them."""
+    missing = ctx.obj.lacking(options["paper"], *models, corpus=corpus)
+    if not missing or options["no_measuring"]:
+        return models
+    how = {name: options[name] for name in ("device", "memory") if options[name] is not None}
+    new = {} if options["tokens"] is None else {"tokens": options["tokens"]}
+    asked = [(one.model, {**new, **one.wishes, **how}) for one in missing]
+    for model, wishes in asked:
+        (plan,) = ctx.obj.plan(model, progress=True, **wishes)
+        say_in_the_answer("\n".join(plan.lines()))
+    if options["plan"]:
+        return models
+    if not options["yes"]:
+        click.confirm("Measure this?", abort=True, err=True)
+    names = {}
+    for model, wishes in asked:
+        (outcome,) = ctx.obj.ingest(model, progress=True, **wishes)
+        if outcome.report is None:
+            complain(f"{outcome.asked}: {outcome.problem}")
+            ctx.exit(2)
+        names[model] = outcome.report.model
+        note(f"{outcome.report.model}: measured {', '.join(outcome.report.jobs)} in {outcome.report.seconds:.0f} s")
+    return tuple(names.get(model, model) for model in models)

@@ -1,0 +1,62 @@
+"""What a figure or table of a paper becomes: the rows of views behind it, and the pictures drawn of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from queries.views.install import view
+from queries.views.of_models import SMALLEST_FIRST, of_models
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of an exhibit: rows of a view, of the models that are reproduced.
+
+    Attributes:
+        view: the view.
+        order: columns that order the rows of a model.
+        where: a condition on its rows; nothing for all.
+        name: of its files, where the view's own name does not tell it from another sheet.
+    """
+
+    view: str
+    order: Sequence[str] = ()
+    where: str = ""
+    name: str = ""
+
+    @property
+    def stem(self) -> str:
+        """The name of its files, without the ending."""
+        return self.name or self.view
+
+    @property
+    def sql(self) -> str:
+        """The statement that yields it for the models `$models`: smallest first where the view knows their size."""
+        knows_size = {"size", "variant"} <= set(view(self.view).columns)
+        models = SMALLEST_FIRST if knows_size else ("list_position($models::varchar[], model)",)
+        return of_models(self.view, (*models, *self.order), where=f"({self.where})" if self.where else "")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One figure or table of a paper.
+
+    Attributes:
+        label: what the paper calls it, such as "Figure 1"; its section, where it is words alone.
+        shows: what it shows, one sentence.
+        sheets: its numbers.
+        pictures: slugs of the figures that are drawn of them, as `dashboards.papers` names them.
+        jobs: what has to be measured for it.
+        remark: where it departs from the paper's own, and why.
+    """
+
+    label: str
+    shows: str
+    sheets: tuple[Sheet, ...]
+    pictures: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    remark: str = ""
+
+    @property
+    def slug(self) -> str:
+        """Its label as a part of names of files and addresses."""
+        return "-".join("".join(letter if letter.isalnum() else " " for letter in self.label.lower()).split())

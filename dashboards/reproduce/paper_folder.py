@@ -1,0 +1,74 @@
+"""A reproduced paper as a folder: pictures, tables as CSV and Markdown, the claims, and the page that shows them."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import polars as pl
+
+from catalog.terminal.cells import columns_of
+from catalog.terminal.outputs import encode_rows
+from dashboards.charts.pictures import Picture, drawn, write
+from dashboards.errors import PictureNotWritten
+from dashboards.reproduce.collected import Reproduced
+from dashboards.reproduce.index_page import index_html
+
+INDEX = "index.html"
+MOST_MARKDOWN_ROWS = 1_000
+
+
+def write_paper(found: Reproduced, folder: Path) -> list[Path]:
+    """Write everything into a folder, made where it is missing; the page comes last, when all it shows is there.
+
+    Returns:
+        The files, the page last.
+
+    Raises:
+        PictureNotWritten: the folder cannot be made, or nothing can be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PictureNotWritten(folder, error.strerror or type(error).__name__) from error
+    written = []
+    for name, content in _contents(found):
+        write(content, folder / name)
+        written.append(folder / name)
+    return written
+
+
+def _contents(found: Reproduced) -> Iterator[tuple[str, bytes]]:
+    for one in found.shown:
+        for slug, chart in one.drawn.items():
+            for kind in get_args(Picture):
+                yield f"{slug}.{kind}", drawn(chart, kind)
+        for table in one.tables:
+            yield f"{table.sheet.stem}.csv", as_csv(table.rows)
+            yield f"{table.sheet.stem}.md", as_markdown(table.rows).encode()
+            yield f"{table.sheet.stem}.sql", f"{table.sql.strip()}\n".encode()
+    yield "claims.csv", as_csv(found.claims.claims)
+    yield "claims.md", as_markdown(found.claims.claims).encode()
+    yield INDEX, index_html(found).encode()
+
+
+def as_csv(rows: pl.DataFrame) -> bytes:
+    """Rows as the command's own CSV."""
+    out = io.BytesIO()
+    encode_rows([rows], "csv", out)
+    return out.getvalue()
+
+
+def as_markdown(rows: pl.DataFrame) -> str:
+    """Rows as a table in Markdown, the first thousand of them; a line under it says how many there are."""
+    columns = columns_of(rows.head(MOST_MARKDOWN_ROWS))
+    header = [column.name for column in columns]
+    rules = ["---:" if column.is_right else "---" for column in columns]
+    lines = [
+        header,
+        rules,
+        *([cell.replace("|", "\\|") for cell in row] for row in zip(*(c.cells for c in columns), strict=True)),
+    ]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rest = rows.height - MOST_MARKDOWN_ROWS
+    return f"{text}\n" if rest <= 0 else f"{text}\n\n{rest:,} more rows are in the CSV file.\n"

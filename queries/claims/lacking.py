@@ -1,0 +1,81 @@
+"""What has to be measured before a paper can be reproduced on some models, in the words of a call to `ingest`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from queries.ask.statements import ask_records
+from queries.claims.claim import Paper
+from queries.names.corpora import choose_corpora
+from queries.names.models import choose_models
+
+JOBS: Mapping[Paper, tuple[str, ...]] = {
+    "voita": ("projections", "controls", "activity", "contexts", "ngrams", "positions"),
+    "geva": ("projections", "controls", "clusters", "activity", "events", "exits"),
+    "din": ("shortcuts", "exits"),
+}
+"""What each paper's figures, tables and claims rest on."""
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Jobs of one model.
+
+    Attributes:
+        model: its name, or what it was asked for as, where the warehouse does not know it.
+        jobs: names of the jobs.
+        wishes: keywords of `ingest` that measure them, on the text that the model's other jobs read.
+    """
+
+    model: str
+    jobs: tuple[str, ...]
+    wishes: Mapping[str, Any]
+
+
+def lacking(
+    connection: duckdb.DuckDBPyConnection, paper: Paper, models: Sequence[str], *, corpus: str | None = None
+) -> list[Lacking]:
+    """Which jobs the paper needs of models of the warehouse that were not run on their text.
+
+    Args:
+        connection: a reader.
+        paper: which.
+        models: names of models.
+        corpus: the corpus that it is about; None: each model's shown one.
+
+    Raises:
+        UnknownModel, UnknownCorpus: there is no such model, or none was measured on such a corpus.
+    """
+    known = [model.name for model in choose_models(connection, models)]
+    chosen = choose_corpora(connection, known, corpus)
+    ran = {row["model"]: row for row in ask_records(connection, "jobs_of_text", {"models": known})}
+    recipes = {
+        row["corpus_id"]: row
+        for row in ask_records(connection, "corpus_recipes", {"corpus_ids": [one.corpus_id for one in chosen.values()]})
+    }
+    lacks = []
+    for model in known:
+        text = chosen[model].corpus_id if model in chosen else None
+        runs = zip(ran[model]["jobs"] or (), ran[model]["corpus_ids"] or (), strict=True)
+        done = {job for job, of in runs if of in (None, text)}
+        jobs = tuple(job for job in JOBS[paper] if job not in done)
+        if jobs:
+            words = {} if text is None else text_wishes(recipes[text])
+            examples = {} if ran[model]["n_examples"] is None else {"examples": ran[model]["n_examples"]}
+            lacks.append(Lacking(model, jobs, {"jobs": jobs, "named": (), **words, **examples}))
+    return lacks
+
+
+def text_wishes(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of `ingest` that ask for a corpus of the warehouse, as `queries.names.unmeasured` says it in options."""
+    limit = json.loads(corpus["recipe"]).get("tokens_per_domain")
+    tokens = {"tokens": limit} if corpus["name"] == "builtin" and limit is not None else {}
+    return {"corpus": corpus["name"], "sequence_length": corpus["sequence_length"], **tokens}
+
+
+def without_rules(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
+    """Which of the models have controls that no rules have judged yet, so that Geva et al.'s tables lack their rows."""
+    return [row["model"] for row in ask_records(connection, "models_unjudged", {"models": list(models)})]

@@ -1,0 +1,43 @@
+"""Warehouses in which all that papers show was measured, one with n-grams, one with events and shortcuts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from catalog.store.warehouse import Warehouse
+from dashboards.reproduce.collected import Reproduced, collect
+from queries.claims.claim import PAPERS, Paper
+from queries.views import install
+from tests.support import detectors
+
+FAMILY = "tiny"
+NAMES = ["tiny-1m", "tiny-2m", "tiny-2m-nopos"]
+
+
+Readers = dict[Paper, duckdb.DuckDBPyConnection]
+Found = dict[str, Reproduced]
+CASES = (*PAPERS, "n-grams")
+
+
+@pytest.fixture(scope="session")
+def n_grams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Two models with planted detectors and none."""
+    path = tmp_path_factory.mktemp("reproduced") / "ngrams.duckdb"
+    detectors.publish(path)
+    with Warehouse(path, views=install).current_reader() as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def readers(whole_path: Path) -> Iterator[Readers]:
+    with Warehouse(whole_path, views=install).current_reader() as connection:
+        yield dict.fromkeys(PAPERS, connection)
+
+
+@pytest.fixture(scope="session")
+def found(readers: Readers, n_grams: duckdb.DuckDBPyConnection) -> Found:
+    """Each paper for the models with events, and Voita et al. for those with n-grams."""
+    papers: Found = {paper: collect(readers[paper], paper, NAMES) for paper in PAPERS}
+    return papers | {"n-grams": collect(n_grams, "voita")}
