@@ -21,7 +21,7 @@ from catalog.terminal.console import console_progress, note
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for initial weights and text order."
 )
 @click.option("--no-positions", is_flag=True, help="Keep the position table at zero.")
-@click.option("--post-norm", is_flag=True, help="Norms after the blocks, embeddings half as wide, as in OPT-350m.")
+@click.option("--post-norm", is_flag=True, help="Norms after the blocks, a stream twice as wide, as in OPT-350m.")
 @click.option(
     "--checkpoint-at", type=int, multiple=True, metavar="STEP", help="Also write OUTPUT-stepSTEP (repeatable)."
 )

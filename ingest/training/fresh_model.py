@@ -11,10 +11,11 @@ from ingest.training.text import pad_id
 def build(settings: Settings, tokenizer: Tokenizer) -> OPTForCausalLM:
     """A model with fresh weights: ReLU, learned positions, tied embeddings, no dropout; norms as settings say."""
     shape = SIZES[settings.size]
+    width = 2 * shape.d_model if settings.post_norm else shape.d_model
     config = OPTConfig(
         vocab_size=settings.vocab_size,
-        hidden_size=shape.d_model,
-        word_embed_proj_dim=shape.d_model // 2 if settings.post_norm else shape.d_model,
+        hidden_size=width,
+        word_embed_proj_dim=shape.d_model,
         ffn_dim=shape.d_ffn,
         num_hidden_layers=shape.n_layers,
         num_attention_heads=shape.n_heads,
@@ -31,7 +32,7 @@ def build(settings: Settings, tokenizer: Tokenizer) -> OPTForCausalLM:
     torch.manual_seed(settings.seed)
     model = OPTForCausalLM(config)
     for projection in (model.model.decoder.project_in, model.model.decoder.project_out):
-        # Drawn at 0.02 as all else, it would shrink what passes to a ninth: training starts far later.
+        # Drawn at 0.02 as all else, it would shrink what passes to a sixth: training starts far later.
         if projection is not None:
             torch.nn.init.normal_(projection.weight, std=projection.in_features**-0.5)
     if settings.no_positions:

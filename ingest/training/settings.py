@@ -29,7 +29,7 @@ BATCH_SIZE = 16
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The shape of one size."""
+    """The shape of one size; `d_model` is the embeddings' width, too, unless norms come after the blocks."""
 
     n_layers: int
     d_model: int
@@ -53,7 +53,7 @@ class Settings:
         steps: optimizer steps.
         seed: of the fresh weights and of the order of the text.
         no_positions: the position table is zero and stays so.
-        post_norm: norms after the blocks, no final norm, and embeddings of half the stream's width, as OPT-350m has.
+        post_norm: norms after the blocks, no final norm, and a stream twice as wide as the embeddings, as OPT-350m has.
         checkpoint_at: steps after which the model is written too.
         vocab_size: tokens of the tokenizer, special ones included.
         context: ids a sequence holds, BOS included.

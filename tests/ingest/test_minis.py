@@ -8,7 +8,10 @@ import pytest
 from ingest import minis
 
 CHECKPOINTS = ("mini-opt-2m-step250", "mini-opt-2m-step1000")
-FINISHED = ("mini-opt-0.7m", "mini-opt-0.7m-seed1", "mini-opt-2m", "mini-opt-2m-nopos", "mini-opt-5m")
+FINISHED = (
+    *("mini-opt-0.7m", "mini-opt-0.7m-seed1", "mini-opt-0.7m-postnorm"),
+    *("mini-opt-2m", "mini-opt-2m-nopos", "mini-opt-5m"),
+)
 
 
 def shipped(name: str) -> Path:

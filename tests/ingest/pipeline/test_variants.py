@@ -310,9 +310,13 @@ def test_a_merge_keeps_what_is_said_here_and_tells_what_is_said_there(measured: 
     assert labels(tmp_path / "new.duckdb") == labels(theirs)
 
 
+SHIPPED = ("mini-opt-2m", "mini-opt-2m-nopos", "mini-opt-0.7m-postnorm", "mini-opt-2m-step250")
+
+
 def test_what_neurothek_trained_says_its_own() -> None:
-    assert [found(name) for name in ("mini-opt-2m", "mini-opt-2m-nopos", "mini-opt-2m-step250")] == [
+    assert [found(name) for name in SHIPPED] == [
         ("mini-opt", None),
         ("mini-opt", "no-position"),
+        ("mini-opt", "post-norm"),
         ("mini-opt", "step 250"),
     ]

@@ -179,19 +179,19 @@ def test_without_positions_order_counts_for_nothing(words: Source, trained: Path
     assert effect_of_order(trained) > 1e-4
 
 
-def test_post_norm_has_no_final_norm_and_embeddings_half_as_wide(words: Source, tmp_path: Path) -> None:
+def test_post_norm_has_no_final_norm_and_a_stream_twice_as_wide_as_its_embeddings(words: Source, tmp_path: Path) -> None:
     settings = Settings("0.7m", 6, post_norm=True, vocab_size=300, context=32, batch_size=4)
     train([words], tmp_path / "model", settings)
     shapes = {name: tuple(weight.shape) for name, weight in load_file(tmp_path / "model" / WEIGHTS).items()}
-    assert shapes["model.decoder.embed_tokens.weight"] == (300, 32)
-    assert shapes["model.decoder.project_in.weight"] == (64, 32)
-    assert shapes["model.decoder.project_out.weight"] == (32, 64)
+    assert shapes["model.decoder.embed_tokens.weight"] == (300, 64)
+    assert shapes["model.decoder.project_in.weight"] == (128, 64)
+    assert shapes["model.decoder.project_out.weight"] == (64, 128)
     assert "model.decoder.final_layer_norm.weight" not in shapes
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     assert (config["do_layer_norm_before"], config["neurothek"]["variant"]) == (False, "post-norm")
     card = (tmp_path / "model" / "README.md").read_text()
     assert card.startswith("# A small OPT (post-norm)\n")
-    assert "norms after the blocks, embeddings of width 32" in card
+    assert "norms after the blocks, embeddings of width 64" in card
     assert "No norm before the unembedding. The projections" in card
     assert "neurothek train --size 0.7m --steps 6 --seed 0 --post-norm --corpus words=PATH" in card
 
