@@ -179,7 +179,9 @@ def test_without_positions_order_counts_for_nothing(words: Source, trained: Path
     assert effect_of_order(trained) > 1e-4
 
 
-def test_post_norm_has_no_final_norm_and_a_stream_twice_as_wide_as_its_embeddings(words: Source, tmp_path: Path) -> None:
+def test_post_norm_has_no_final_norm_and_a_stream_twice_as_wide_as_its_embeddings(
+    words: Source, tmp_path: Path
+) -> None:
     settings = Settings("0.7m", 6, post_norm=True, vocab_size=300, context=32, batch_size=4)
     train([words], tmp_path / "model", settings)
     shapes = {name: tuple(weight.shape) for name, weight in load_file(tmp_path / "model" / WEIGHTS).items()}
