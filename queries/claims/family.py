@@ -134,7 +134,9 @@ class Family:
         for variant, model, plain in self.variants:
             if variant.split(" ")[0] == kind and plain is not None:
                 return model, plain
-        raise CannotTell(f"there is no variant {kind!r} with a plain model of its size")
+        raise CannotTell(
+            f"there is no variant {kind!r} with a plain model of its size, or of as many layers and neurons"
+        )
 
     def steps(self) -> tuple[list[str], str]:
         """Early checkpoints in the order of training, and the plain model that they lead to.
@@ -250,7 +252,13 @@ def _why_not(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]
 
 
 def _with_plain(models: Sequence[KnownModel]) -> Iterable[tuple[str, str, str | None]]:
-    plain = {model.size: model.name for model in models if model.variant is None}
+    """Variants, each with the plain model of its size, else with one of as many layers and neurons.
+
+    A model with norms after its blocks has a stream of another width than its plain twin, and so another size.
+    """
+    plain = [model for model in models if model.variant is None]
+    of_size = {model.size: model.name for model in plain}
+    of_shape = {(model.n_layers, model.d_ffn): model.name for model in plain}
     for model in models:
         if model.variant is not None:
-            yield model.variant, model.name, plain.get(model.size)
+            yield model.variant, model.name, of_size.get(model.size, of_shape.get((model.n_layers, model.d_ffn)))

@@ -234,7 +234,7 @@ POSITIONS: Sequence[Claim] = (
     _claim(
         "6",
         "Norms after the blocks change where a model has dead neurons.",
-        "dead share of either half differs from that of the model with norms before them (Newcombe)",
+        "dead share of either half differs from that of the model of as many neurons with norms before them (Newcombe)",
         "Section 6",
         _norms_after,
     ),

@@ -1,12 +1,23 @@
 """Which models a claim is asked of, and the counts of their neurons against a loop over the view `neurons`."""
 
 import math
+from dataclasses import replace
 
 import duckdb
 import pytest
 
 from queries.claims.claim import CannotTell
-from queries.claims.family import DEAD, DETECTOR, FEW, FIRST_HALF, POSITIONAL, Family, FamilyUnclear, FamilyUnknown
+from queries.claims.family import (
+    DEAD,
+    DETECTOR,
+    FEW,
+    FIRST_HALF,
+    POSITIONAL,
+    Family,
+    FamilyUnclear,
+    FamilyUnknown,
+    _with_plain,
+)
 from queries.errors import UnknownModel
 from queries.names.models import choose_models
 from tests.support.claims import family
@@ -95,3 +106,19 @@ def test_variants_stand_beside_the_plain_model_of_their_size() -> None:
     assert made.steps() == (["early", "late"], "a")
     with pytest.raises(CannotTell, match="no variant 'no-position' with a plain model"):
         made.variant("no-position")
+
+
+def test_a_variant_of_another_size_stands_beside_the_model_of_its_layers_and_neurons(
+    full: duckdb.DuckDBPyConnection,
+) -> None:
+    known = {model.name: model for model in choose_models(full)}
+    small, large = known["tiny-1m"], known["tiny-2m"]
+    same_size = replace(large, name="same size", variant="no-position")
+    same_shape = replace(small, name="same shape", variant="post-norm", size=small.size + 1)
+    neither = replace(small, name="neither", variant="post-norm", size=small.size + 1, d_ffn=small.d_ffn + 1)
+    found = list(_with_plain([small, large, same_size, same_shape, neither]))
+    assert found == [
+        ("no-position", "same size", "tiny-2m"),
+        ("post-norm", "same shape", "tiny-1m"),
+        ("post-norm", "neither", None),
+    ]
