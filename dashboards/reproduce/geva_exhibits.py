@@ -1,5 +1,6 @@
 """The figures and tables of Geva et al. 2022, in the order of the paper."""
 
+from catalog.advice import command_line
 from dashboards.reproduce.exhibit import Exhibit, Sheet
 
 _BY_LAYER = ("layer",)
@@ -12,7 +13,8 @@ EXHIBITS = (
         (Sheet("annotations", ("layer", "neuron", "class", "concept"), "is_latest and condition = 'value'"),),
         (),
         _JUDGED,
-        "The annotator rules is this program: `neurothek annotate --auto` judges the blind sample as people do.",
+        "The annotator rules is this program, which judges the blind sample as people do:"
+        f" `{command_line('annotate', '--auto')}`.",
     ),
     Exhibit(
         "Table 2",
@@ -63,7 +65,7 @@ EXHIBITS = (
         (),
         (),
         "The paper steers GPT-2 medium away from toxicity. Which neurons and texts stand for that is yours to choose:"
-        " `neurothek intervene MODEL --search WORD --prompts FILE --unwanted ATTRIBUTE`.",
+        f" `{command_line('intervene', 'MODEL', '--search', 'WORD', '--prompts', 'FILE', '--unwanted', 'ATTRIBUTE')}`.",
     ),
     Exhibit(
         "Table 6",
