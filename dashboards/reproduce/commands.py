@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from catalog.terminal.console import complain, note, say_in_the_answer
+from catalog.terminal.console import complain, console_progress, note, say_in_the_answer
 from catalog.terminal.options import Size, common_options
+
+if TYPE_CHECKING:
+    from queries.claims.lacking import Unsteered
 
 
 @click.command()
@@ -63,6 +66,7 @@ def reproduce(ctx: click.Context, /, **options: Any) -> None:
             continue
         if options["paper"] == "geva" and not options["no_measuring"]:
             _judge(ctx, models)
+            _steer(ctx, options, models)
         folder = options["folder"] if len(asked) == 1 or corpus is None else options["folder"] / folder_name(corpus)
         files = ctx.obj.reproduce(options["paper"], *models, to=folder, corpus=corpus)
         note(f"wrote {len(files)} files; open {files[-1]}")
@@ -89,12 +93,34 @@ def _judge(ctx: click.Context, models: tuple[str, ...]) -> None:
         note(f"judged {saved.n_vectors:,} vectors of {', '.join(names)} by rules")
 
 
+def _unsteered(ctx: click.Context, options: dict[str, Any], models: tuple[str, ...]) -> Sequence[Unsteered]:
+    """Models that are in the warehouse, and whose interventions wrote nothing, if the paper shows what they write."""
+    from queries.claims.lacking import unsteered
+
+    if options["paper"] != "geva" or not ctx.obj.warehouse.exists():
+        return []
+    with ctx.obj.reader() as connection:
+        return unsteered(connection, models)
+
+
+def _steer(ctx: click.Context, options: dict[str, Any], models: tuple[str, ...]) -> None:
+    """Have these models continue code with neurons of prose turned on."""
+    from queries.claims.lacking import STEERING, STEERING_WORDS
+
+    for one in _unsteered(ctx, options, models):
+        note(str(one))
+        asked = {"words": STEERING_WORDS, "prompts": list(one.prompts), **STEERING}
+        with console_progress() as progress:
+            ctx.obj.carry_out(ctx.obj.plan_intervention(one.model, **asked), progress=progress)
+
+
 def _measured(
     ctx: click.Context, options: dict[str, Any], models: tuple[str, ...], corpus: str | None
 ) -> tuple[str, ...]:
     """Measure what is missing, if that is wanted; returns the models as the warehouse calls them."""
     missing = ctx.obj.lacking(options["paper"], *models, corpus=corpus)
-    if not missing or options["no_measuring"]:
+    unsteered = _unsteered(ctx, options, models)
+    if not (missing or unsteered) or options["no_measuring"]:
         return models
     how = {name: options[name] for name in ("device", "memory") if options[name] is not None}
     new = {} if options["tokens"] is None else {"tokens": options["tokens"]}
@@ -102,6 +128,8 @@ def _measured(
     for model, wishes in asked:
         (plan,) = ctx.obj.plan(model, progress=True, **wishes)
         say_in_the_answer("\n".join(plan.lines()))
+    for one in unsteered:
+        say_in_the_answer(str(one))
     if options["plan"]:
         return models
     if not options["yes"]:

@@ -65,7 +65,9 @@ EXHIBITS = (
         (),
         (),
         "The paper steers GPT-2 medium away from toxicity. Which neurons and texts stand for that is yours to choose:"
-        f" `{command_line('intervene', 'MODEL', '--search', 'WORD', '--prompts', 'FILE', '--unwanted', 'ATTRIBUTE')}`.",
+        f" `{command_line('intervene', 'MODEL', '--search', 'WORD', '--prompts', 'FILE', '--unwanted', 'ATTRIBUTE')}`."
+        " Where nothing was chosen and the text has code and prose, ten neurons of prose are turned on while the model"
+        " continues code.",
     ),
     Exhibit(
         "Table 6",

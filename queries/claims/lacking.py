@@ -79,3 +79,36 @@ def text_wishes(corpus: Mapping[str, Any]) -> dict[str, Any]:
 def without_rules(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[str]:
     """Which of the models have controls that no rules have judged yet, so that Geva et al.'s tables lack their rows."""
     return [row["model"] for row in ask_records(connection, "models_unjudged", {"models": list(models)})]
+
+
+STEERING_WORDS = ("the", "of", "is")
+STEERING: Mapping[str, Any] = {"set": 1, "unwanted": "code", "name": "ten neurons of prose set to 1"}
+"""What stands for Table 5 of Geva et al. 2022 where no intervention does: code that is steered towards prose [ours]."""
+
+N_PROMPTS, PROMPT_TOKENS = 20, 12
+"""Beginnings of code that a model continues, and their length in tokens, a prepended BOS included."""
+
+
+@dataclass(frozen=True)
+class Unsteered:
+    """A model that continued nothing yet.
+
+    Attributes:
+        model: its name.
+        prompts: beginnings of code of its own text.
+    """
+
+    model: str
+    prompts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """What is to be done, as a line of a plan."""
+        neurons = f"ten neurons that promote {', '.join(STEERING_WORDS)}"
+        return f"{self.model}: Table 5, {neurons}, set to 1 on {len(self.prompts)} beginnings of code"
+
+
+def unsteered(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[Unsteered]:
+    """Plain models among these that continued no prompts with changed neurons, if their text has code and prose."""
+    asked = {"models": list(models), "most": N_PROMPTS, "length": PROMPT_TOKENS}
+    rows = ask_records(connection, "models_unsteered", asked)
+    return [Unsteered(row["model"], tuple(dict.fromkeys(filter(str.strip, row["prompts"])))) for row in rows]

@@ -1,0 +1,74 @@
+"""What a paper lacks of which models, with the words of `ingest` that measure it on the same text."""
+
+import duckdb
+import pytest
+
+from queries.claims.claim import PAPERS, Paper
+from queries.claims.lacking import JOBS, N_PROMPTS, PROMPT_TOKENS, lacking, text_wishes, unsteered, without_rules
+from queries.errors import UnknownCorpus
+from queries.names.models import choose_models
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_jobs_lack_that_were_not_run_on_the_shown_text(full: duckdb.DuckDBPyConnection, paper: Paper) -> None:
+    names = [model.name for model in choose_models(full)]
+    found = {one.model: one for one in lacking(full, paper, names)}
+    shown = dict(full.execute("select model, corpus from neurons where corpus is not null group by all").fetchall())
+    for name in names:
+        runs = full.execute("select job, corpus from runs where model = ?", [name]).fetchall()
+        done = {job for job, corpus in runs if corpus is None or corpus == shown.get(name)}
+        expected = tuple(job for job in JOBS[paper] if job not in done)
+        assert (found[name].jobs if name in found else ()) == expected
+        if expected:
+            wishes = found[name].wishes
+            assert wishes["jobs"] == expected
+            assert wishes["named"] == ()
+            assert wishes.get("corpus") == shown.get(name)
+
+
+def test_of_another_corpus(full: duckdb.DuckDBPyConnection) -> None:
+    (one,) = lacking(full, "voita", ["tiny-1m"], corpus="builtin")
+    assert one.wishes["corpus"] == "builtin"
+    with pytest.raises(UnknownCorpus):
+        lacking(full, "voita", ["tiny-1m"], corpus="nowhere")
+
+
+def test_builtin_is_asked_for_with_its_limit() -> None:
+    recipe = '{"tokens_per_domain": 40000}'
+    builtin = {"name": "builtin", "sequence_length": 256, "recipe": recipe}
+    assert text_wishes(builtin) == {"corpus": "builtin", "sequence_length": 256, "tokens": 40000}
+    # Another name stands for the ids that were read.
+    assert text_wishes(builtin | {"name": "news"}) == {"corpus": "news", "sequence_length": 256}
+
+
+def test_models_that_rules_have_not_judged_have_controls(full: duckdb.DuckDBPyConnection) -> None:
+    names = [model.name for model in choose_models(full)]
+    judged = {
+        row[0] for row in full.execute("select distinct model from annotations where annotator = 'rules'").fetchall()
+    }
+    having = {row[0] for row in full.execute("select distinct model from runs where job = 'controls'").fetchall()}
+    assert set(without_rules(full, names)) == having - judged
+
+
+def test_texts_without_code_and_prose_are_not_steered(full: duckdb.DuckDBPyConnection) -> None:
+    names = [model.name for model in choose_models(full)]
+    domains: dict[str, set[str]] = {}
+    shown = full.execute(
+        "select model, domain from measured_corpora inner join store.sequences using (corpus_id) where is_shown"
+    )
+    for model, domain in shown.fetchall():
+        domains.setdefault(model, set()).add(domain)
+    wrote = {row[0] for row in full.execute("select distinct model from continuations").fetchall()}
+    plain = {model.name for model in choose_models(full) if model.variant is None}
+    expected = {model for model in plain - wrote if {"code", "prose"} <= domains.get(model, set())}
+    found = unsteered(full, names)
+    assert {one.model for one in found} == expected
+    for one in found:
+        assert 0 < len(one.prompts) <= N_PROMPTS
+        assert all(prompt.strip() for prompt in one.prompts)
+        tokens = full.execute(
+            "select list(text) from (select unnest(tokens[:?]) as token_id from store.sequences where domain = 'code')"
+            " inner join store.tokens using (token_id)",
+            [PROMPT_TOKENS],
+        ).fetchall()[0][0]
+        assert all(any(prompt.startswith(token) for token in tokens) for prompt in one.prompts)
