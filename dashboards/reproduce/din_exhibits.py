@@ -1,5 +1,6 @@
 """The figures and the table of Din et al. 2023: what the paper repeats for each model stands here once for all."""
 
+from catalog.advice import command_line
 from dashboards.reproduce.exhibit import Exhibit, Sheet
 
 _ALONG_STATES = ("method", "state")
@@ -41,6 +42,14 @@ EXHIBITS = (
         (),
         ("shortcuts",),
         "State 0 is the embeddings.",
+    ),
+    Exhibit(
+        "Plausibility",
+        "How many lists of five tokens people find plausible, judged blind (section 4).",
+        (Sheet("plausibility", (*_ALONG_STATES, "annotator")),),
+        (),
+        ("shortcuts",),
+        f"People judge: `{command_line('annotate', '--plausibility', 'MODEL')}`.",
     ),
     Exhibit(
         "Early exit by size",

@@ -14,6 +14,9 @@ MODELS = {"made-a": 2, "made-b": 3}
 BEST_FIRST = ("mat_attn", "mat_ffn", "mat_ln1_ln2", "mat", "id")
 
 
+PLAUSIBLE = {"true": (85, 53), "false": (53, 85), "few": (70, 70)}
+
+
 def judge(kind: str) -> dict[str, Finding]:
     """What the claims come to, by their rule and text."""
     n_above = {"true": 3, "false": 1, "few": 3}[kind]
@@ -32,6 +35,13 @@ def judge(kind: str) -> dict[str, Finding]:
                 [{"model": model, "n": 3, "n_above": n_above, "least": 0.5} for model in MODELS]
             ),
             "claimed_savings": pl.DataFrame(saved),
+            "claimed_plausibility": pl.DataFrame(
+                [
+                    {"model": model, "method": method, "n_plausible": n_plausible, "n": 100}
+                    for model in MODELS
+                    for method, n_plausible in zip(("mat", "id"), PLAUSIBLE[kind], strict=True)
+                ]
+            ),
         },
         list(MODELS),
     )
@@ -58,7 +68,7 @@ def readings(model: str, n_states: int, kind: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("kind", "verdict"), [("true", "holds"), ("false", "does not hold")])
 def test_orderings_are_judged_by_the_interval(kind: str, verdict: str) -> None:
     found = judge(kind)
-    assert len(found) == 7
+    assert len(found) == 8
     assert {text: one.verdict for text, one in found.items()} == dict.fromkeys(found, verdict)
 
 
@@ -67,6 +77,7 @@ def test_what_cannot_be_told_says_of_how_many() -> None:
     assert [one.verdict for one in found.values()] == [
         "holds",
         *["undecided, n = 120"] * 2,
+        "undecided, n = 400",
         *["not measured"] * 2,
         *["undecided, n = 120"] * 2,
     ]
