@@ -1,11 +1,11 @@
-"""How many n-grams cover neurons, and which are new in a layer."""
+"""How many n-grams cover neurons, how many neurons detect n-grams so frequent, and which are new in a layer."""
 
 from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
 
-from dashboards.charts.axes import count_axis, count_scale
+from dashboards.charts.axes import count_axis, count_scale, spoken
 from dashboards.charts.models import Panel, panels_of
 from dashboards.colours import ACCENT
 
@@ -19,6 +19,8 @@ _NEW_COLOURS: Mapping[str, str] = {
     "below, but not in the layer just below": "#7fa6cc",
     "in the layer just below": "#d5dde6",
 }
+_FREQUENT_COLOURS = ("#d5dde6", "#7fa6cc", ACCENT["light"])
+"""The rarest n-grams in the palest."""
 _LAYER_AXIS = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8)
 
 
@@ -60,6 +62,46 @@ def coverage(bins: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
     )
     place = pl.when(pl.col("bin_order") == 0).then(len(names)).otherwise(pl.col("bin_order"))
     return panels_of(base, bins.with_columns(place.alias("place")), panels)
+
+
+def detectors_by_minimum(counts: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:
+    """How many neurons of each layer detect n-grams that occur so often: bars one before the other, a panel per model.
+
+    The more occurrences are asked for, the fewer neurons detect: each bar lies within that of fewer occurrences.
+
+    Args:
+        counts: rows of `detectors_by_minimum` of one length of n-grams.
+        panels: the models and what stands under their names.
+    """
+    minima = sorted(set(counts.get_column("least_occurrences")))
+    numbers = counts.get_column("n_detectors")
+    base = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            alt.X("layer:O", axis=_LAYER_AXIS),
+            alt.Y(
+                "n_detectors:Q",
+                title="detectors in the layer",
+                axis=count_axis(numbers),
+                scale=count_scale(numbers),
+                stack=False,
+            ),
+            alt.Color(
+                "least_occurrences:O",
+                scale=alt.Scale(domain=minima, range=list(_FREQUENT_COLOURS)),
+                legend=alt.Legend(title="occurrences, at least", orient="top", symbolType="square", titleOrient="left"),
+            ),
+            tooltip=[
+                alt.Tooltip("layer:O"),
+                alt.Tooltip("least_occurrences:O", title="occurrences, at least"),
+                *(alt.Tooltip(f"{name}:Q", format=",", title=spoken(name)) for name in ("n_detectors", "n_alive")),
+                alt.Tooltip("frequent_share:Q", format=".1%", title="positions they hold"),
+            ],
+        )
+    )
+    # Bars are drawn in the order of the rows: the shortest last, before the others.
+    return panels_of(base, counts.sort("least_occurrences"), panels)
 
 
 def new_ngrams(detected: pl.DataFrame, panels: Sequence[Panel]) -> alt.ConcatChart:

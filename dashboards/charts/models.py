@@ -49,6 +49,8 @@ class Look:
                 labelLimit=180,
                 offset=6,
                 padding=0,
+                # A band would make the spots of the legend as pale as it is.
+                symbolOpacity=1,
             ),
         )
 

@@ -206,7 +206,9 @@ def _with_parts(quality: pl.DataFrame) -> pl.DataFrame:
 
 def _side_by_side(quality: pl.DataFrame, numbers: Sequence[tuple[str, str]], look: Look) -> alt.HConcatChart:
     panels = [
-        shortcuts.by_model(quality, number, look).properties(width=PANEL_WIDTH, height=PANEL_HEIGHT, title=title)
+        shortcuts.by_model(quality, number, look).properties(
+            width=PANEL_WIDTH, height=PANEL_HEIGHT, title=alt.TitleParams(title, fontSize=12)
+        )
         for number, title in numbers
     ]
     whole: alt.HConcatChart = alt.hconcat(*panels)

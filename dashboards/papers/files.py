@@ -12,6 +12,7 @@ from dashboards.papers.din import ShortcutRows, shortcut_figures
 from dashboards.papers.figure import Figure
 from dashboards.papers.material import Material
 from dashboards.papers.voita import paper_figures
+from dashboards.papers.voita_ngrams import minima_of
 from queries.compare.comparison import Comparison
 from queries.compare.kinds import positional_neurons
 from queries.names.models import choose_models
@@ -29,8 +30,10 @@ def material_of(connection: duckdb.DuckDBPyConnection, comparison: Comparison) -
     on = corpus_words(connection, names, comparison.corpus)
     with on_corpus(connection, names, comparison.corpus) as shown:
         positional = positional_neurons(shown, comparison.typology.models())
+        by_minimum = minima_of(shown, names)
         shortcuts = ShortcutRows.of(shown, names, on)
-    return Material(comparison, positional, Look(model_colours(everything), comparison.why_not()), shortcuts)
+    look = Look(model_colours(everything), comparison.why_not())
+    return Material(comparison, positional, by_minimum, look, shortcuts)
 
 
 def write_figures(material: Material, folder: Path) -> list[Figure]:

@@ -18,12 +18,14 @@ class Material:
     Attributes:
         comparison: the models side by side.
         positional: every positional neuron, as `queries.compare.kinds.positional_neurons` gives them.
+        by_minimum: rows of `detectors_by_minimum` for bigrams and trigrams.
         look: colours and dashes of the models.
         shortcuts: what linear shortcuts say of them; None: not asked.
     """
 
     comparison: Comparison
     positional: pl.DataFrame
+    by_minimum: pl.DataFrame
     look: Look
     shortcuts: ShortcutRows | None = None
 
@@ -42,6 +44,11 @@ class Material:
         rows = self.comparison.models.select("model", "variant").to_dicts()
         plain = [row["model"] for row in rows if row["variant"] is None or row["variant"].startswith("seed")]
         return plain if len(plain) > 1 else [row["model"] for row in rows]
+
+    def everybody(self) -> list[str]:
+        """All models, variants too, smallest first."""
+        names: list[str] = self.comparison.models.get_column("model").to_list()
+        return names
 
     def measured(self, rows: pl.DataFrame, models: Sequence[str] | None = None) -> list[str]:
         """Those of the models, the sizes unless given, that `rows` tells of."""

@@ -1,15 +1,18 @@
 """What figures of several papers share: a panel per model, and what captions say of the rows that are drawn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import altair as alt
 import polars as pl
 
+from dashboards.charts.layers import OfLayer, by_depth
 from dashboards.charts.models import Look
 
 PANEL_WIDTH, PANEL_HEIGHT = 260, 240
 MOST_COLUMNS = 3
 """Panels that stand in one row."""
+
+_DEPTH_WIDTH, _DEPTH_HEIGHT = 300, 240
 
 
 def model_panels(
@@ -25,6 +28,18 @@ def model_panels(
         for model in models_in(rows)
     ]
     whole: alt.ConcatChart = alt.concat(*charts, columns=min(len(charts), MOST_COLUMNS))
+    return whole
+
+
+def depth_panels(rows: pl.DataFrame, numbers: Sequence[tuple[OfLayer, str]], look: Look) -> alt.HConcatChart:
+    """A panel per number of the layers with its title, the models' lines against relative depth in each."""
+    panels = [
+        by_depth(rows, number, look, orient="right").properties(
+            width=_DEPTH_WIDTH, height=_DEPTH_HEIGHT, title=alt.TitleParams(title, fontSize=12)
+        )
+        for number, title in numbers
+    ]
+    whole: alt.HConcatChart = alt.hconcat(*panels).resolve_scale(color="shared")
     return whole
 
 

@@ -144,8 +144,9 @@ EXHIBITS = (
         ),
         ("ngram-detectors",),
         _N_GRAMS,
-        "Where few positions carry frequent n-grams they cannot be labelled; the second table says how labels change"
-        " with the occurrences that are asked for, and how many positions carry n-grams so frequent.",
+        "Where few positions carry frequent n-grams the first table withholds labels. The picture and the second table"
+        " count detectors all the same, of n-grams that occur 5, 10 or 20 times, beside the share of the positions that"
+        " these hold.",
     ),
     Exhibit(
         "Figure 15",
@@ -153,5 +154,6 @@ EXHIBITS = (
         (Sheet("detected_by_layer", ("n", "layer"), "n > 1", name="new_ngrams"),),
         ("new-ngrams",),
         _N_GRAMS,
+        "It takes bigrams or trigrams that can be labelled.",
     ),
 )

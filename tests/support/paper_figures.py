@@ -10,6 +10,7 @@ from dashboards.colours import model_colours
 from dashboards.papers.figure import Figure
 from dashboards.papers.material import Material
 from dashboards.papers.voita import paper_figures
+from dashboards.papers.voita_ngrams import minima_of
 from queries.compare.comparison import compare
 from queries.compare.kinds import positional_neurons
 
@@ -18,7 +19,9 @@ def material(connection: duckdb.DuckDBPyConnection, *models: str) -> Material:
     """What the figures of the models are drawn from; of all, if none is named."""
     comparison = compare(connection, models)
     look = Look(model_colours(comparison.models["model"].to_list()), comparison.why_not())
-    return Material(comparison, positional_neurons(connection, comparison.typology.models()), look)
+    positional = positional_neurons(connection, comparison.typology.models())
+    by_minimum = minima_of(connection, comparison.models["model"].to_list())
+    return Material(comparison, positional, by_minimum, look)
 
 
 def figures(of: Material) -> Mapping[int, Figure]:

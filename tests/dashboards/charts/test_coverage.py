@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboards.charts.coverage import coverage, new_ngrams
+from dashboards.charts.coverage import coverage, detectors_by_minimum, new_ngrams
 
 PANELS = [("small", "under small"), ("large", "")]
 
@@ -67,3 +67,18 @@ def test_parts_add_up_to_what_is_detected(layers: list[list[int]]) -> None:
         assert [found[layer, part] for part in range(3)] == [new, new_vs_previous - new, detected - new_vs_previous]
     assert {row["place"] for row in drawn} == {0, 1, 2}
     assert panel["encoding"]["y"]["scale"]["domain"][1] >= max(1, *(row["n_detected"] for row in rows))
+
+
+def test_bars_of_more_occurrences_are_drawn_before_those_of_fewer() -> None:
+    rows = [
+        {"model": "small", "layer": layer, "least_occurrences": least, "n_detectors": 30 // least}
+        for least in (20, 5, 10)
+        for layer in (0, 1)
+    ]
+    frame = pl.DataFrame(rows).with_columns(n_alive=pl.lit(9), frequent_share=pl.lit(0.5))
+    ((panel, drawn),) = parts(detectors_by_minimum(frame, PANELS[:1]))
+    assert [row["least_occurrences"] for row in drawn] == [5, 5, 10, 10, 20, 20]
+    assert panel["encoding"]["y"]["stack"] is False
+    assert panel["encoding"]["color"]["scale"]["domain"] == [5, 10, 20]
+    # Stacked, the axis would have to end at the sum.
+    assert panel["encoding"]["y"]["scale"]["domain"] == [0, 6]

@@ -55,6 +55,12 @@ def test_a_line_lies_in_its_interval_under_one_title(number: str) -> None:
         assert ("domain" in line["y"].get("scale", {})) == (number != "surprisal")
 
 
+def test_bands_leave_the_legend_its_full_colours() -> None:
+    charts = (by_model(quality("mat", "id"), "surprisal", LOOK), of_one_model(quality("mat", "id"), "surprisal"))
+    for layers in (layers_of(chart).values() for chart in charts):
+        assert {layer["encoding"]["color"]["legend"]["symbolOpacity"] for layer in layers} == {1}
+
+
 def test_methods_keep_their_colours_whichever_are_drawn() -> None:
     for methods in (("id",), ("mat_ffn", "mat"), tuple(METHOD_COLOURS)):
         scale = layers_of(of_one_model(quality(*methods), "surprisal"))["line"]["encoding"]["color"]["scale"]

@@ -1,5 +1,7 @@
 """What figures are drawn from: sizes without variants, corpora and tokens as they were measured."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -13,7 +15,7 @@ ALL = ["weights-only", "tiny-1m", "gelu-1m", "tiny-2m", "tiny-2m-nopos"]
 def with_models(of: Material, **columns: list[str | None]) -> Material:
     """The same, with other values in columns of the compared models."""
     models = of.comparison.models.with_columns(pl.Series(name, values) for name, values in columns.items())
-    return Material(type(of.comparison)(**{**vars(of.comparison), "models": models}), of.positional, of.look)
+    return replace(of, comparison=replace(of.comparison, models=models))
 
 
 def test_sizes_are_the_models_that_are_no_variants_but_for_seeds(whole: Material) -> None:
@@ -21,6 +23,10 @@ def test_sizes_are_the_models_that_are_no_variants_but_for_seeds(whole: Material
     assert whole.sizes() == ALL[:4]
     seeds = with_models(whole, variant=[None, "seed 2", "step 10", None, "no-position"])
     assert seeds.sizes() == ["weights-only", "tiny-1m", "tiny-2m"]
+
+
+def test_everybody_is_all_models_with_their_variants(whole: Material) -> None:
+    assert whole.everybody() == ALL
 
 
 def test_where_fewer_than_two_are_sizes_all_are_drawn(whole: Material) -> None:
@@ -56,7 +62,7 @@ def test_what_was_seen_is_said_once_where_it_is_the_same(whole: Material) -> Non
 
 def test_a_star_marks_what_may_not_be_compared(whole: Material) -> None:
     look = Look(whole.look.colours, {"gelu-1m": "another text"})
-    marked = Material(whole.comparison, whole.positional, look)
+    marked = replace(whole, look=look)
     assert [marked.mark(model) for model in ALL] == ["", "", " *", "", ""]
     (said,) = marked.not_comparable(ALL)
     assert "gelu-1m (another text)" in said
@@ -78,12 +84,10 @@ def test_variants_stand_in_the_order_of_training_beside_their_plain_model(
     family: list[str | None] = ["other", "tiny", "tiny", "tiny", "tiny"]
     models = with_models(whole, variant=variants, family=family)
     sized = models.comparison.models.with_columns(size=pl.lit(1))
-    comparison = type(whole.comparison)(**{**vars(models.comparison), "models": sized})
-    of = Material(comparison, whole.positional, whole.look)
+    of = replace(whole, comparison=replace(models.comparison, models=sized))
     assert of.variants(lambda variant: variant.startswith(kind)) == (found, base)
 
 
 def test_where_something_is_missing_is_said_of_the_asked_corpus(whole: Material) -> None:
     assert whole.there == ""
-    asked = type(whole.comparison)(**{**vars(whole.comparison), "corpus": "long"})
-    assert Material(asked, whole.positional, whole.look).there == " on long"
+    assert replace(whole, comparison=replace(whole.comparison, corpus="long")).there == " on long"

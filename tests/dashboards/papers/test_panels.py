@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from dashboards.charts.models import Look
-from dashboards.papers.panels import corpora_in, model_panels, models_in, not_comparable, number_in
+from dashboards.papers.panels import corpora_in, depth_panels, model_panels, models_in, not_comparable, number_in
 
 ROWS = pl.DataFrame({"model": ["b", "b", "a", "c", "d"], "corpus": ["x", "x", "y", "x", "x"], "n": [3, 3, 2, 3, 4000]})
 
@@ -22,6 +22,15 @@ def test_each_model_has_a_panel_of_its_own_rows() -> None:
     assert [rows.height for rows in drawn] == [2, 1, 1, 1]
     assert whole["columns"] == 3
     assert {(panel["width"], panel["height"]) for panel in whole["concat"]} == {(100, 50)}
+
+
+def test_numbers_of_layers_stand_side_by_side_in_the_models_colours() -> None:
+    rows = pl.DataFrame({"model": ["a", "b"], "layer": 0, "depth": 0.5, "n_detectors": [1, 2], "n_detected": [3, 4]})
+    look = Look({"a": "#44bf70", "b": "#440154"}, {})
+    whole = depth_panels(rows, [("n_detectors", "first"), ("n_detected", "second")], look).to_dict()
+    assert [panel["title"]["text"] for panel in whole["hconcat"]] == ["first", "second"]
+    assert [panel["encoding"]["y"]["field"] for panel in whole["hconcat"]] == ["n_detectors", "n_detected"]
+    assert whole["resolve"]["scale"]["color"] == "shared"
 
 
 def test_captions_say_numbers_and_texts() -> None:

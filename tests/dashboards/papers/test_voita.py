@@ -1,25 +1,13 @@
 """The paper's figures for planted warehouses: which are drawn and why not, what each draws, and the files."""
 
-from collections import Counter
-
-import polars as pl
 import pytest
 
-from catalog.store.warehouse import Warehouse
 from dashboards.papers.material import Material
 from tests.support import detectors as planted
 from tests.support import tiny
-from tests.support.paper_figures import caption, figures, material, panels
+from tests.support.paper_figures import caption, figures, panels
 
 MODELS = [plan.name for plan in tiny.MODELS]
-
-
-@pytest.fixture(scope="module")
-def ngrams(tmp_path_factory: pytest.TempPathFactory) -> Material:
-    path = tmp_path_factory.mktemp("paper") / "ngrams.duckdb"
-    planted.publish(path)
-    with Warehouse(path).reader() as connection:
-        return material(connection)
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_so(whole: Material, ngrams: Material) -> None:
@@ -63,42 +51,3 @@ def test_a_bar_is_all_the_alive_neurons_of_a_layer_of_the_first_half(ngrams: Mat
     for _, rows in drawn:
         assert {row["layer"] for row in rows} == {0}
         assert sum(row["share"] for row in rows) == pytest.approx(1)
-
-
-def test_what_layers_detect_is_split_by_what_lies_below(ngrams: Material) -> None:
-    layers = [
-        {ngram for (at, _), one in planted.detectors("planted", 1).items() if at == layer for ngram in one.detected}
-        for layer in (0, 1)
-    ]
-    ((_, rows), (_, shuffled)) = panels(figures(ngrams)[4])
-    found = {(row["layer"], row["known"]): row["n_ngrams"] for row in rows}
-    assert found == {
-        (0, "nowhere below"): len(layers[0]),
-        (0, "below, but not in the layer just below"): 0,
-        (0, "in the layer just below"): 0,
-        (1, "nowhere below"): len(layers[1] - layers[0]),
-        (1, "below, but not in the layer just below"): 0,
-        (1, "in the layer just below"): len(layers[1] & layers[0]),
-    }
-    assert {row["n_ngrams"] for row in shuffled} == {0}
-
-
-def test_detectors_by_layer_are_counted_in_the_caption(ngrams: Material) -> None:
-    number = len(planted.detectors("planted", 1))
-    assert f"Detectors: {number} in planted, 0 in shuffled." in caption(figures(ngrams)[3])
-    (_, rows), *_ = panels(figures(ngrams)[3])
-    expected = Counter(layer for layer, _ in planted.detectors("planted", 1))
-    assert {row["layer"]: row["n_detectors"] for row in rows if row["model"] == "planted"} == dict(expected)
-
-
-def test_shorter_ngrams_stand_in_where_trigrams_cannot_be_labelled(ngrams: Material) -> None:
-    assert planted.can_be_labelled("planted", 3)
-    assert "cannot be labelled" not in caption(figures(ngrams)[14])
-    kinds = ngrams.kinds
-    undecided = pl.when(pl.col("n") == 3).then(pl.lit("cannot be labelled")).otherwise("status").alias("status")
-    less = type(kinds)(**{**vars(kinds), "detectors": kinds.detectors.with_columns(undecided)})
-    instead = Material(
-        type(ngrams.comparison)(**{**vars(ngrams.comparison), "typology": less}), ngrams.positional, ngrams.look
-    )
-    for number in (14, 15):
-        assert "Bigrams, because trigrams cannot be labelled" in caption(figures(instead)[number])

@@ -1,6 +1,7 @@
 """Figures 8 to 11: every positional neuron once, the largest team, and variants beside their plain model."""
 
 from collections import Counter
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -35,9 +36,7 @@ def test_the_team_is_the_largest_of_the_strongest_kind(whole: Material) -> None:
     ((_, rows),) = panels(figure)
     model, layer = next(iter({tuple(row["address"].split("N")[0].split("/L")) for row in rows}))
     assert sizes[model, int(layer)] == max(sizes.values())
-    weak = Material(
-        whole.comparison, whole.positional.with_columns(pl.lit("weak").alias("position_strength")), whole.look
-    )
+    weak = replaced(whole, position_strength=pl.lit("weak"))
     assert "strong oscillatory neurons; there are none here: these are" in caption(figures(weak)[9])
 
 
@@ -48,9 +47,7 @@ def test_checkpoints_stand_in_the_order_of_training(whole: Material) -> None:
         pl.lit("tiny").alias("family"),
         pl.lit(2_000_000).alias("size"),
     ).filter(pl.col("model") != "weights-only")
-    trained = Material(
-        type(whole.comparison)(**{**vars(whole.comparison), "models": models}), whole.positional, whole.look
-    )
+    trained = replace(whole, comparison=replace(whole.comparison, models=models))
     drawn = panels(figures(trained)[11])
     # The plain model comes last; the gelu model, plain too, has too few sequences.
     assert [part["title"]["text"] for part, _ in drawn][:2] == ["tiny-1m", "tiny-2m-nopos"]
@@ -58,7 +55,7 @@ def test_checkpoints_stand_in_the_order_of_training(whole: Material) -> None:
 
 def replaced(of: Material, **columns: object) -> Material:
     """The same with other values in columns of the positional neurons."""
-    return Material(of.comparison, of.positional.with_columns(**columns), of.look)  # type: ignore[arg-type]
+    return replace(of, positional=of.positional.with_columns(**columns))  # type: ignore[arg-type]
 
 
 def test_panels_count_the_circles_and_all_neurons(whole: Material) -> None:
@@ -89,6 +86,5 @@ def test_without_a_team_there_is_no_range_and_it_says_why(whole: Material) -> No
 @pytest.mark.parametrize("figure", [without_positions, during_training])
 def test_a_variant_needs_a_plain_model_of_its_size(whole: Material, figure: object) -> None:
     models = whole.comparison.models.with_columns(variant=pl.lit(None, pl.String))
-    comparison = type(whole.comparison)(**{**vars(whole.comparison), "models": models})
     assert callable(figure)
-    assert isinstance(figure(Material(comparison, whole.positional, whole.look)), NotDrawn)
+    assert isinstance(figure(replace(whole, comparison=replace(whole.comparison, models=models))), NotDrawn)

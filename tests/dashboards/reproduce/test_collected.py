@@ -50,6 +50,7 @@ def test_statements_yield_the_rows_by_themselves(paper: Paper, found: Found, rea
 
 NUMBERS = (
     *("dead_share", "mean_frequency", "n_detectors", "n_detected", "n_cumulative", "share", "positional_share"),
+    *("frequent_share",),
     *("r2", "precision_1", "precision_5", "precision_10", "surprisal", "layers_run", "norm_overlap"),
     *("dominant_share", "random_share", "token_share", "extreme_share", "value_vector_share"),
 )
