@@ -252,7 +252,7 @@ def position_profile(positions: pl.DataFrame, accent: str = ACCENT["light"]) -> 
     colours = [accent, *DOMAINS[: len(domains) - 1]]
     chart: alt.Chart = (
         alt.Chart(pl.concat(_points(row) for row in shown.to_dicts()))
-        .mark_line(interpolate="linear")
+        .mark_line(interpolate="linear", strokeJoin="round")
         .encode(
             alt.X("position:Q", title="position in the sequence", axis=alt.Axis(tickCount=8, format="d")),
             alt.Y("frequency:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=5)),

@@ -176,7 +176,7 @@ def _by_method(exits: pl.DataFrame, look: Look) -> Drawing:
     return captioned(
         model_panels(exits, exit_charts.tradeoff_of_model),
         "What leaving early costs: where a shortcut is confident, or always at one state",
-        f"On {number_in(exits, 'n')} sentences of {corpora_in(exits)}.",
+        f"The thin dotted rule is at 95%. On {number_in(exits, 'n')} sentences of {corpora_in(exits)}.",
         *not_comparable(exits, look),
         _SOURCE,
     )

@@ -139,7 +139,7 @@ def _concept_panel(concepts: pl.DataFrame, model: str, condition: str, tallest: 
     panel: alt.Chart = concept_charts.concepts_by_layer(concepts, tallest).properties(
         width=PANEL_WIDTH if condition == "value" else PANEL_WIDTH * 2 // 3,
         height=PANEL_HEIGHT * 3 // 4,
-        title=f"{model}: {concept_charts.CONDITION_NAMES[condition]}",
+        title=alt.TitleParams(f"{model}: {concept_charts.CONDITION_NAMES[condition]}", fontSize=12),
     )
     return panel
 

@@ -24,7 +24,9 @@ def model_panels(
 ) -> alt.ConcatChart:
     """One chart per model, with its name above."""
     charts = [
-        draw(rows.filter(pl.col("model") == model)).properties(width=width, height=height, title=model)
+        draw(rows.filter(pl.col("model") == model)).properties(
+            width=width, height=height, title=alt.TitleParams(model, fontSize=12)
+        )
         for model in models_in(rows)
     ]
     whole: alt.ConcatChart = alt.concat(*charts, columns=min(len(charts), MOST_COLUMNS))

@@ -9,7 +9,7 @@ from dashboards.charts import layers as charts
 from dashboards.papers.figure import Drawn, Figure, NotDrawn, captioned, source
 from dashboards.papers.material import Material
 from dashboards.papers.panels import depth_panels
-from dashboards.papers.voita_ngrams import NAMES, new_ngrams, new_tokens, ngram_detectors, token_detectors
+from dashboards.papers.voita_ngrams import NAMES, new_longer_ngrams, new_tokens, ngram_detectors, token_detectors
 from dashboards.papers.voita_positions import (
     during_training,
     position_ranges,
@@ -85,5 +85,5 @@ _FIGURES: Mapping[int, tuple[str, Callable[[Material], Drawn]]] = {
     12: ("bigrams-that-cover", _coverage(2, "12")),
     13: ("trigrams-that-cover", _coverage(3, "13")),
     14: ("ngram-detectors", ngram_detectors),
-    15: ("new-ngrams", new_ngrams),
+    15: ("new-ngrams", new_longer_ngrams),
 }

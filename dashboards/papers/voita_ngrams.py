@@ -74,7 +74,7 @@ def new_tokens(material: Material) -> Drawn:
     return _new(material, 1, "4")
 
 
-def new_ngrams(material: Material) -> Drawn:
+def new_longer_ngrams(material: Material) -> Drawn:
     """Figure 15: the same of trigrams, or of bigrams where these alone can be labelled."""
     longest = _longest_labelled(material)
     if longest is None and material.measured(material.by_minimum, material.everybody()):

@@ -64,7 +64,7 @@ def test_concepts_stand_beside_those_of_random_vectors(rows: GevaRows, figures: 
     shown = {name: set(rows.concepts.filter(model=name)["condition"]) for name in rows.concepts["model"].unique()}
     assert len(whole["concat"]) == whole["columns"] * len(shown)
     assert {"value", "random"} <= set.union(*shown.values())
-    titles = [panel["title"] for panel in whole["concat"]]
+    titles = [panel["title"]["text"] for panel in whole["concat"]]
     assert f"{MEASURED[0]}: value vectors" in titles
     assert f"{MEASURED[0]}: random vectors" in titles
     heights = {tuple(panel["encoding"]["y"]["scale"]["domain"]) for panel in whole["concat"]}

@@ -18,7 +18,7 @@ def test_each_model_has_a_panel_of_its_own_rows() -> None:
         return chart
 
     whole = model_panels(ROWS, draw, width=100, height=50).to_dict()
-    assert [panel["title"] for panel in whole["concat"]] == models_in(ROWS) == ["b", "a", "c", "d"]
+    assert [panel["title"]["text"] for panel in whole["concat"]] == models_in(ROWS) == ["b", "a", "c", "d"]
     assert [rows.height for rows in drawn] == [2, 1, 1, 1]
     assert whole["columns"] == 3
     assert {(panel["width"], panel["height"]) for panel in whole["concat"]} == {(100, 50)}
