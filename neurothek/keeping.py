@@ -115,6 +115,7 @@ class Keeping(Opened):
             NeurothekError: there is no such model, it has no controls, or the warehouse cannot be written.
 
         Example:
+            >>> (outcome,) = warehouse.ingest("mini-opt-2m", job=["projections", "controls"], tokens=2000)
             >>> warehouse.annotate_by_rules("mini-opt-2m").n_vectors
             120
         """

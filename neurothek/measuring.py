@@ -106,17 +106,16 @@ class Measuring(Opened):
             >>> {job for one in warehouse.lacking("din") for job in one.jobs} <= {"shortcuts", "exits"}
             True
         """
-        from queries.claims.lacking import JOBS, Lacking, lacking
-        from queries.names.models import choose_models
+        from queries.claims.lacking import JOBS, Lacking, known_as, lacking, of_new
 
-        new = [Lacking(one, JOBS[paper], {"jobs": JOBS[paper], "named": ()}) for one in models]
         if not self.warehouse.exists():
-            return new
+            return [Lacking(one, JOBS[paper], {"jobs": JOBS[paper], "named": ()}) for one in models]
         with self.reader() as connection:
-            there = {model.name for model in choose_models(connection)}
-            known = [one for one in models if one in there]
+            names = known_as(connection, models)
+            known = [name for name in names.values() if name is not None]
             lacks = lacking(connection, paper, known, corpus=corpus) if known or not models else []
-        return [*lacks, *(one for one in new if one.model not in there)]
+            new = [one for one, name in names.items() if name is None]
+            return [*lacks, *(of_new(connection, paper, one, known, corpus) for one in new)]
 
     @checked
     def verify(

@@ -56,8 +56,10 @@ def reproduce(ctx: click.Context, /, **options: Any) -> None:
 
     A model that the warehouse does not hold yet is given as `ingest` takes it, such as facebook/opt-125m.
     """
+    from dashboards.reproduce.paper_folder import require_place
     from queries.names.corpora import folder_name
 
+    require_place(options["folder"])
     asked: Sequence[str | None] = tuple(dict.fromkeys(options["corpora"])) or (None,)
     models = _models(ctx, options)
     for corpus in asked:
@@ -68,18 +70,29 @@ def reproduce(ctx: click.Context, /, **options: Any) -> None:
             _judge(ctx, models)
             _steer(ctx, options, models)
         folder = options["folder"] if len(asked) == 1 or corpus is None else options["folder"] / folder_name(corpus)
-        files = ctx.obj.reproduce(options["paper"], *models, to=folder, corpus=corpus)
+        files = ctx.obj.reproduce(options["paper"], *models, to=folder, family=options["family"], corpus=corpus)
         note(f"wrote {len(files)} files; open {files[-1]}")
 
 
 def _models(ctx: click.Context, options: dict[str, Any]) -> tuple[str, ...]:
-    """Those that were named, or all of the family."""
-    if options["models"]:
-        return tuple(options["models"])
-    from queries.claims.family import Family
+    """Those that were named, as the warehouse calls them, or all of the family.
 
+    Models of several families are refused here, before anything is measured.
+    """
+    from queries.claims.family import Family
+    from queries.claims.lacking import known_as
+
+    asked: tuple[str, ...] = options["models"]
+    if asked and not ctx.obj.warehouse.exists():
+        return asked
     with ctx.obj.reader() as connection:
-        return Family.of(connection, family=options["family"]).everybody
+        known = known_as(connection, asked)
+        there = [name for name in known.values() if name is not None]
+        if there or not asked:
+            everybody = Family.of(connection, there, family=options["family"]).everybody
+            if not asked:
+                return everybody
+    return tuple(known[one] or one for one in asked)
 
 
 def _judge(ctx: click.Context, models: tuple[str, ...]) -> None:

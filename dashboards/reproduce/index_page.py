@@ -65,6 +65,7 @@ def _head(found: Reproduced) -> Iterator[str]:
     yield f"<p>For {escape(', '.join(found.models))}{escape(on)}. {escape(tally(found.claims.judged).capitalize())};"
     yield ' <a href="claims.csv">all claims with their rules and numbers</a>.</p>'
     yield from (f'<p class="soft">{escape(remark)}</p>' for remark in found.claims.remarks())
+    yield '<p class="soft">Pictures show sizes and seeds, unless they are about variants; tables show all models.</p>'
     links = (f'<a href="#{one.exhibit.slug}">{escape(one.exhibit.label)}</a>' for one in found.shown)
     yield f"<p>{' · '.join(links)}</p>"
 

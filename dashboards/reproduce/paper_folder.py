@@ -1,6 +1,7 @@
 """A reproduced paper as a folder: pictures, tables as CSV and Markdown, the claims, and the page that shows them."""
 
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -16,6 +17,19 @@ from dashboards.reproduce.index_page import index_html
 
 INDEX = "index.html"
 MOST_MARKDOWN_ROWS = 1_000
+
+
+def require_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written to, before anything is measured for it.
+
+    Raises:
+        PictureNotWritten: a file is in its place or in its way, or nothing can be written there.
+    """
+    nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise PictureNotWritten(folder, f"{nearest} is not a folder")
+    if not os.access(nearest, os.W_OK):
+        raise PictureNotWritten(folder, f"nothing can be written to {nearest}")
 
 
 def write_paper(found: Reproduced, folder: Path) -> list[Path]:
@@ -67,8 +81,13 @@ def as_markdown(rows: pl.DataFrame) -> str:
     lines = [
         header,
         rules,
-        *([cell.replace("|", "\\|") for cell in row] for row in zip(*(c.cells for c in columns), strict=True)),
+        *([_escaped(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)),
     ]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     rest = rows.height - MOST_MARKDOWN_ROWS
     return f"{text}\n" if rest <= 0 else f"{text}\n\n{rest:,} more rows are in the CSV file.\n"
+
+
+def _escaped(cell: str) -> str:
+    """A cell that Markdown shows as it is: no end of a cell, no HTML, no escape."""
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("&", "&amp;").replace("<", "&lt;")

@@ -117,7 +117,11 @@ EXHIBITS = (
     Exhibit(
         "Section 6",
         "A model with norms after its blocks, as OPT-350m has, beside one of as many neurons with norms before them.",
-        (Sheet("layer_activity", _BY_LAYER, name="norms_after_the_blocks"),),
+        (
+            Sheet(
+                "layer_activity", _BY_LAYER, "variant is null or variant = 'post-norm'", name="norms_after_the_blocks"
+            ),
+        ),
         (),
         ("activity",),
     ),

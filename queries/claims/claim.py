@@ -27,7 +27,11 @@ LEAST_OBJECTS = 10
 
 
 class CannotTell(Exception):
-    """These models cannot be asked: the reason says what they lack."""
+    """These models cannot be asked: the reason says what they lack, the outcome what that makes of a claim."""
+
+    def __init__(self, reason: str, outcome: Outcome = "not measured") -> None:
+        super().__init__(reason)
+        self.outcome = outcome
 
 
 @dataclass(frozen=True)
@@ -73,13 +77,13 @@ class Claim:
     judge: Callable[[Family], Finding]
 
     def on(self, family: Family) -> Finding:
-        """Judge it; a family that cannot be asked leaves it unmeasured."""
+        """Judge it; a family that cannot be asked leaves it open or unmeasured."""
         try:
             if lacking := family.lacking(self.jobs):
                 return Finding("not measured", lacking)
             return self.judge(family)
         except CannotTell as reason:
-            return Finding("not measured", str(reason))
+            return Finding(reason.outcome, str(reason))
 
 
 def decided(verdict: Verdict, n: int, numbers: str) -> Finding:

@@ -78,7 +78,7 @@ def _saves(mapped: str, plain: str) -> Callable[[Family], Finding]:
         )
         known = [(one, other) for one, other in pairs.values() if one is not None and other is not None]
         if len(known) < len(pairs):
-            raise CannotTell(f"a curve does not cross 95% from below: {numbers}")
+            raise CannotTell(f"a curve does not cross 95% from below: {numbers}", "undecided")
         return Finding("holds" if all(one > other for one, other in known) else "does not hold", numbers)
 
     return judge

@@ -1,5 +1,6 @@
 """The models of one family as claims are asked of them: sizes and variants, and how many of their neurons are what."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import polars as pl
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.spelling import named
-from catalog.variants import step_of
+from catalog.variants import POST_NORM, step_of
 from queries.ask.statements import ask, ask_records
 from queries.claims.claim import CannotTell, Finding, decided
 from queries.claims.intervals import Interval, Moments, all_of
@@ -53,7 +54,7 @@ class Family:
         name: of the family.
         sizes: its plain models that may be compared, smallest first.
         variants: variant -> models of it, each with the plain model of its size, None where there is none.
-        left_out: plain models that may not be compared with the others, with the reason.
+        left_out: models that may not be compared with the others, with the reason.
         jobs: model -> jobs that were run on it.
         everybody: all of its models, smallest first.
         read: the rows of a statement of this room.
@@ -102,8 +103,8 @@ class Family:
         return cls(
             name=name,
             sizes=tuple(model.name for model in plain if model.name not in why_not),
-            variants=tuple(_with_plain(own)),
-            left_out={model.name: why_not[model.name] for model in plain if model.name in why_not},
+            variants=tuple(one for one in _with_plain(own) if one[1] not in why_not),
+            left_out={model.name: why_not[model.name] for model in own if model.name in why_not},
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
             read=lambda statement, parameters: ask(connection, statement, parameters),
             everybody=tuple(model.name for model in own),
@@ -134,9 +135,7 @@ class Family:
         for variant, model, plain in self.variants:
             if variant.split(" ")[0] == kind and plain is not None:
                 return model, plain
-        raise CannotTell(
-            f"there is no variant {kind!r} with a plain model of its size, or of as many layers and neurons"
-        )
+        raise CannotTell(f"there is no variant {kind!r} with a plain model beside it")
 
     def steps(self) -> tuple[list[str], str]:
         """Early checkpoints in the order of training, and the plain model that they lead to.
@@ -167,7 +166,7 @@ class Family:
         )
         return counted.with_columns(
             (2 * pl.col("layer") + 1 <= pl.col("n_layers")).alias("in_first_half"),
-            (3 * pl.col("layer") < pl.col("n_layers")).alias("in_first_third"),
+            (3 * (2 * pl.col("layer") + 1) <= 2 * pl.col("n_layers")).alias("in_first_third"),
             (~pl.col("position_kind").is_in(["not positional", "too few sequences"])).alias("is_positional"),
         )
 
@@ -203,7 +202,7 @@ class Family:
             CannotTell: there is a single size.
         """
         if len(self.sizes) < 2:
-            raise CannotTell("that takes two sizes at least")
+            raise CannotTell("that takes two sizes at least", "undecided")
         found = {
             f"{self.short(small)} to {self.short(large)}": step(small, large) for small, large in pairwise(self.sizes)
         }
@@ -229,7 +228,7 @@ class Family:
         """
         having = [model for model in self.sizes if self.count(model, DEAD)[0]]
         if not having:
-            raise CannotTell("no size has dead neurons")
+            raise CannotTell("no size has dead neurons", "needs larger models")
         return having
 
 
@@ -254,11 +253,19 @@ def _why_not(connection: duckdb.DuckDBPyConnection, models: Sequence[KnownModel]
 def _with_plain(models: Sequence[KnownModel]) -> Iterable[tuple[str, str, str | None]]:
     """Variants, each with the plain model of its size, else with one of as many layers and neurons.
 
-    A model with norms after its blocks has a stream of another width than its plain twin, and so another size.
+    A model with norms after its blocks may have neither: it stands beside the one nearest in size, by ratio.
     """
     plain = [model for model in models if model.variant is None]
     of_size = {model.size: model.name for model in plain}
     of_shape = {(model.n_layers, model.d_ffn): model.name for model in plain}
     for model in models:
         if model.variant is not None:
-            yield model.variant, model.name, of_size.get(model.size, of_shape.get((model.n_layers, model.d_ffn)))
+            twin = of_size.get(model.size, of_shape.get((model.n_layers, model.d_ffn)))
+            if twin is None and model.variant == POST_NORM and plain:
+                twin = _nearest(plain, model.size)
+            yield model.variant, model.name, twin
+
+
+def _nearest(models: Sequence[KnownModel], size: int) -> str:
+    """The model whose size is nearest by ratio."""
+    return min(models, key=lambda model: abs(math.log(model.size / size))).name

@@ -69,6 +69,44 @@ def lacking(
     return lacks
 
 
+def known_as(connection: duckdb.DuckDBPyConnection, asked: Sequence[str]) -> dict[str, str | None]:
+    """What the warehouse calls models that were asked for as `ingest` takes them; None where it knows none of them.
+
+    A model is called `NAME` of `NAME=SOURCE`, else by the last part of its hub id or folder.
+    """
+    there = {str(row["name"]) for row in ask_records(connection, "models")} if asked else set()
+    names = {one: one if one in there else _name(one) for one in asked}
+    return {one: name if name in there else None for one, name in names.items()}
+
+
+def _name(asked: str) -> str:
+    name, equals, source = asked.partition("=")
+    return name if equals else (source or name).rstrip("/").rpartition("/")[2]
+
+
+def of_new(
+    connection: duckdb.DuckDBPyConnection, paper: Paper, model: str, beside: Sequence[str], corpus: str | None
+) -> Lacking:
+    """All that a paper needs of a model that the warehouse does not know, on the text of the models beside it.
+
+    Args:
+        connection: a reader.
+        paper: which.
+        model: the model, as `ingest` takes it.
+        beside: models of the warehouse that it will be compared with.
+        corpus: the corpus that the paper is about; None: the shown one of the models beside it.
+
+    Raises:
+        UnknownCorpus: none of the models beside it was measured on such a corpus.
+    """
+    chosen = choose_corpora(connection, beside, corpus) if beside else {}
+    words: dict[str, Any] = {} if corpus is None else {"corpus": corpus}
+    if chosen:
+        ids = [next(iter(chosen.values())).corpus_id]
+        words = text_wishes(ask_records(connection, "corpus_recipes", {"corpus_ids": ids})[0])
+    return Lacking(model, JOBS[paper], {"jobs": JOBS[paper], "named": (), **words})
+
+
 def text_wishes(corpus: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords of `ingest` that ask for a corpus of the warehouse, as `queries.names.unmeasured` says it in options."""
     limit = json.loads(corpus["recipe"]).get("tokens_per_domain")

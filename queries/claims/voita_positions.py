@@ -11,6 +11,7 @@ from queries.claims.claim import (
     above_half,
     decided,
     difference,
+    if_enough,
     points,
     signed,
 )
@@ -39,14 +40,15 @@ def _are_positional(family: Family) -> Finding:
     _require_decided(family, family.sizes)
     counts = {model: family.count(model, POSITIONAL) for model in family.sizes}
     numbers = family.told({model: f"{k}, {points(share(k, n))}" for model, (k, n) in counts.items()})
-    n = sum(n for _, n in counts.values())
-    return decided("holds" if min(k for k, _ in counts.values()) >= LEAST_OBJECTS else "undecided", n, numbers)
+    return if_enough(min(k for k, _ in counts.values()), "holds", numbers)
 
 
 def _oscillate(family: Family) -> Finding:
     _require_decided(family, family.sizes)
     found = {model: family.count(model, OSCILLATORY, POSITIONAL) for model in family.sizes}
     numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
+    if min(n for _, n in found.values()) < LEAST_OBJECTS:
+        return Finding("needs larger models", numbers)
     return decided(above_half(list(found.values())), sum(n for _, n in found.values()), numbers)
 
 
@@ -85,7 +87,7 @@ def _without_positions(family: Family) -> Finding:
     _require_decided(family, [model])
     there, n = family.count(model, POSITIONAL)
     numbers = f"{family.short(model)} {there}, {points(share(there, n))}"
-    return decided("holds" if there >= LEAST_OBJECTS else "undecided", n, numbers)
+    return if_enough(there, "holds", numbers)
 
 
 def _strong_without_positions(family: Family) -> Finding:
@@ -108,6 +110,8 @@ def _generic(family: Family) -> Finding:
         f"{family.short(plain)} {first[0]} of {first[1]}, {family.short(without)} {second[0]} of {second[1]}:"
         f" {difference(found)}"
     )
+    if min(first[1], second[1]) < LEAST_OBJECTS:
+        return Finding("needs larger models", numbers)
     return decided(found.is_positive, found.n, numbers)
 
 
@@ -181,7 +185,7 @@ POSITIONS: Sequence[Claim] = (
     ),
     _claim(
         "5.3",
-        "Positional patterns are stronger in the first third of the network than later.",
+        "Positional neurons are more frequent in the first third of the network than later.",
         "share of positional neurons in the first third above that of the rest, in each size (Newcombe)",
         "Figure 8",
         _first_third,
@@ -203,7 +207,7 @@ POSITIONS: Sequence[Claim] = (
     _claim(
         "5.4",
         "Many of these have strong patterns.",
-        f"at least {LEAST_OBJECTS} strong ones in either model (Wilson)",
+        f"at least {LEAST_OBJECTS} strong ones without them; nothing is said where neither model has so many",
         "Figure 10",
         _strong_without_positions,
     ),
@@ -226,7 +230,7 @@ POSITIONS: Sequence[Claim] = (
         "voita",
         "5.5",
         "The value vectors of positional neurons do not promote tokens that belong together.",
-        "mean coherence of the other neurons of their layers above theirs, in each size (normal interval)",
+        "mean coherence of the other neurons of their layers above theirs, in each size with ten of them (normal)",
         ("Section 5.5",),
         ("projections", "controls", "activity", "positions"),
         _incoherent,

@@ -57,9 +57,10 @@ def _beside_seeds(family: Family, found: Finding, apart: Callable[[str, str], st
     """What was found between sizes, beside the same between two seeds of one size."""
     try:
         seed, plain = family.variant("seed")
+        seeds = apart(plain, seed)
     except CannotTell:
         return found
-    return Finding(found.outcome, f"{found.numbers}; between two seeds {apart(plain, seed)}", found.n)
+    return Finding(found.outcome, f"{found.numbers}; between two seeds {seeds}", found.n)
 
 
 def _first_half(family: Family) -> Finding:
@@ -125,7 +126,7 @@ def _alive(family: Family, model: str) -> pl.Expr:
 def _detectors(family: Family) -> Finding:
     found = {model: family.count(model, DETECTOR) for model in family.sizes}
     if len(found) < 2:
-        raise CannotTell("that takes two sizes at least")
+        raise CannotTell("that takes two sizes at least", "undecided")
     numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
     steps = [share_difference(found[large], found[small]) for small, large in pairwise(family.sizes)]
     largest = found[family.sizes[-1]][0]
@@ -158,7 +159,7 @@ def _suppress(family: Family) -> Finding:
 
 def _longer(family: Family) -> Finding:
     if len(family.sizes) < 2:
-        raise CannotTell("that takes two sizes at least")
+        raise CannotTell("that takes two sizes at least", "undecided")
     rows = family.rows("claimed_ngram_detectors").to_dicts()
     counts = {(row["model"], row["n"]): row for row in rows if row["status"] == "labelled"}
     told = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}

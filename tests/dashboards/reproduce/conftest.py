@@ -1,5 +1,6 @@
 """Warehouses in which all that papers show was measured, one with n-grams, one with events and shortcuts."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,8 +32,10 @@ def n_grams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBP
 
 
 @pytest.fixture(scope="session")
-def readers(whole_path: Path) -> Iterator[Readers]:
-    with Warehouse(whole_path, views=install).current_reader() as connection:
+def readers(whole_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
+    # A copy: other tests open the file itself to write while this one is read.
+    path = Path(shutil.copy(whole_path, tmp_path_factory.mktemp("reproduced") / "whole.duckdb"))
+    with Warehouse(path, views=install).current_reader() as connection:
         yield dict.fromkeys(PAPERS, connection)
 
 

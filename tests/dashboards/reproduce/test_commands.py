@@ -52,7 +52,9 @@ def test_a_no_measures_and_writes_nothing(tmp_path: Path) -> None:
         (("vogta", "--to", "x"), "'vogta' is not one of 'voita', 'geva', 'din'"),
         (("voita",), "missing option '--to'"),
         (("voita", "--to", "x"), "claims are judged on one family of models"),
-        (("voita", "tiny-1", "--to", "x"), "tiny-1"),
+        (("voita", "tiny-1m", "gelu-1m", "--to", "x", "-y"), "claims are judged on one family of models"),
+        (("voita", "tiny-1m", "--family", "gelu", "--to", "x", "-y"), "no model here is of the family gelu"),
+        (("voita", "tiny-1m", "tiny-1", "--to", "x"), "tiny-1"),
         (("voita", "tiny-1m", "--to", "x", "--no-measuring", "--corpus", "bultin"), "bultin"),
     ],
 )

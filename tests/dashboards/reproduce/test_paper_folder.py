@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from dashboards.errors import PictureNotWritten
-from dashboards.reproduce.paper_folder import MOST_MARKDOWN_ROWS, as_csv, as_markdown, write_paper
+from dashboards.reproduce.paper_folder import MOST_MARKDOWN_ROWS, as_csv, as_markdown, require_place, write_paper
 from tests.dashboards.reproduce.conftest import Found
 
 
@@ -42,6 +42,20 @@ def test_a_place_that_takes_no_folder_is_refused(found: Found, tmp_path: Path) -
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(PictureNotWritten, match="taken"):
         write_paper(found["din"], tmp_path / "taken")
+
+
+def test_a_place_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    for place in ("taken", "taken/below"):
+        with pytest.raises(PictureNotWritten, match="is not a folder"):
+            require_place(tmp_path / place)
+    require_place(tmp_path / "new" / "below")
+    assert not (tmp_path / "new").exists()
+
+
+def test_markdown_shows_cells_as_they_are() -> None:
+    frame = pl.DataFrame({"token": ["<b>", "a\\|b", "&lt;"]})
+    assert as_markdown(frame).splitlines()[2:] == ["| &lt;b> |", "| a\\\\\\|b |", "| &amp;lt; |"]
 
 
 def test_markdown_keeps_cells_apart_and_says_what_it_leaves_out() -> None:

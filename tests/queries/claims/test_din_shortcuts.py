@@ -78,7 +78,7 @@ def test_what_cannot_be_told_says_of_how_many() -> None:
         "holds",
         *["undecided, n = 120"] * 2,
         "undecided, n = 400",
-        *["not measured"] * 2,
+        *["undecided"] * 2,
         *["undecided, n = 120"] * 2,
     ]
     assert "does not cross 95%" in found["Leaving where mat is confident saves more than leaving at one layer."].numbers

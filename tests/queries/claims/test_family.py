@@ -120,5 +120,7 @@ def test_a_variant_of_another_size_stands_beside_the_model_of_its_layers_and_neu
     assert found == [
         ("no-position", "same size", "tiny-2m"),
         ("post-norm", "same shape", "tiny-1m"),
-        ("post-norm", "neither", None),
+        # Nearest by ratio: 1,000,001 parameters.
+        ("post-norm", "neither", "tiny-1m"),
     ]
+    assert list(_with_plain([neither])) == [("post-norm", "neither", None)]

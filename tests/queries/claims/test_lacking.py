@@ -4,7 +4,17 @@ import duckdb
 import pytest
 
 from queries.claims.claim import PAPERS, Paper
-from queries.claims.lacking import JOBS, N_PROMPTS, PROMPT_TOKENS, lacking, text_wishes, unsteered, without_rules
+from queries.claims.lacking import (
+    JOBS,
+    N_PROMPTS,
+    PROMPT_TOKENS,
+    known_as,
+    lacking,
+    of_new,
+    text_wishes,
+    unsteered,
+    without_rules,
+)
 from queries.errors import UnknownCorpus
 from queries.names.models import choose_models
 
@@ -72,3 +82,23 @@ def test_texts_without_code_and_prose_are_not_steered(full: duckdb.DuckDBPyConne
             [PROMPT_TOKENS],
         ).fetchall()[0][0]
         assert all(any(prompt.startswith(token) for token in tokens) for prompt in one.prompts)
+
+
+def test_models_are_known_by_the_name_that_ingest_gives_them(full: duckdb.DuckDBPyConnection) -> None:
+    asked = ["tiny-1m", "org/tiny-2m", "tiny-1m=/some/folder", "/models/tiny-1m/", "new", "x=tiny-1m"]
+    assert known_as(full, asked) == {
+        "tiny-1m": "tiny-1m",
+        "org/tiny-2m": "tiny-2m",
+        "tiny-1m=/some/folder": "tiny-1m",
+        "/models/tiny-1m/": "tiny-1m",
+        "new": None,
+        "x=tiny-1m": None,
+    }
+
+
+def test_a_new_model_reads_the_text_of_those_beside_it(full: duckdb.DuckDBPyConnection) -> None:
+    (shown,) = full.execute("select corpus from measured_corpora where model = 'tiny-2m' and is_shown").fetchall()[0]
+    assert of_new(full, "voita", "new", ["tiny-2m"], None).wishes["corpus"] == shown
+    assert of_new(full, "voita", "new", ["tiny-2m"], "builtin").wishes["corpus"] == "builtin"
+    assert of_new(full, "voita", "new", [], "own").wishes["corpus"] == "own"
+    assert "corpus" not in of_new(full, "voita", "new", [], None).wishes

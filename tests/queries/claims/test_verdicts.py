@@ -29,7 +29,7 @@ def test_one_paper(full: duckdb.DuckDBPyConnection) -> None:
 
 def test_it_tells_what_it_asked(full: duckdb.DuckDBPyConnection) -> None:
     family = next(model.family for model in choose_models(full) if model.is_measured_on_text)
-    assert "from runs" in judge_claims(full, family=family).sql
+    assert "from store.runs" in judge_claims(full, family=family).sql
 
 
 def test_an_empty_warehouse_has_nothing_to_judge(empty: duckdb.DuckDBPyConnection) -> None:

@@ -24,7 +24,7 @@ def test_what_is_untrue_does_not_hold_or_cannot_be_told() -> None:
     for text in (
         "In small models most positional neurons are oscillatory.",
         "The value vectors of positional neurons do not promote tokens that belong together.",
-        "Positional patterns are stronger in the first third of the network than later.",
+        "Positional neurons are more frequent in the first third of the network than later.",
     ):
         assert found[text].outcome == "does not hold"
     for text in (
