@@ -172,7 +172,7 @@ def _row(checked: Checked) -> dict[str, str | float | None]:
         "reason": checked.reason or None,
         "model": entry.model,
         "kind": entry.measurement.kind,
-        "command": command_line("golden", entry.name, "--download"),
+        "command": command_line("golden", entry.name, "--download", *(["--allow-pickle"] * entry.is_pickled)),
         "source": entry.source,
         "note": entry.note or None,
     }

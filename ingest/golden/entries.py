@@ -83,6 +83,7 @@ class Published:
         tolerance: how far from it a measured one may be.
         source: where it stands.
         note: what a reader must know to judge it; empty where there is nothing.
+        is_pickled: whether the repository holds its weights as pickles only.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Published:
     tolerance: float
     source: str
     note: str
+    is_pickled: bool = False
 
 
 def read_entries(path: Path = ENTRIES) -> list[Published]:
@@ -111,7 +113,11 @@ def _entry(settings: dict[str, Any]) -> Published:
     kind = _KINDS[settings.pop("kind")]
     common = {name: settings.pop(name) for name in ("name", "model", "published", "tolerance", "source")}
     aliases, note = tuple(settings.pop("aliases", ())), settings.pop("note", "")
-    return Published(**common, aliases=aliases, note=" ".join(note.split()), measurement=kind(**settings))
+    is_pickled = settings.pop("is_pickled", False)
+    measurement = kind(**settings)
+    return Published(
+        **common, aliases=aliases, note=" ".join(note.split()), measurement=measurement, is_pickled=is_pickled
+    )
 
 
 def asked_entries(names: Sequence[str], entries: Sequence[Published]) -> list[Published]:

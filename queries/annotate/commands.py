@@ -78,6 +78,8 @@ def annotate(
     """
     asked = {"--sample": sample, "--plausibility": plausibility, "--stdin": from_stdin, "--auto": auto}
     _refuse_mixtures([option for option, value in asked.items() if value not in (None, False)], models, glosses)
+    if auto and annotator is not None:
+        raise click.UsageError("the annotator of --auto is called rules; leave --annotator out")
     if plausibility is not None:
         _print_lists(ctx, plausibility, annotator, seed, output_format)
         return

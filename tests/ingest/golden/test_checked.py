@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 from ingest.golden.checked import Checked, Reach, check_published, checked_frame
-from ingest.golden.entries import Published, TextLoss, ValueToken, WeightNorm, WindowPerplexity
+from ingest.golden.entries import Published, TextLoss, ValueToken, WeightNorm, WindowPerplexity, read_entries
 from ingest.golden.errors import BosUnknown
 from ingest.golden.remeasured import Remeasured
 from ingest.models.errors import DeviceMissing, WeightsUnreadable
@@ -108,3 +108,9 @@ def test_the_table_says_what_was_published_where_and_how_it_is_measured(tiny_mod
     assert rows[1]["command"] == "neurothek golden 'of org/nowhere-at-all' --download"
     assert {row["source"] for row in rows} == {"a test"}
     assert (rows[1]["found"], rows[1]["token_found"], rows[1]["note"]) == (None, None, None)
+
+
+def test_weights_that_are_pickled_are_asked_for_so() -> None:
+    rows = checked_frame([Checked(one, None, "skipped") for one in read_entries()]).to_dicts()
+    commands = {row["model"]: row["command"] for row in rows}
+    assert {model for model, command in commands.items() if "--allow-pickle" in command} == {"facebook/opt-125m"}

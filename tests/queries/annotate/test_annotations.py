@@ -362,6 +362,7 @@ def test_one_of_the_two_things_is_asked(unjudged: Warehouse) -> None:
     for options, said in (
         (("--stdin", MODEL), "only judged with --auto"),
         (("--auto", "--glosses", "x.tsv"), "shown in a sample"),
+        (("--auto", "--annotator", "anna"), "the annotator of --auto is called rules"),
     ):
         answer = run(unjudged, *options)
         assert (answer.exit_code, said in answer.stderr) == (2, True)
