@@ -84,7 +84,7 @@ Maps are fitted and judged on the same text. How a map of one text fares on anot
 {asking}
 ```
 
-`compare --figure` draws the first three; with two corpora the second stands beside the first, as in figures
+`reproduce` writes them all; with two corpora each has its folder, as in figures
 12 to 21. `trace --lens mat` reads one prompt's states through the kept maps.
 
 ## Plausibility
@@ -142,7 +142,7 @@ def din() -> str:
         others="\n".join(f"neurothek ingest {_GPT2} {_JOBS} {text} {_OF_GPT2}" for text in (_NEWS, _DISCUSSIONS)),
         asking="\n".join(
             (
-                f"neurothek compare --figure figures --corpus wikipedia --corpus news {_OF_GPT2}",
+                f"neurothek reproduce din --to din --corpus wikipedia --corpus news {_OF_GPT2}",
                 f"neurothek claims --paper din --corpus wikipedia {_OF_GPT2}",
                 *(_asked(view) for view in ("shortcut_fit", "shortcut_quality", "exit_tradeoff", "shortcut_readings")),
                 'neurothek trace gpt2 "The river is near the" --lens mat --corpus wikipedia --warehouse gpt2.duckdb',

@@ -112,7 +112,7 @@ too, and the service takes a request for every text; hence fewer of them there.
 {asking}
 ```
 
-`claims` judges each of these on the models at hand. The dashboard's pages Events and Interventions draw them.
+`reproduce` writes them all with the claims above them; `claims` prints the claims alone. The dashboard's pages Events and Interventions draw them.
 
 ## WikiLM, and what stands in for it
 
@@ -202,6 +202,7 @@ def geva() -> str:
         intervening="\n".join(_intervening()),
         asking="\n".join(
             (
+                f"neurothek reproduce geva gpt2-medium --to geva --corpus wikitext103 {_WAREHOUSE}",
                 f"neurothek claims gpt2-medium --paper geva --corpus wikitext103 {_WAREHOUSE}",
                 *(_asked(view) for view in ("concept_share", "event_scores", "extreme_updates", "saturation_by_layer")),
                 _asked("attribute_shares", "wikitext2"),

@@ -46,6 +46,13 @@ The second and third read one layer at a time where `--memory` asks for it, whic
 used where there is one. `--dtype bfloat16` halves weights and streams; its numbers are then not compared with those in
 float32.
 
+OPT-350m has its norms after the blocks, unlike the other sizes (section 6 of the paper): label it as a variant, so that
+no claim about size counts it.
+
+```sh
+neurothek label opt-350m --variant post-norm --warehouse opt.duckdb
+```
+
 ## The figures of the paper
 
 ```sh
@@ -155,7 +162,7 @@ def voita() -> str:
         large=f"neurothek ingest facebook/opt-30b facebook/opt-66b {_TEXTS} --memory 96GB --staging /scratch",
         figures="\n".join(
             [
-                f"neurothek compare --figure figures --corpus voita {_WAREHOUSE}",
+                f"neurothek reproduce voita --to voita --corpus voita {_WAREHOUSE}",
                 *(_asked(f"select * from {view}") for view in _FIGURES),
             ]
         ),
