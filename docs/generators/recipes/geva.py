@@ -112,7 +112,8 @@ too, and the service takes a request for every text; hence fewer of them there.
 {asking}
 ```
 
-`reproduce` writes them all with the claims above them; `claims` prints the claims alone. The dashboard's pages Events and Interventions draw them.
+`reproduce` writes them all with the claims above them; `claims` prints the claims alone. The dashboard's pages Events
+and Interventions draw them.
 
 ## WikiLM, and what stands in for it
 
