@@ -311,7 +311,7 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
     judged(looking, 1)
     page.get_by_text("Results", exact=True).click()
     looking.settle()
-    expect(page.get_by_text("Concepts that people name in")).to_be_visible()
+    expect(page.get_by_text("Concepts that people named in")).to_be_visible()
     looking.shoot("flow-8-results")
     said = {"concept": "<script>", "class": "names", "ranks": [1, 2, 3, 4]}
     neurothek.open(path).annotate([{"address": NEURON, **said}], annotator="ben")
