@@ -13,7 +13,7 @@ from dashboards.charts import shortcuts
 from dashboards.charts.models import Look
 from dashboards.charts.pictures import Drawing
 from dashboards.charts.shortcuts import heat_map
-from dashboards.papers.figure import Figure, captioned
+from dashboards.papers.figure import SeriesFigure, captioned
 from dashboards.papers.panels import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
@@ -73,23 +73,11 @@ class ShortcutRows:
         )
 
 
-class ShortcutFigure(Figure):
+class ShortcutFigure(SeriesFigure):
     """One of the series on linear shortcuts, counted among these."""
 
-    @property
-    def name(self) -> str:
-        """Name of its file, without the ending."""
-        return f"{SERIES}-{self.number}-{self.slug}"
-
-    @property
-    def title(self) -> str:
-        """What it is called where it is missing."""
-        return f"{SERIES} {self.number} ({self.slug})"
-
-    @property
-    def series(self) -> str:
-        """What it is one of: figures of a series that lack the same are named together."""
-        return "figures of linear shortcuts"
+    prefix = SERIES
+    alike = "figures of linear shortcuts"
 
 
 def shortcut_figures(rows: ShortcutRows, look: Look, *, corpus: str | None = None) -> list[ShortcutFigure]:

@@ -1,6 +1,7 @@
 """What the papers' figures share: a figure that is drawn, or why it is not."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import altair as alt
 
@@ -37,6 +38,29 @@ class Figure:
     def series(self) -> str:
         """Itself: each of these figures lacks something of its own."""
         return self.title
+
+
+class SeriesFigure(Figure):
+    """One of a series that is counted by itself, whose name begins the names of its files."""
+
+    prefix: ClassVar[str]
+    alike: ClassVar[str]
+    """What figures of the series are: those that lack the same are named together."""
+
+    @property
+    def name(self) -> str:
+        """Name of its file, without the ending."""
+        return f"{self.prefix}-{self.number}-{self.slug}"
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is missing."""
+        return f"{self.prefix} {self.number} ({self.slug})"
+
+    @property
+    def series(self) -> str:
+        """What it is one of."""
+        return self.alike
 
 
 @dataclass(frozen=True)

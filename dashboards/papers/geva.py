@@ -13,7 +13,7 @@ from dashboards.charts import concepts as concept_charts
 from dashboards.charts.layers import against_random, candidate_scores, extreme_kinds, shares_of_dominant
 from dashboards.charts.models import Look
 from dashboards.charts.pictures import Drawing
-from dashboards.papers.figure import Figure, captioned
+from dashboards.papers.figure import SeriesFigure, captioned
 from dashboards.papers.panels import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
@@ -76,23 +76,11 @@ def judged(concepts: pl.DataFrame) -> pl.DataFrame:
     return concepts.join(chosen, on=["model", "annotator"], how="semi", maintain_order="left")
 
 
-class GevaFigure(Figure):
+class GevaFigure(SeriesFigure):
     """One of the figures of Geva et al. 2022, counted among these."""
 
-    @property
-    def name(self) -> str:
-        """Name of its file, without the ending."""
-        return f"{SERIES}-{self.number}-{self.slug}"
-
-    @property
-    def title(self) -> str:
-        """What it is called where it is missing."""
-        return f"{SERIES} {self.number} ({self.slug})"
-
-    @property
-    def series(self) -> str:
-        """What it is one of: figures that lack the same job are named together."""
-        return "figures of value vectors and sub-updates"
+    prefix = SERIES
+    alike = "figures of value vectors and sub-updates"
 
 
 def geva_figures(rows: GevaRows, look: Look, *, corpus: str | None = None) -> list[GevaFigure]:
