@@ -16,7 +16,7 @@ import neurothek
 from benchmarks.timing import machine, publish_block, table
 from catalog.publishing.facts import rebuild_facts
 from catalog.store.warehouse import Warehouse
-from dashboards.addresses import PAGES
+from dashboards.addresses import PAGES, script_of
 from dashboards.session import hand_over
 from queries.views import install
 from tests.support.browser import chromium, served
@@ -116,7 +116,7 @@ def script_seconds(path: Path, name: str) -> list[float]:
     for turn in range(RUNS + 1):
         app = AppTest.from_file(str(APP), default_timeout=120)
         if name != "compare":
-            app.switch_page(f"screens/{name}.py")
+            app.switch_page(script_of(name))
         for key, value in _asked(name, turn).items():
             app.query_params[key] = value
         seconds.append(_seconds(app.run))

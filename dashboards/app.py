@@ -2,13 +2,16 @@
 
 import streamlit as st
 
-from dashboards.addresses import PAGES
+from dashboards.addresses import FRONT, SECTIONS, script_of
 
 st.set_page_config(page_title="neurothek", layout="wide")
 st.navigation(
-    [
-        st.Page("screens/compare.py", title="Compare sizes", default=True),
-        *(st.Page(f"screens/{name}.py", title=title, url_path=name) for name, title in PAGES.items()),
-    ],
+    {
+        "": [st.Page(script_of(FRONT), title="Compare", default=True)],
+        **{
+            section: [st.Page(script_of(name), title=title, url_path=name) for name, title in pages.items()]
+            for section, pages in SECTIONS.items()
+        },
+    },
     position="top",
 ).run()

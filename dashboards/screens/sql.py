@@ -8,6 +8,7 @@ import streamlit as st
 from catalog.advice import command_line
 from catalog.store.errors import WarehouseMissing
 from catalog.terminal.cells import MISSING
+from dashboards.addresses import script_of
 from dashboards.charts.any_answer import Fit, answer_chart, fitting
 from dashboards.charts.axes import spoken
 from dashboards.colours import ACCENT, model_colours
@@ -129,7 +130,7 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     on = {} if corpus is None else {"corpus": corpus}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.caption(told(f"{answered.shown} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}"))
-        st.page_link("screens/sql.py", label="Link to this query", query_params={"query": query, **on})
+        st.page_link(script_of("sql"), label="Link to this query", query_params={"query": query, **on})
     st.dataframe(
         tables.shown(frame, keep=tuple(frame.columns)),
         column_config=tables.plain_numbers(frame),

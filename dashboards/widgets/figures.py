@@ -1,6 +1,7 @@
 """A figure on a page: the chart, its source, the SQL behind it and its data to download."""
 
 import io
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +12,15 @@ import altair as alt
 import duckdb
 import polars as pl
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from catalog.advice import command_line
 from catalog.spelling import visible
 from catalog.terminal.outputs import encode_rows
+from dashboards.addresses import script_of
 from dashboards.charts.pictures import Drawing, drawn
 from dashboards.widgets.html import plain
+from dashboards.widgets.links import here
 from dashboards.widgets.memory import kept
 from dashboards.widgets.page import Theme, theme
 from dashboards.widgets.reading import Reader, Reading
@@ -29,6 +33,12 @@ from queries.views.of_models import of_models
 
 Draw = Callable[[Theme], Drawing]
 """A chart in the colours of a theme: the page's own, or of paper."""
+
+MENU = "⋯"
+"""Name of the menu of a figure or a table."""
+
+ANCHOR = "at-"
+"""What the keys of places begin with that an address can name."""
 
 _PAPER_WIDTH = 640
 _PADDING = {"left": 0, "top": 0, "right": 8, "bottom": 20}
@@ -113,22 +123,32 @@ def statement(name: str) -> str:
 
 
 def show_figure(
-    title: str, draw: Draw, caption: str, data: Data, *, own_legend: bool = False, selects: bool = False
+    title: str,
+    draw: Draw,
+    caption: str,
+    data: Data,
+    *,
+    source: str = "",
+    own_legend: bool = False,
+    selects: bool = False,
 ) -> Mapping[str, Any]:
-    """Draw a chart with its caption, the SQL behind it, and picture and data to download.
+    """Draw a chart with its caption, and a menu with the SQL behind it, its picture, its data and its link.
 
     Args:
         title: what it shows, in a few words.
         draw: makes the drawing in the colours of a theme.
-        caption: what one sees and whose figure it is; shown as plain text.
+        caption: what one sees, in a line; shown as plain text.
         data: what was drawn.
+        source: whose figure or definition it is; shown where somebody asks.
         own_legend: whether the chart keeps its legend; else the page has one for all of its charts.
         selects: whether a person's selection on the chart runs the page again.
 
     Returns:
         What is selected, by the name of the chart's selection.
     """
-    st.markdown(f"**{plain(title)}**")
+    with title_row(data.name):
+        st.markdown(f"**{plain(title)}**", help=plain(source) or None)
+        show_source(data, partial(_on_paper, title, draw))
     drawing = draw(theme())
     chart = drawing if own_legend else without_legend(drawing)
     chart.padding = _PADDING
@@ -143,9 +163,25 @@ def show_figure(
         selected = picked.selection
     else:
         st.altair_chart(chart, width="stretch", height=height, key=key, alt=title)
-    st.caption(plain(caption))
-    show_source(data, partial(_on_paper, title, draw))
+    if caption:
+        st.caption(plain(caption))
     return selected
+
+
+def title_row(name: str) -> DeltaGenerator:
+    """A row for a title and the menu at its right, with a place of its own in the page's address."""
+    return st.container(
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        gap="small",
+        key=f"{ANCHOR}{anchor_of(name)}",
+    )
+
+
+def anchor_of(name: str) -> str:
+    """What comes after `#` in the address of a figure."""
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
 
 
 def _leave_unchecked(chart: Drawing) -> None:
@@ -179,15 +215,21 @@ def _on_paper(title: str, draw: Draw) -> Drawing:
 
 
 def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> None:
-    """The SQL behind something, its picture and its rows to take along, in one quiet row.
+    """A menu: the SQL behind something, its picture and its rows to take along, its address.
 
     Files are made when somebody asks for them: a page does not wait for what it does not show.
     """
+    with st.popover(MENU, type="tertiary", help="SQL, data, picture and link"):
+        st.code(data.shown_sql, language="sql")
+        on = {} if data.corpus is None else {"corpus": data.corpus}
+        st.page_link(script_of("sql"), label="Open on the SQL page", query_params={"query": data.sql, **on})
+        _downloads(data, picture)
+        st.caption("Link to it")
+        st.code(here(anchor_of(data.name)), language=None)
+
+
+def _downloads(data: Data, picture: Callable[[], Drawing] | None) -> None:
     with st.container(horizontal=True, gap="small"):
-        with st.popover("SQL behind it", type="tertiary"):
-            st.code(data.shown_sql, language="sql")
-            on = {} if data.corpus is None else {"corpus": data.corpus}
-            st.page_link("screens/sql.py", label="Open on the SQL page", query_params={"query": data.sql, **on})
         if picture is not None:
             _download(data.name, "PNG", "image/png", lambda: drawn(picture(), "png"))
             _download(data.name, "SVG", "image/svg+xml", lambda: drawn(picture(), "svg"))

@@ -10,6 +10,7 @@ import streamlit as st
 from catalog.spelling import visible, visible_list
 from catalog.terminal.cells import MISSING
 from catalog.terminal.kinds import TOKENS
+from dashboards.addresses import script_of
 from dashboards.widgets.columns import columns, in_percent, shares
 
 _MOST_ROWS_WHOLE = 15
@@ -57,7 +58,7 @@ def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key:
         address = neurons.get_column("address")[place]
         # Streamlit writes the new parameters into this page's address before it leaves: without those that are there
         # the browser's way back would lead to this page as if nothing had been asked.
-        st.switch_page("screens/neuron.py", query_params={**st.query_params.to_dict(), "neuron": address})
+        st.switch_page(script_of("neuron"), query_params={**st.query_params.to_dict(), "neuron": address})
 
 
 def table_key(key: str, addresses: Iterable[str]) -> str:

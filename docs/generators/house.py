@@ -32,7 +32,7 @@ ROLES = frozenset({"app", "child", "commands", "errors", "footprint", "frames", 
 SUBJECTS = frozenset({"concepts", "exits", "neuron", "positions", "shortcuts"})
 """What a chart, a piece of a page and a figure of the papers may be named after alike."""
 
-SCRIPTS = frozenset({"screens"})
+SCRIPTS = frozenset({"screens", "explore", "predictions"})
 """Rooms of files that are run, and never imported: their names are their own, and they are as many as are needed."""
 
 SPANNING = frozenset(

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import neurothek
 from catalog.store.warehouse import Warehouse
+from dashboards.addresses import script_of
 from dashboards.papers.material import Material
 from dashboards.session import hand_over
 from queries.sql import processes
@@ -89,7 +90,7 @@ def page() -> Iterator[Opener]:
         hand_over(neurothek.open(path))
         app = AppTest.from_file(str(APP), default_timeout=30)
         if name != "compare":
-            app.switch_page(f"screens/{name}.py")
+            app.switch_page(script_of(name))
         for key, value in parameters.items():
             app.query_params[key] = value
         return app.run()

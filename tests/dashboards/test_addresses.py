@@ -3,13 +3,16 @@
 import re
 from pathlib import Path
 
-from dashboards.addresses import PAGES
+import pytest
+
+from dashboards.addresses import FRONT, OTHER_NAMES, PAGES, SECTIONS, script_of
 from dashboards.screens import __file__ as screens_file
 
 
 def test_every_page_has_an_address() -> None:
-    files = {file.stem for file in Path(screens_file).parent.glob("[a-z]*.py")}
-    assert files == {"compare", *PAGES}
+    folder = Path(screens_file).parent
+    files = set(folder.rglob("[a-z]*.py"))
+    assert files == {folder.parent / script_of(name) for name in (FRONT, *PAGES)}
 
 
 def test_titles_are_told_apart_and_an_address_needs_no_quoting() -> None:
@@ -20,4 +23,19 @@ def test_titles_are_told_apart_and_an_address_needs_no_quoting() -> None:
 
 def test_the_front_page_is_not_among_them() -> None:
     """It stands at the address of the dashboard itself."""
-    assert "compare" not in PAGES
+    assert FRONT not in PAGES
+
+
+def test_every_page_stands_in_one_group() -> None:
+    names = [name for pages in SECTIONS.values() for name in pages]
+    assert len(names) == len(set(names)) == len(PAGES)
+
+
+def test_other_names_lead_to_pages_and_are_none() -> None:
+    assert set(OTHER_NAMES.values()) <= {"", *PAGES}
+    assert not set(OTHER_NAMES) & set(PAGES)
+
+
+def test_there_is_no_file_of_an_unknown_page() -> None:
+    with pytest.raises(KeyError, match="no page is called tokens"):
+        script_of("tokens")

@@ -245,7 +245,7 @@ import dashboards, neurothek
 from dashboards.session import hand_over
 hand_over(neurothek.open())
 app = AppTest.from_file(str(Path(dashboards.__file__).with_name("app.py")), default_timeout=60)
-app.switch_page("screens/tokens.py")
+app.switch_page("screens/explore/tokens.py")
 app.query_params["token"] = "school"
 app.run()
 assert not app.exception, app.exception

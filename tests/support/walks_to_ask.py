@@ -91,7 +91,7 @@ OPTION = Walk(
 PAGE = Walk(
     title="Add a page",
     new={
-        "dashboards/screens/tokens.py": '''\
+        "dashboards/screens/explore/tokens.py": '''\
 """The page of one token: which neurons promote it most."""
 
 import duckdb
@@ -118,7 +118,7 @@ answer(show)
 '''
     },
     lines={
-        "dashboards/addresses.py": (("PAGES = {\n", 'PAGES = {\n    "tokens": "Token",\n'),),
+        "dashboards/addresses.py": (('    "Explore": {\n', '    "Explore": {\n        "tokens": "Token",\n'),),
     },
 )
 

@@ -392,6 +392,7 @@ def test_sql_answers_and_refuses(person: Visitor) -> None:
 
 def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -> None:
     person.open()
+    person.page.get_by_role("button", name="⋯").first.click()
     files = {}
     for label in ("PNG", "SVG", "CSV", "Parquet"):
         download = person.download(label)
@@ -408,7 +409,7 @@ def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -
 
 def test_the_sql_behind_a_chart_opens_in_the_console(person: Visitor) -> None:
     person.open()
-    person.page.get_by_text("SQL behind it").first.click()
+    person.page.get_by_role("button", name="⋯").first.click()
     person.page.get_by_role("link", name="Open on the SQL page").click()
     person.settle()
     assert person.title() == "SQL"

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from catalog.advice import command_line
+from dashboards.addresses import script_of
 from dashboards.charts import tokens
 from dashboards.charts.positions import position_profile
 from dashboards.colours import ACCENT, CONTRAST
@@ -111,7 +112,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
             st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
         corpus = pick_corpus(connection, [neuron.model], width=220)
         st.page_link(
-            "screens/layer.py",
+            script_of("layer"),
             label=f"Layer {neuron.layer}",
             query_params={
                 "model": neuron.model,
@@ -267,7 +268,7 @@ def _counterparts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, model
             tables.link_to_neurons(relatives.below_chance, COUNTERPARTS, key="below_chance", height=420)
             st.caption(f"Not counterparts: their overlap does not exceed that of random vectors. {COUNTERPART}")
     st.page_link(
-        "screens/search.py",
+        script_of("search"),
         label="Search the other models for similar neurons",
         query_params={"like": page.address, "models": ",".join(others)},
     )

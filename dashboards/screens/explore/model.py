@@ -4,6 +4,7 @@ import duckdb
 import streamlit as st
 
 from catalog.terminal.cells import MISSING
+from dashboards.addresses import script_of
 from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from dashboards.widgets import tables
 from dashboards.widgets.columns import columns
@@ -90,7 +91,7 @@ def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None
     if place is not None and place < data.frame.height:
         layer = data.frame.get_column("layer")[place]
         chosen = {} if corpus is None else {"corpus": corpus}
-        st.switch_page("screens/layer.py", query_params={"model": name, "layer": str(layer), **chosen})
+        st.switch_page(script_of("layer"), query_params={"model": name, "layer": str(layer), **chosen})
 
 
 answer(show)

@@ -1,0 +1,43 @@
+"""Links of pages: to a page about something, as an address, as HTML, and as an address that can be sent."""
+
+import html
+from urllib.parse import quote, urlencode
+
+import streamlit as st
+
+from dashboards.addresses import FRONT, PAGES
+
+
+def href(page: str, **parameters: str) -> str:
+    """The address of a page that is asked for something, from the root of the server on.
+
+    Raises:
+        KeyError: there is no such page.
+    """
+    if page != FRONT and page not in PAGES:
+        raise KeyError(f"no page is called {page}")
+    asked = {name: value for name, value in parameters.items() if value}
+    query = f"?{urlencode(asked, quote_via=quote, safe='/,')}" if asked else ""
+    return f"/{'' if page == FRONT else page}{query}"
+
+
+def link_html(text: str, page: str, *, title: str = "", css: str = "", **parameters: str) -> str:
+    """A link to a page as HTML; in the dashboard's shell it opens without loading everything again.
+
+    Args:
+        text: what it says, as plain text.
+        page: name of the page.
+        title: what hovering over it tells.
+        css: further classes of the style sheet, with spaces between.
+        parameters: what the page is asked for.
+    """
+    told = f' title="{html.escape(title)}"' if title else ""
+    classes = f"nt-link {css}".strip()
+    address = html.escape(href(page, **parameters))
+    return f'<a class="{classes}" target="_self" href="{address}"{told}>{html.escape(text)}</a>'
+
+
+def here(anchor: str = "") -> str:
+    """The whole address of this page as it is asked now, with a place on it."""
+    query = urlencode(st.query_params.to_dict(), quote_via=quote, safe="/,")
+    return f"{st.context.url or ''}{f'?{query}' if query else ''}{f'#{anchor}' if anchor else ''}"
