@@ -12,12 +12,13 @@ from neurothek.measuring import Measuring
 from neurothek.opened import checked
 from neurothek.questions import Questions
 from neurothek.reading import Reading
+from neurothek.running import Running
 
 __version__ = "0.1.0"
 
 
 @dataclass(frozen=True, repr=False)
-class Neurothek(Questions, Reading, Measuring, Changing, Keeping):
+class Neurothek(Questions, Reading, Running, Measuring, Changing, Keeping):
     """A warehouse that can be asked; it holds a path, and no connection between calls.
 
     Attributes:

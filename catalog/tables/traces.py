@@ -78,6 +78,23 @@ TRACE_STATES = Table(
 )
 
 
+TRACE_CELLS = Table(
+    name="trace_cells",
+    scope="none",
+    is_fact=False,
+    key=("layer", "position"),
+    columns={
+        "layer": SMALL,
+        "position": INTEGER,
+        "token_ids": IDS,
+        "probabilities": pl.List(DOUBLE),
+        "token_before": INTEGER,
+        "final_rank": INTEGER,
+    },
+    # Streams before an FFN are read as they are, or not at all.
+    nullable=frozenset({"token_before"}),
+)
+
 SWITCH_NEURONS = Table(
     name="switch_neurons",
     scope="none",
@@ -153,6 +170,40 @@ class Traced:
     top_tokens: pl.DataFrame
     neurons: pl.DataFrame
     states: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class TracedGrid:
+    """What a model predicts after each layer at each position of a prompt.
+
+    Attributes:
+        tokens: texts of the prompt's tokens, a prepended BOS included.
+        first: the first position that was read, 0-based; those before it were only looked back at.
+        cells: rows of TRACE_CELLS: `token_ids` and `probabilities`, what is predicted after the block, the likeliest
+            first; `token_before`, the first one before its FFN; `final_rank`, the rank of the token that the whole
+            model predicts at the position.
+    """
+
+    tokens: tuple[str, ...]
+    first: int
+    cells: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class PromptActivations:
+    """One neuron's activation on each token of a prompt.
+
+    Attributes:
+        tokens: texts of the prompt's tokens, a prepended BOS included.
+        layer: the neuron's layer.
+        neuron: its place in the layer.
+        activations: its coefficient at each position.
+    """
+
+    tokens: tuple[str, ...]
+    layer: int
+    neuron: int
+    activations: tuple[float, ...]
 
 
 @dataclass(frozen=True)

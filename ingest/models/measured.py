@@ -26,8 +26,17 @@ def open_measured(
 ) -> tuple[Transformer, Tokenizer]:
     """Open the model that the warehouse measured, with its tokenizer; see `find_measured`."""
     checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
+    return open_transformer_of(known, checkpoint), tokenizer
+
+
+def open_transformer_of(known: KnownFiles, checkpoint: Checkpoint) -> Transformer:
+    """Open the files of a model that the warehouse measured.
+
+    Raises:
+        WeightsNotAtHand: they cannot be read.
+    """
     try:
-        return open_transformer(checkpoint), tokenizer
+        return open_transformer(checkpoint)
     except NeurothekError as error:
         raise WeightsNotAtHand(known.name, str(checkpoint.folder), str(error)) from error
 

@@ -1,0 +1,101 @@
+"""Models that were asked, kept open for the next question as far as their memory allows."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from ingest.models.finding import KnownFiles
+from ingest.models.measured import find_measured, open_transformer_of
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer
+
+MOST_BYTES = 2 * 2**30
+"""Weights that may stay in memory between two questions."""
+
+Key = tuple[str, str, str, str | None, bool]
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptModel:
+    """One open model.
+
+    Attributes:
+        opened: the model and its tokenizer.
+        folder: where its files lie.
+        stamp: names, sizes and times of these when it was opened.
+        n_bytes: what its weights take.
+    """
+
+    opened: tuple[Transformer, Tokenizer]
+    folder: Path
+    stamp: Stamp
+    n_bytes: int
+
+
+class OpenModels:
+    """The models that were asked last, no more than fit into `most_bytes` together; a larger one is not kept.
+
+    Attributes:
+        most_bytes: what all kept weights may take.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self.most_bytes = most_bytes
+        # The one that was asked last stands last.
+        self._kept: dict[Key, KeptModel] = {}
+        self._lock = Lock()
+
+    @contextmanager
+    def model(
+        self, known: KnownFiles, *, weights: str | Path | None = None, allow_pickle: bool = False
+    ) -> Iterator[tuple[Transformer, Tokenizer]]:
+        """The model that the warehouse measured, for one question at a time; others wait until the context ends.
+
+        Weights that were changed or taken away meanwhile are not answered from memory.
+
+        Args:
+            known: the model.
+            weights: a folder to look in instead.
+            allow_pickle: read pickled weights.
+
+        Raises:
+            WeightsNotAtHand, OtherWeights: see `find_measured`.
+        """
+        place = None if weights is None else str(weights)
+        key = (known.name, known.source, known.weights_sha256, place, allow_pickle)
+        # What watches a block hears of everybody who runs it.
+        with self._lock:
+            kept = self._kept.pop(key, None)
+            if kept is None or _stamp(kept.folder) != kept.stamp:
+                kept = _opened(known, weights=weights, allow_pickle=allow_pickle)
+            self._kept[key] = kept
+            self._make_room()
+            yield kept.opened
+
+    def _make_room(self) -> None:
+        while sum(kept.n_bytes for kept in self._kept.values()) > self.most_bytes:
+            del self._kept[next(iter(self._kept))]
+
+
+OPEN_MODELS = OpenModels()
+"""Those of this process."""
+
+
+def _opened(known: KnownFiles, *, weights: str | Path | None, allow_pickle: bool) -> KeptModel:
+    checkpoint, tokenizer = find_measured(known, weights=weights, allow_pickle=allow_pickle)
+    stamp = _stamp(checkpoint.folder)
+    transformer = open_transformer_of(known, checkpoint)
+    n_bytes = transformer.blocks_bytes(is_resident=True) + transformer.embedding_bytes
+    return KeptModel((transformer, tokenizer), checkpoint.folder, stamp, n_bytes)
+
+
+def _stamp(folder: Path) -> Stamp:
+    """Nothing of a folder that is gone."""
+    try:
+        files = [(path.name, path.stat()) for path in sorted(folder.iterdir())]
+    except OSError:
+        return ()
+    return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)

@@ -1,0 +1,274 @@
+"""What a model does with a prompt, asked from Python: it runs for each answer, and stays open for the next."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catalog.arguments import BadArgument, require
+from neurothek.opened import Opened, checked
+
+if TYPE_CHECKING:
+    from queries.trace.along import AlongPage
+    from queries.trace.grid import GridPage
+    from queries.trace.switch import SwitchPage
+    from queries.trace.trace import Lens, TracePage
+
+
+class Running(Opened):
+    """Answers for which a model of the warehouse runs on a prompt.
+
+    Its weights stay in memory for the next answer, those of several models as long as they take less than 2 GiB.
+    """
+
+    @checked
+    def trace(
+        self,
+        model: str,
+        prompt: str,
+        *,
+        position: int | None = None,
+        top: int = 5,
+        token: str | None = None,
+        lens: "Lens" = "id",
+        corpus: str | None = None,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> "TracePage":
+        """How a model builds its prediction at one position of a prompt.
+
+        Args:
+            model: name of the model.
+            prompt: the text that it reads.
+            position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
+            top: how many tokens to list before and after each FFN.
+            token: a token whose rank to follow through the layers.
+            lens: `id` reads the states as they are; `mat` reads them through the matrices to the last one too, as
+                `shortcut` gives them.
+            corpus: name of the corpus that the matrices and the facts about neurons come from; None: the shown one.
+            weights: folder of the weights, if they are no longer where they were.
+            allow_pickle: whether pickled weights may be read.
+
+        Returns:
+            An answer with the polars frames `layers`, `neurons` and `states`.
+
+        Raises:
+            NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
+                does not fit.
+
+        Example:
+            >>> page = warehouse.trace("mini-opt-0.7m", "The river is near the", token=" sea")
+            >>> page.layers["layer"].to_list() == list(range(page.layers.height))
+            True
+            >>> page.neurons.group_by("layer").len()["len"].unique().to_list()
+            [10]
+        """
+        from queries.trace.trace import Lens
+
+        require(Lens, lens=lens)
+        if top < 1:
+            raise BadArgument("top", top, "give 1 or more")
+        from catalog.store.matrix_files import matrix_of
+        from ingest.planning.first_look import require_weights
+        from queries.names.corpora import choose_corpora
+        from queries.names.models import choose_model
+        from queries.trace.trace import kept_for, token_of, trace_page
+        from queries.views.on_corpus import on_corpus
+
+        with self.reader() as connection:
+            known = choose_model(connection, model)
+            token_id, text = (None, None) if token is None else token_of(connection, known, token)
+            kept = kept_for(connection, model, lens, corpus=corpus)
+            # One that is not there is refused before the model runs.
+            choose_corpora(connection, [model], corpus)
+        matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        from ingest.trace.open_models import OPEN_MODELS
+        from ingest.trace.trace import trace
+
+        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
+            traced = trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
+        with self.reader() as connection, on_corpus(connection, [model], corpus) as shown:
+            return trace_page(shown, known, traced, token=text)
+
+    @checked
+    def trace_grid(
+        self,
+        model: str,
+        prompt: str,
+        *,
+        top: int = 5,
+        most: int | None = 64,
+        lens: "Lens" = "id",
+        corpus: str | None = None,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> "GridPage":
+        """What a model predicts after each layer at each position of a prompt, from one forward pass.
+
+        Args:
+            model: name of the model.
+            prompt: the text that it reads.
+            top: how many tokens to list a cell.
+            most: how many positions to read, from the end of the prompt; None: all.
+            lens: what the states are read through, as `trace` does.
+            corpus: name of the corpus that the matrices of `mat` come from; None: the shown one.
+            weights: folder of the weights, if they are no longer where they were.
+            allow_pickle: whether pickled weights may be read.
+
+        Returns:
+            An answer with the polars frame `cells`, one row per layer and position.
+
+        Raises:
+            NeurothekError: there is no such model, its weights or matrices are not at hand, the prompt does not fit, or
+                the model predicts no next token.
+
+        Example:
+            >>> page = warehouse.trace_grid("mini-opt-0.7m", "The river is near the")
+            >>> page.cells.height == page.n_layers * len(page.tokens)
+            True
+        """
+        from queries.trace.trace import Lens
+
+        require(Lens, lens=lens)
+        for name, number in (("top", top), ("most", most)):
+            if number is not None and number < 1:
+                raise BadArgument(name, number, "give 1 or more")
+        from catalog.store.matrix_files import matrix_of
+        from ingest.planning.first_look import require_weights
+        from queries.names.models import choose_model
+        from queries.trace.grid import grid_page
+        from queries.trace.trace import kept_for
+
+        with self.reader() as connection:
+            known = choose_model(connection, model)
+            kept = kept_for(connection, model, lens, corpus=corpus)
+        matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        from ingest.trace.grid import trace_grid
+        from ingest.trace.open_models import OPEN_MODELS
+
+        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
+            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices)
+        with self.reader() as connection:
+            return grid_page(connection, known, traced, lens=lens)
+
+    @checked
+    def activations(
+        self,
+        neuron: str,
+        prompt: str,
+        *,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> "AlongPage":
+        """One neuron's activation on each token of a prompt: its coefficient, after the non-linearity.
+
+        Args:
+            neuron: address of the neuron, such as "opt-125m/L3N17".
+            prompt: the text that its model reads.
+            weights: folder of the weights, if they are no longer where they were.
+            allow_pickle: whether pickled weights may be read.
+
+        Returns:
+            An answer with the polars frame `tokens`, one row per position.
+
+        Raises:
+            NeurothekError: there is no such neuron, its weights are not at hand, or the prompt does not fit.
+
+        Example:
+            >>> page = warehouse.activations("mini-opt-0.7m/L2N17", "The river is near the")
+            >>> page.tokens.columns
+            ['position', 'token', 'activation']
+        """
+        from ingest.planning.first_look import require_weights
+        from queries.names.neurons import find_neuron
+        from queries.trace.along import along_page
+
+        with self.reader() as connection:
+            address = find_neuron(connection, neuron)
+        require_weights(address.of, weights=weights, allow_pickle=allow_pickle)
+        from ingest.trace.along import activations_along
+        from ingest.trace.open_models import OPEN_MODELS
+
+        with OPEN_MODELS.model(address.of, weights=weights, allow_pickle=allow_pickle) as opened:
+            found = activations_along(*opened, prompt, layer=address.layer, neuron=address.neuron)
+        return along_page(address, found)
+
+    @checked
+    def switch(
+        self,
+        model: str,
+        prompt: str,
+        neuron: str,
+        *,
+        set: float = 0.0,  # noqa: A002 - as the command intervene calls it
+        pre: bool = False,
+        position: int | None = None,
+        n_random: int = 20,
+        seed: int = 0,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> "SwitchPage":
+        """What the next token of a prompt becomes when one neuron is set to a value, and when random ones are.
+
+        The random neurons are drawn from those of its layer that fire on the shown corpus, from all where activity was
+        not measured.
+
+        Args:
+            model: name of the model.
+            prompt: the text that it reads.
+            neuron: address of the neuron, such as "L3N17" or "opt-125m/L3N17".
+            set: what it is set to, at every position: 0 turns it off.
+            pre: set it before the non-linearity instead of after it.
+            position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
+            n_random: how many random neurons to compare it with.
+            seed: of their draw.
+            weights: folder of the weights, if they are no longer where they were.
+            allow_pickle: whether pickled weights may be read.
+
+        Returns:
+            An answer with the polars frames `neurons` and `changes`, the random neurons in both.
+
+        Raises:
+            NeurothekError: there is no such model or neuron, its weights are not at hand, the prompt does not fit, or
+                the model predicts no next token.
+
+        Example:
+            >>> page = warehouse.switch("mini-opt-0.7m", "The river is near the", "L2N17", set=3)
+            >>> page.neurons.height, page.neurons["is_random"].sum()
+            (21, 20)
+            >>> page.changes.group_by("address").len()["len"].unique().to_list()
+            [10]
+        """
+        _require_switch(value=set, n_random=n_random, seed=seed)
+        from ingest.planning.first_look import require_weights
+        from queries.trace.switch import firing_beside, neuron_of, switch_page
+
+        with self.reader() as connection:
+            address = neuron_of(connection, model, neuron)
+            firing = firing_beside(connection, address)
+        known = address.of
+        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        from ingest.trace.open_models import OPEN_MODELS
+        from ingest.trace.switched import Switch, switched
+
+        wanted = Switch(address.layer, address.neuron, float(set), is_before=pre)
+        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
+            found = switched(*opened, prompt, wanted, position=position, firing=firing, n_random=n_random, seed=seed)
+        with self.reader() as connection:
+            return switch_page(connection, known, found)
+
+
+_MOST_RANDOM = 1000
+_LARGEST = 1e30
+_LARGEST_SEED = 2**63 - 1
+
+
+def _require_switch(*, value: float, n_random: int, seed: int) -> None:
+    """Refuse numbers out of range."""
+    # Nan is in no range either.
+    if not -_LARGEST <= value <= _LARGEST:
+        raise BadArgument("set", value, f"give a number from {-_LARGEST:g} to {_LARGEST:g}")
+    if not 1 <= n_random <= _MOST_RANDOM:
+        raise BadArgument("n_random", n_random, f"give 1 to {_MOST_RANDOM:,}")
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise BadArgument("seed", seed, f"give 0 to {_LARGEST_SEED:,}")

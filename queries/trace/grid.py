@@ -1,0 +1,119 @@
+"""A prompt as a grid of layers by positions: what a model predicts after each layer at each of its tokens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from catalog.spelling import visible
+from catalog.tables.table import DOUBLE, INTEGER, SMALL, TEXT
+from catalog.tables.traces import TracedGrid
+from queries.ask.answer import Section, TabularAnswer, with_its_sql
+from queries.ask.statements import framed
+from queries.names.models import KnownModel
+from queries.names.tokens import texts_of
+from queries.trace.trace import Lens, quoted_end
+
+CELL_COLUMNS: Mapping[str, pl.DataType] = {
+    "layer": SMALL,
+    "position": INTEGER,
+    "token": TEXT,
+    "predicted": TEXT,
+    "probability": DOUBLE,
+    "tokens": pl.List(TEXT),
+    "probabilities": pl.List(DOUBLE),
+    "before": TEXT,
+    "final": TEXT,
+    "final_rank": INTEGER,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class GridPage(TabularAnswer):
+    """What one model predicts after each layer at each position of a prompt.
+
+    Attributes:
+        model: its name.
+        lens: what streams were read through.
+        tokens: texts of the prompt's tokens, a prepended BOS included.
+        first: the first position that was read, 0-based.
+        cells: one row per layer and position, with the columns of `CELL_COLUMNS`: `token`, the prompt's own; the
+            likeliest tokens after the layer's block, of which the first is `predicted`; `before`, the first before its
+            FFN, unknown where states are read through matrices; `final`, what the whole model predicts at the position,
+            and `final_rank`, its rank.
+    """
+
+    model: str
+    lens: Lens
+    tokens: tuple[str, ...]
+    first: int
+    cells: pl.DataFrame
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers the model has."""
+        return self.cells.get_column("layer").n_unique()
+
+    def cell(self, layer: int, position: int) -> Mapping[str, Any]:
+        """The row of one layer and position."""
+        return self.cells.row(by_predicate=(pl.col("layer") == layer) & (pl.col("position") == position), named=True)
+
+    def settled(self, position: int) -> int:
+        """The first layer from which on the token predicted in the end stays at the top of a position."""
+        ranks = self.cells.filter(position=position).sort("layer").get_column("final_rank").to_list()
+        others = [layer for layer, rank in enumerate(ranks) if rank > 1]
+        # Tokens of one score share a rank: after the last layer it is 1.
+        return max(others, default=-1) + 1
+
+    @property
+    def summary(self) -> str:
+        """What is predicted last, and where it settled."""
+        last = len(self.tokens) - 1
+        end = self.cell(self.n_layers - 1, last)
+        said = f"After {quoted_end(self.tokens)}, {self.model} predicts {visible(end['final'])}"
+        return f"{said} ({100 * end['probability']:.1f}%), at the top from layer {self.settled(last)} on."
+
+    def sections(self) -> list[Section]:
+        """The grid, the last layer first."""
+        remark = "the likeliest next token after each layer, its probability in percent; columns: positions"
+        columns = [
+            pl.Series(
+                f"{position} {visible(self.tokens[position])}",
+                [self._shown(layer, position) for layer in self._layers()],
+            )
+            for position in range(self.first, len(self.tokens))
+        ]
+        return [Section("predictions", pl.DataFrame([pl.Series("layer", self._layers()), *columns]), remark)]
+
+    def _layers(self) -> list[int]:
+        return list(range(self.n_layers))[::-1]
+
+    def _shown(self, layer: int, position: int) -> str:
+        cell = self.cell(layer, position)
+        return f"{visible(cell['predicted'])} {100 * cell['probability']:.0f}"
+
+    def data(self) -> dict[str, Any]:
+        """The grid for programs: `cells`, and `grid` with the rest."""
+        said = {"model": self.model, "lens": self.lens, "tokens": list(self.tokens), "first": self.first}
+        return {"grid": said, "cells": self.cells}
+
+
+@with_its_sql
+def grid_page(
+    connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: TracedGrid, *, lens: Lens = "id"
+) -> GridPage:
+    """Join what the model predicted with the texts of its tokens."""
+    rows = traced.cells.to_dicts()
+    ids = {token for row in rows for token in (*row["token_ids"], row["token_before"]) if token is not None}
+    texts = texts_of(connection, model.tokenizer_id, ids)
+    last = max(row["layer"] for row in rows)
+    final = {row["position"]: texts[row["token_ids"][0]] for row in rows if row["layer"] == last}
+    for row in rows:
+        row["token"] = traced.tokens[row["position"]]
+        row["tokens"] = [texts[token] for token in row["token_ids"]]
+        row["predicted"], row["probability"] = row["tokens"][0], row["probabilities"][0]
+        row["before"] = None if row["token_before"] is None else texts[row["token_before"]]
+        row["final"] = final[row["position"]]
+    return GridPage(model.name, lens, traced.tokens, traced.first, framed(rows, CELL_COLUMNS))
