@@ -1,17 +1,20 @@
-"""The dashboard's entry: which pages there are, and nothing else."""
+"""The dashboard's entry: the navigation, the box and the trail, and between them the page."""
 
 import streamlit as st
 
-from dashboards.addresses import FRONT, SECTIONS, script_of
+from dashboards.addresses import FRONT
+from dashboards.shell.box import draw_box, follow_box
+from dashboards.shell.menu import measured_jobs, pages
+from dashboards.shell.trail import trail_html
+from dashboards.widgets.address import keep_place
 
 st.set_page_config(page_title="neurothek", layout="wide")
-st.navigation(
-    {
-        "": [st.Page(script_of(FRONT), title="Compare", default=True)],
-        **{
-            section: [st.Page(script_of(name), title=title, url_path=name) for name, title in pages.items()]
-            for section, pages in SECTIONS.items()
-        },
-    },
-    position="top",
-).run()
+page = st.navigation(pages(measured_jobs()), position="top")
+follow_box()
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="shell"):
+    trail = st.empty()
+    draw_box()
+page.run()
+keep_place()
+# The address is whole when the page has run.
+trail.html(trail_html(page.url_path or FRONT, st.query_params.to_dict()) or "<span></span>")

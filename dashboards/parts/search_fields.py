@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboards.widgets.address import asked, asked_models, asked_number, remember
+from dashboards.widgets.address import asked, asked_models, asked_number, own_key, remember
 from queries.search.question import NEURON_FLAGS, SIDES, Question, Side, parse_depth, parse_layers
 
 _MOST = 1000
@@ -157,7 +157,9 @@ _SWITCHES = (
 def _side() -> Side:
     wanted: Side = next((side for side in SIDES if side == asked("side")), "promoted")
     spoken = {"promoted": "promote", "suppressed": "suppress", "both": "either"}
-    chosen = st.segmented_control("Neurons that", SIDES, default=wanted, key="side", format_func=spoken.__getitem__)
+    chosen = st.segmented_control(
+        "Neurons that", SIDES, default=wanted, key=own_key("side"), format_func=spoken.__getitem__
+    )
     side: Side = chosen or "promoted"
     remember(side=None if side == "promoted" else side)
     return side
@@ -165,25 +167,27 @@ def _side() -> Side:
 
 def _models(models: Sequence[str]) -> str:
     known = asked_models(models)
-    chosen = ",".join(st.multiselect("Models", models, default=known, key="search_models", placeholder="sizes"))
+    chosen = ",".join(
+        st.multiselect("Models", models, default=known, key=own_key("search_models"), placeholder="sizes")
+    )
     remember(models=chosen or None)
     return chosen
 
 
 def _text(label: str, name: str, *, placeholder: str = "") -> str:
-    typed = st.text_input(label, asked(name) or "", key=name, placeholder=placeholder).strip()
+    typed = st.text_input(label, asked(name) or "", key=own_key(name), placeholder=placeholder).strip()
     remember(**{name: typed or None})
     return typed
 
 
 def _number(label: str, name: str, least: int, most: int, usual: int) -> str:
     value = asked_number(name, least=least, most=most)
-    number = str(int(st.number_input(label, least, most, usual if value is None else value, key=name)))
+    number = str(int(st.number_input(label, least, most, usual if value is None else value, key=own_key(name))))
     remember(**{name: None if number == str(usual) else number})
     return number
 
 
 def _switch(label: str, name: str, more: str | None = None) -> bool:
-    is_on: bool = st.toggle(label, asked(name) == _YES, key=name, help=more)
+    is_on: bool = st.toggle(label, asked(name) == _YES, key=own_key(name), help=more)
     remember(**{name: _YES if is_on else None})
     return is_on

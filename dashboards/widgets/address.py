@@ -1,6 +1,7 @@
 """The page's address: what it asks for, and what a person chose, so that it can be reloaded and sent."""
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import streamlit as st
@@ -9,6 +10,9 @@ from dashboards.widgets.html import plain
 
 Known = TypeVar("Known", str, int)
 
+
+_KEPT, _TURN = "kept_place", "turn"
+_PLACE = re.compile(r"[Ll](?P<layer>\d{1,5})[Nn](?P<neuron>\d{1,9})", re.ASCII)
 
 _LARGEST = 2**53 - 1
 """The largest number to which a browser counts exactly."""
@@ -51,6 +55,59 @@ def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | No
     digits = typed.lstrip("0") or "0"
     # Python reads no numbers of thousands of digits.
     return most if len(digits) > len(str(most)) else min(most, max(least, int(digits)))
+
+
+def address_parts(asked_for: Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
+    """The model, the layer and the neuron that an address is about; None for what it does not name."""
+    model, _, place = asked_for.get("neuron", "").rpartition("/")
+    if model and (named := _PLACE.fullmatch(place)):
+        return model, named["layer"], named["neuron"]
+    return asked_for.get("model") or None, asked_for.get("layer") or None, None
+
+
+def keep_place() -> None:
+    """Keep what this page is about, for the pages that are opened next and name nothing else."""
+    model, layer, neuron = address_parts(st.query_params.to_dict())
+    if model is None:
+        return
+    if model != kept_model():
+        # The layers of one model are not those of another.
+        st.session_state[_KEPT] = {"model": model}
+    if layer is not None:
+        st.session_state[_KEPT]["layer"] = layer
+    if neuron is not None:
+        st.session_state[_KEPT]["neuron"] = asked("neuron")
+
+
+def kept_model() -> str | None:
+    """The model that the page before was about."""
+    return _kept("model")
+
+
+def kept_layer(model: str) -> str | None:
+    """The layer that a page before was about, if it was one of this model."""
+    return _kept("layer") if kept_model() == model else None
+
+
+def kept_neuron() -> str | None:
+    """Address of the neuron that a page before was about, if no page was about another model since."""
+    return _kept("neuron")
+
+
+def _kept(name: str) -> str | None:
+    value: str | None = st.session_state.get(_KEPT, {}).get(name)
+    return value
+
+
+def own_key(name: str) -> str:
+    """Key of a field whose value stands in the address: another one after each `start_afresh`."""
+    turn = st.session_state.get(_TURN, 0)
+    return f"{name}-{turn}" if turn else name
+
+
+def start_afresh() -> None:
+    """Have the fields take their values from the address again: Streamlit keeps a field's value by its key."""
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
 
 
 def remember(**values: str | None) -> None:

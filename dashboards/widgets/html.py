@@ -14,8 +14,13 @@ from catalog.terminal.kinds import SHARES, TOKENS
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
-_STYLE = """
+SHEET = """
 <style>
+.nt-trail { font-size: 0.93rem; display: flex; flex-wrap: wrap; gap: 0 0.5rem; align-items: center; min-height: 2rem; }
+.nt-step { opacity: 0.5; }
+a.nt-link, a.nt-link:visited { color: inherit; text-decoration: none; border-bottom: 1px solid #8a8a8a66; }
+a.nt-link:hover { border-bottom-color: currentcolor; }
+a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-places { display: grid; grid-template-columns: max-content max-content 1fr; gap: 0.15rem 1rem; font-size: 0.93rem; }
 .nt-number { text-align: right; font-variant-numeric: tabular-nums; }
 .nt-domain { opacity: 0.65; }
@@ -58,13 +63,13 @@ def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:
     places = list(places)
     strongest = max((abs(place["activation"]) for place in places), default=0.0) or 1.0
     rows = [_place(place, f"{shade}{_alpha(abs(place['activation']) / strongest)}") for place in places]
-    return f'{_STYLE}<div class="nt-places">{"".join(rows)}</div>'
+    return f'{SHEET}<div class="nt-places">{"".join(rows)}</div>'
 
 
 def tables_html(parts: Mapping[str, pl.DataFrame]) -> str:
     """Small tables with their titles, beside each other as far as the window is wide."""
     shown = (f"<div><b>{html.escape(title)}</b>{table_html(frame)}</div>" for title, frame in parts.items())
-    return f'{_STYLE}<div class="nt-flow">{"".join(shown)}</div>'
+    return f'{SHEET}<div class="nt-flow">{"".join(shown)}</div>'
 
 
 def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
@@ -89,7 +94,7 @@ def table_html(frame: pl.DataFrame, *, tokens: Collection[str] = ()) -> str:
         + "</tr>"
         for row in rows
     )
-    return f'{_STYLE}<table class="nt-table"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
+    return f'{SHEET}<table class="nt-table"><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def texts_html(frame: pl.DataFrame) -> str:
@@ -121,13 +126,13 @@ def legend_html(colours: Mapping[str, str]) -> str:
     spots = (
         f'<span><i style="background: {colour}"></i>{html.escape(name)}</span>' for name, colour in colours.items()
     )
-    return f'{_STYLE}<div class="nt-legend">{"".join(spots)}</div>'
+    return f'{SHEET}<div class="nt-legend">{"".join(spots)}</div>'
 
 
 def concept_html(name: str, concept_class: str | None, tokens: Iterable[str]) -> str:
     """A concept in one line: its name and class, and its tokens with their white space marked."""
     return (
-        f'{_STYLE}<div><b>{html.escape(readable(name))}</b> <span class="nt-domain">{html.escape(concept_class or "")}'
+        f'{SHEET}<div><b>{html.escape(readable(name))}</b> <span class="nt-domain">{html.escape(concept_class or "")}'
         f'</span> <span class="nt-tokens">{html.escape(visible_list(tokens))}</span></div>'
     )
 
@@ -135,7 +140,7 @@ def concept_html(name: str, concept_class: str | None, tokens: Iterable[str]) ->
 def columns_html(columns: Mapping[str, str]) -> str:
     """Columns of a view, each with its description under it."""
     rows = (f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in columns.items())
-    return f'{_STYLE}<dl class="nt-columns">{"".join(rows)}</dl>'
+    return f'{SHEET}<dl class="nt-columns">{"".join(rows)}</dl>'
 
 
 def _place(place: Mapping[str, Any], colour: str) -> str:

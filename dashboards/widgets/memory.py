@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import duckdb
 import streamlit as st
 
 from dashboards.session import desk
@@ -25,6 +26,22 @@ def kept(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
     about = reader.key if isinstance(reader, Reading) else ()
     answer: Answer = _kept(_state(), f"{ask.__module__}.{ask.__qualname__}", (about, *question), reader, ask)
     return answer
+
+
+def known(ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+    """The answer of `ask(connection)` about the whole warehouse: it is leased only where it was not asked before.
+
+    Raises:
+        WarehouseMissing: there is none.
+    """
+    answer: Answer = _known(_state(), f"{ask.__module__}.{ask.__qualname__}", ask)
+    return answer
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _known(state: State, name: str, _ask: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:  # noqa: ANN401 - as below
+    with desk().warehouse.reader() as connection:
+        return _ask(connection)
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)

@@ -6,7 +6,7 @@ from typing import Literal
 import duckdb
 import streamlit as st
 
-from dashboards.widgets.address import asked_among, asked_models, remember
+from dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
 from queries.names.corpora import measured_corpora
 from queries.names.models import KnownModel, choose_models
 
@@ -35,7 +35,7 @@ def pick_corpus(
         "Corpus",
         names,
         index=None if wanted is None else names.index(wanted),
-        key="corpus",
+        key=own_key("corpus"),
         placeholder="shown corpus",
         label_visibility="visible" if is_labelled else "collapsed",
         width=width,
@@ -45,12 +45,12 @@ def pick_corpus(
 
 
 def pick_model(connection: duckdb.DuckDBPyConnection) -> KnownModel:
-    """Let the person choose one model, the smallest unless the address names another."""
+    """Let the person choose one model, that of the page before unless the address names another."""
     models = {model.name: model for model in choose_models(connection)}
     names = list(models)
-    wanted = asked_among("model", names)
-    index = 0 if wanted is None else names.index(wanted)
-    name = st.selectbox("Model", names, index=index, key="model", label_visibility="collapsed")
+    wanted = asked_among("model", names) or kept_model()
+    index = names.index(wanted) if wanted in names else 0
+    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
     remember(model=name)
     return models[name]
 
@@ -63,7 +63,12 @@ def pick_models(connection: duckdb.DuckDBPyConnection) -> list[str]:
     usual = sizes if len(sizes) > 1 else names
     known = asked_models(names)
     picked = st.multiselect(
-        "Models", names, default=known or usual, key="models", placeholder="sizes", label_visibility="collapsed"
+        "Models",
+        names,
+        default=known or usual,
+        key=own_key("models"),
+        placeholder="sizes",
+        label_visibility="collapsed",
     )
     chosen = [name for name in names if name in picked] or usual
     remember(models=None if chosen == usual else ",".join(chosen))

@@ -1,10 +1,15 @@
-"""The server around the pages: its front page tells the browser where it stands."""
+"""The server around the pages: other names of a page lead to it, with what is asked."""
 
-from dashboards.server import front_page
+import pytest
+from starlette.testclient import TestClient
+
+from dashboards.addresses import OTHER_NAMES
+from dashboards.server import app
 
 
-def test_the_front_page_names_itself_and_its_server() -> None:
-    page = front_page()
-    assert "<title>neurothek</title>" in page
-    assert "<title>Streamlit" not in page
-    assert "BACKEND_BASE_URL: location.origin" in page
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_another_name_leads_to_the_page_with_what_is_asked(name: str) -> None:
+    browser = TestClient(app, base_url="http://localhost", follow_redirects=False)
+    answer = browser.get(f"/{name}?model=a%2Fb&layer=3")
+    assert (answer.status_code, answer.headers["location"]) == (307, f"/{OTHER_NAMES[name]}?model=a%2Fb&layer=3")
+    assert browser.get(f"/{name}").headers["location"] == f"/{OTHER_NAMES[name]}"

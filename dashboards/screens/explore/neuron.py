@@ -16,7 +16,7 @@ from dashboards.charts.positions import position_profile
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.parts.switch import try_neuron
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked, remember
+from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
 from dashboards.widgets.figures import Data, data_of, show_figure, show_source, statement
 from dashboards.widgets.html import places_html, plain, tables_html
 from dashboards.widgets.page import Theme, answer, heading, missing, show_command, theme
@@ -59,7 +59,7 @@ _TOLD = ("projections", "ngrams", "positions", "clusters", "events")
 
 def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str]]) -> None:
     """The page from top to bottom; what runs the model comes later, into the room that is left for it."""
-    address = asked("neuron") or _first(connection)
+    address = asked("neuron") or kept_neuron() or _first(connection)
     heading(address)
     corpus = _steps(connection, address)
     neuron = find_neuron(connection, address)
@@ -90,9 +90,10 @@ def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
-    smallest, *_ = choose_models(connection)
-    addresses = data_of(connection, "first_neuron", {"model": smallest.name}).frame.get_column("address")
-    return str(addresses[0]) if len(addresses) else f"{smallest.name}/L0N0"
+    names = [model.name for model in choose_models(connection)]
+    name = kept if (kept := kept_model()) in names else names[0]
+    addresses = data_of(connection, "first_neuron", {"model": name}).frame.get_column("address")
+    return str(addresses[0]) if len(addresses) else f"{name}/L0N0"
 
 
 def _go_to_typed() -> None:
@@ -109,7 +110,8 @@ def _steps(connection: duckdb.DuckDBPyConnection, address: str) -> str | None:
         place = neuron.layer * model.d_ffn + neuron.neuron
         anywhere = random.randrange(model.n_layers * model.d_ffn)  # noqa: S311 - not a secret
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
-            st.button(label, on_click=remember, kwargs={"neuron": address_at(model, target)})
+            key = label.lower()
+            st.button(label, key=key, on_click=remember, kwargs={"neuron": address_at(model, target)})
         corpus = pick_corpus(connection, [neuron.model], width=220)
         st.page_link(
             script_of("layer"),

@@ -37,6 +37,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> Person:
     person = Person()
     shown = SimpleNamespace(
         query_params=person.query_params,
+        session_state={},
         warning=person.warnings.append,
         selectbox=person.selectbox,
         multiselect=person.multiselect,

@@ -1,0 +1,113 @@
+// What the pages need of the browser: a way back that leads to what was seen, links that do not load everything again,
+// and keys. It stands in the front page, before Streamlit's own script.
+(() => {
+  "use strict";
+
+  const asked = () => location.pathname + location.search;
+
+  // The way back. Streamlit writes an entry into the history for every change of the address, those that a page makes
+  // by itself too: without a person's hand in it, the entry takes the place of the one before. And on the way back
+  // within one page Streamlit leaves the fields as they are, so that they would overwrite the address: the page is
+  // loaded as its address asks for it.
+  let isByHand = false;
+  let seen = asked();
+  const path = (address) => address.split("?")[0];
+
+  for (const kind of ["pointerdown", "keydown"]) {
+    addEventListener(kind, () => { isByHand = true; }, true);
+  }
+
+  const push = history.pushState.bind(history);
+  const replace = history.replaceState.bind(history);
+  history.pushState = (state, unused, url) => {
+    const next = new URL(url ?? location.href, location.href);
+    const isOwn = !isByHand && next.pathname === location.pathname;
+    (isOwn ? replace : push)(state, unused, url);
+    isByHand = false;
+    seen = asked();
+  };
+  history.replaceState = (state, unused, url) => {
+    replace(state, unused, url);
+    seen = asked();
+  };
+
+  addEventListener("popstate", (event) => {
+    if (event.detail === "link") return;
+    const before = seen;
+    seen = asked();
+    isByHand = false;
+    if (before !== seen && path(before) === path(seen)) {
+      event.stopImmediatePropagation();
+      location.reload();
+    }
+  });
+
+  // Links: Streamlit goes to the page of an address when the browser goes back to it, and so does a click.
+  const follow = (href) => {
+    const next = new URL(href, location.href);
+    if (next.pathname === location.pathname && next.pathname !== "/neuron") {
+      location.assign(href);
+      return;
+    }
+    push(null, "", href);
+    seen = asked();
+    isByHand = false;
+    const arrived = new Event("popstate");
+    arrived.detail = "link";
+    dispatchEvent(arrived);
+    scrollTo(0, 0);
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+  };
+
+  addEventListener("click", (event) => {
+    const link = event.target.closest?.("a.nt-link");
+    const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (!link || !isPlain) return;
+    event.preventDefault();
+    follow(link.getAttribute("href"));
+  }, true);
+
+  // Keys: / goes to the box, j and k to the next and the previous row, or neuron, or layer; Enter opens the row.
+  const isTyping = (target) => target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName ?? "");
+
+  const step = (by) => {
+    const rows = [...document.querySelectorAll("a.nt-row")].filter((row) => row.offsetParent !== null);
+    if (rows.length === 0) {
+      document.querySelector(by > 0 ? ".st-key-next button" : ".st-key-previous button")?.click();
+      return;
+    }
+    const at = rows.indexOf(document.activeElement);
+    const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  };
+
+  addEventListener("keydown", (event) => {
+    // Where the box leads, keys are keys again.
+    if (event.key === "Enter" && event.target.closest?.(".st-key-box")) {
+      const box = event.target;
+      setTimeout(() => box.blur(), 100);
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (event.key === "/") {
+      const box = document.querySelector(".st-key-box input");
+      if (!box) return;
+      event.preventDefault();
+      box.focus();
+      box.select();
+    } else if (event.key === "j" || event.key === "k") {
+      step(event.key === "j" ? 1 : -1);
+    }
+  });
+
+  // A figure's own address: the page is drawn piece by piece, so its place is waited for.
+  const place = location.hash.slice(1);
+  if (/^[a-z0-9-]+$/.test(place)) {
+    const until = Date.now() + 20000;
+    const seek = setInterval(() => {
+      const figure = document.querySelector(`.st-key-at-${place}`);
+      if (figure || Date.now() > until) clearInterval(seek);
+      figure?.scrollIntoView({ block: "start" });
+    }, 200);
+  }
+})();

@@ -1,0 +1,36 @@
+"""The trail: the steps above a page, each a link, and nothing where a page is about no one model."""
+
+import re
+
+import pytest
+
+from dashboards.shell.trail import trail_html
+
+
+def steps(page: str, **asked: str) -> list[str]:
+    found = trail_html(page, asked)
+    return re.findall(r">([^<>/]+)</", found.partition("</style>")[2])
+
+
+@pytest.mark.parametrize(
+    ("page", "asked", "said"),
+    [
+        ("neuron", {"neuron": "a-1m/L3N17"}, ["Compare", "a-1m", "layer 3", "neuron 17"]),
+        ("layer", {"model": "a-1m", "layer": "3"}, ["Compare", "a-1m", "layer 3"]),
+        ("model", {"model": "a-1m"}, ["Compare", "a-1m"]),
+        ("position", {"model": "a-1m"}, ["Compare", "a-1m", "Positions"]),
+        ("compare", {"models": "a-1m"}, []),
+        ("neuron", {"neuron": "a-1m/wrong"}, []),
+    ],
+)
+def test_the_steps_lead_down_to_the_page(page: str, asked: dict[str, str], said: list[str]) -> None:
+    assert steps(page, **asked) == said
+
+
+def test_each_step_but_the_last_is_a_way_up() -> None:
+    found = trail_html("neuron", {"neuron": "a-1m/L3N17"})
+    assert re.findall(r'href="([^"]+)"', found) == ["/", "/model?model=a-1m", "/layer?model=a-1m&amp;layer=3"]
+
+
+def test_an_address_is_text() -> None:
+    assert "<script>" not in trail_html("model", {"model": "<script>"})
