@@ -9,12 +9,12 @@ from dashboards.shell.trail import trail_html
 from dashboards.widgets.address import keep_place
 
 st.set_page_config(page_title="neurothek", layout="wide")
-page = st.navigation(pages(measured_jobs()), position="top")
+opened = st.navigation(pages(measured_jobs()), position="top")
 follow_box()
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="shell"):
     trail = st.empty()
     draw_box()
-page.run()
+opened.run()
 keep_place()
 # The address is whole when the page has run.
-trail.html(trail_html(page.url_path or FRONT, st.query_params.to_dict()) or "<span></span>")
+trail.html(trail_html(opened.url_path or FRONT, st.query_params.to_dict()) or "<span></span>")
