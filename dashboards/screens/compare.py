@@ -13,6 +13,7 @@ from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_models
 from dashboards.widgets.reading import Reading
 from queries.compare.comparison import Comparison, compare
+from queries.compare.trends import RULE
 from queries.names.models import choose_models
 
 # Columns of the first table.
@@ -40,6 +41,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     everything = [model.name for model in choose_models(connection)]
     names, corpus = _pick(connection, everything)
     comparison = kept(connection, _compare, tuple(names), corpus)
+    _opening(comparison)
     _headlines(comparison)
     if comparison.layers.is_empty():
         _say_unmeasured(connection, names, corpus)
@@ -68,6 +70,14 @@ def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> t
         chosen = pick_models(connection)
     with narrow:
         return chosen, pick_corpus(connection, chosen)
+
+
+def _opening(comparison: Comparison) -> None:
+    """What the sizes of each family show, and what that rests on."""
+    for one in comparison.conclusions:
+        if one.kind != "not measured":
+            st.markdown(f"**{plain(one.sentence)}**", help=plain(RULE))
+            st.caption(plain(" ".join([*one.rests_on, one.omission])))
 
 
 def _headlines(comparison: Comparison) -> None:

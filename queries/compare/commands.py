@@ -49,6 +49,9 @@ def compare(
 ) -> None:
     """Compare MODELS (default: all) side by side: headline numbers, changes with depth, kinds of neurons.
 
+    It begins with what the plain sizes of a family show, and what that rests on: a number rises or falls where no size
+    breaks the order and the ends differ by more than 5%, shares of neurons by more than their 95% interval.
+
     --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din
     et al. 2023 on linear shortcuts (how states predict each other, precision, surprisal, parts replaced) and exits.
     With --corpus, everything is about that corpus; if something was not measured on it, the answer gives the command
@@ -65,7 +68,8 @@ def compare(
             folder = figure if is_one else figure / folder_name(comparison.corpus)
             _say_what_is_drawn(ctx.obj.draw_comparison(comparison, folder), folder)
     sections, data = together(comparisons)
-    show_tables(sections, output_format, data)
+    head = "\n".join(summary for comparison in comparisons if (summary := comparison.summary))
+    show_tables(sections, output_format, data, head=head)
 
 
 def _say_what_is_drawn(figures: Sequence[AnyFigure], folder: Path) -> None:

@@ -11,6 +11,7 @@ from catalog.tables.table import BIG, DOUBLE, SMALL, TEXT
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import ask, conform
 from queries.compare.comparability import Way, why_not_comparable
+from queries.compare.conclusion import Conclusion, conclude
 from queries.compare.exits import EARLY_EXIT_COLUMNS, TRADEOFF_COLUMNS, early_exits, exit_sections, exit_tradeoff
 from queries.compare.kinds import Typology, halves, typology
 from queries.compare.saturation import SATURATION_COLUMNS, saturation, saturation_sections
@@ -70,6 +71,17 @@ class Comparison(TabularAnswer):
         """Models that were measured on text but may not be compared with the others, each with the reason."""
         rows = self.models.filter(~pl.col("comparable") & pl.col("n_tokens_seen").is_not_null())
         return dict(zip(rows.get_column("model"), rows.get_column("why_not"), strict=True))
+
+    @property
+    def conclusions(self) -> tuple[Conclusion, ...]:
+        """What the sizes of each family show."""
+        return conclude(self.models)
+
+    @property
+    def summary(self) -> str:
+        """What they show in sentences, a line for each family of which text was read; `notes` say what is left out."""
+        known = [one for one in self.conclusions if one.kind != "not measured"]
+        return "\n".join(" ".join([one.sentence, *one.rests_on]) for one in known)
 
     @property
     def notes(self) -> list[str]:

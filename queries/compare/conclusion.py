@@ -1,0 +1,211 @@
+"""What the sizes of a family show, in a sentence, and what it rests on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from queries.compare.comparability import Way, why_not_comparable
+from queries.compare.trends import HEADLINES, MEASURES, Direction, Measure, Number, Trend, direction_of
+
+ConclusionKind = Literal["trend", "one size", "not comparable", "no size", "not measured"]
+
+UNMEASURED = "its activity was not measured"
+
+_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K"))
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What the models of one family show.
+
+    Attributes:
+        family: its name.
+        kind: whether there is a trend with size to tell of, or why not.
+        models: the plain sizes that are told of, smallest first.
+        trends: their numbers, in the order of `MEASURES`; those that no model has are left out.
+        left_out: models of the family that are not told of, each with the reason; where its sizes cannot be
+            compared, these alone, with the one that the others differ from.
+        names: how sentences call the models.
+        sizes: parameters of each of the models, without embeddings.
+        tokens_seen: counted positions behind the numbers of each of the models.
+        tokens_per_parameter: training tokens over all parameters of each of the models; None where unknown.
+        corpora: names of the texts.
+    """
+
+    family: str
+    kind: ConclusionKind
+    models: tuple[str, ...]
+    trends: tuple[Trend, ...]
+    left_out: Mapping[str, str]
+    names: Mapping[str, str]
+    sizes: tuple[int, ...]
+    tokens_seen: tuple[int, ...]
+    tokens_per_parameter: tuple[float | None, ...]
+    corpora: tuple[str, ...]
+
+    @property
+    def headlines(self) -> list[Trend]:
+        """The numbers that the sentence tells of."""
+        return [trend for trend in self.trends if trend.measure in HEADLINES]
+
+    @property
+    def sentence(self) -> str:
+        """What the sizes show; where they show nothing, why."""
+        match self.kind:
+            case "trend":
+                first, last = self.names[self.models[0]], self.names[self.models[-1]]
+                return f"From {first} to {last}, {_together(map(self._clause, self.headlines))}."
+            case "one size":
+                numbers = _together(trend.clause for trend in self.headlines)
+                return f"{self.models[0]} has {numbers}. One size shows no trend."
+            case "not comparable":
+                return f"The sizes of {self.family} were not measured alike, so no trend is told: {self._reasons()}."
+            case "no size":
+                return f"No plain size of {self.family} is among these models, so no trend is told: {self._reasons()}."
+        return f"How often the neurons of {_together(self.left_out)} fire was not measured."
+
+    @property
+    def rests_on(self) -> list[str]:
+        """What the sentence rests on, a sentence each: the text, their training, what the sizes count."""
+        if not self.models:
+            return []
+        training = [self._training()] if self.kind == "trend" else []
+        return [self._text(), *training, self._parameters()]
+
+    @property
+    def omission(self) -> str:
+        """Which models it does not tell of, and why; nothing where it tells of all."""
+        return f"Left out: {self._reasons()}." if self.models and self.left_out else ""
+
+    def trend(self, measure: Measure) -> Trend | None:
+        """The numbers of a measure; None where no model has it."""
+        return next((trend for trend in self.trends if trend.measure == measure), None)
+
+    def _clause(self, trend: Trend) -> str:
+        if trend.models == self.models:
+            return trend.clause
+        return f"{trend.clause} ({_together(self.names[model] for model in trend.models)})"
+
+    def _reasons(self) -> str:
+        return "; ".join(f"{model} ({why})" for model, why in self.left_out.items())
+
+    def _text(self) -> str:
+        low, high = min(self.tokens_seen), max(self.tokens_seen)
+        who = "It" if len(self.models) == 1 else "Each" if low == high else "They"
+        tokens = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        return f"{who} saw {tokens} tokens of {_together(self.corpora)}."
+
+    def _parameters(self) -> str:
+        sizes = zip(self.models, self.sizes, strict=True)
+        told = ", ".join(f"{self.names[model]} has {short(size)}" for model, size in sizes)
+        return f"Without embeddings, {told} parameters."
+
+    def _training(self) -> str:
+        known = [number for number in self.tokens_per_parameter if number is not None]
+        if len(known) < len(self.models):
+            return "How many tokens some were trained on is unknown, so size need not be alone."
+        way: Direction = direction_of([Number(number) for number in known])
+        first, last = (f"{number:,.1f}" if number < _MANY else f"{number:,.0f}" for number in (known[0], known[-1]))
+        if way == "stays flat":
+            return f"Training tokens per parameter are about the same ({first} to {last})."
+        moves = {"rises": "rise", "falls": "fall"}.get(way, "go")
+        return f"Training tokens per parameter {moves} from {first} to {last}, so size is not alone."
+
+
+_MANY = 100
+"""Training tokens per parameter from here on go without decimals."""
+
+
+def conclude(models: pl.DataFrame) -> tuple[Conclusion, ...]:
+    """What the sizes of each family show, the family of the smallest model first.
+
+    Whether sizes may be compared is judged among those of their family.
+
+    Args:
+        models: rows with the columns of the view `scaling`, smallest first.
+    """
+    rows = models.to_dicts()
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    is_one = len(families) == 1
+    return tuple(_of_family(family, [row for row in rows if row["family"] == family], is_one) for family in families)
+
+
+def short(number: float) -> str:
+    """A number of parameters or tokens with two or three digits: 0.15M, 793K, 2.7M, 125M."""
+    for size, unit in _UNITS:
+        if number >= size:
+            scaled = number / size
+            return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def _of_family(family: str, rows: Sequence[Mapping[str, Any]], is_one: bool) -> Conclusion:
+    plain = [row for row in rows if row["variant"] is None]
+    measured = [row for row in plain if row["n_tokens_seen"] is not None and row["dtype"] is not None]
+    why_not = why_not_comparable([_way(row) for row in measured])
+    sizes = [row for row in measured if why_not[row["model"]] is None]
+    kind = _kind(plain, measured, sizes)
+    told = sizes if kind in ("trend", "one size") else []
+    reasons = {row["model"]: _why_left_out(row, why_not) for row in rows if row not in told}
+    if kind == "not comparable":
+        reasons = {row["model"]: why_not[row["model"]] or "the reference" for row in measured}
+    known = [_trend(measure, told) for measure in MEASURES]
+    return Conclusion(
+        family=family,
+        kind=kind,
+        models=tuple(row["model"] for row in told),
+        trends=tuple(trend for trend in known if trend is not None),
+        left_out=reasons,
+        names={row["model"]: _name(row["model"], family) if is_one else row["model"] for row in rows},
+        sizes=tuple(row["size"] for row in told),
+        tokens_seen=tuple(row["n_tokens_seen"] for row in told),
+        tokens_per_parameter=tuple(row["tokens_per_parameter"] for row in told),
+        corpora=tuple(dict.fromkeys(row["corpus"] for row in told)),
+    )
+
+
+def _kind(
+    plain: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any]], sizes: Sequence[Mapping[str, Any]]
+) -> ConclusionKind:
+    if not plain:
+        return "no size"
+    if not measured:
+        return "not measured"
+    if len(sizes) > 1:
+        return "trend"
+    return "one size" if len(measured) == 1 else "not comparable"
+
+
+def _why_left_out(row: Mapping[str, Any], why_not: Mapping[str, str | None]) -> str:
+    if row["variant"] is not None:
+        return f"a variant: {row['variant']}"
+    return why_not.get(row["model"]) or UNMEASURED
+
+
+def _way(row: Mapping[str, Any]) -> Way:
+    names = ("model", "family", "size", "variant", "corpus", "text_sha256", "sequence_length", "activation_rule")
+    return Way(**{name: row[name] for name in names}, dtype=row["dtype"], n_tokens=row["n_tokens_seen"])
+
+
+def _trend(measure: Measure, rows: Iterable[Mapping[str, Any]]) -> Trend | None:
+    having = [row for row in rows if row[measure.column] is not None]
+    numbers = [
+        Number(
+            row[measure.column], None if measure.counts is None else (row[measure.counts[0]], row[measure.counts[1]])
+        )
+        for row in having
+    ]
+    return Trend(measure, tuple(row["model"] for row in having), tuple(numbers)) if having else None
+
+
+def _name(model: str, family: str) -> str:
+    """A model's name without the family's, where it begins with that."""
+    return model.removeprefix(f"{family}-") or model
+
+
+def _together(words: Iterable[str]) -> str:
+    """Words in a row: a, b and c."""
+    *some, last = list(words)
+    return f"{', '.join(some)} and {last}" if some else last
