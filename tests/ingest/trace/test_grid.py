@@ -29,7 +29,7 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
     return tiny_models[request.param]
 
 
-def opened(folder: Path) -> Any:  # noqa: ANN401 - a model and its tokenizer, to be handed on
+def opened(folder: Path) -> tuple[Any, Any]:
     return open_measured(Measured("tiny", str(folder), None, find(str(folder)).weights_sha256))
 
 
