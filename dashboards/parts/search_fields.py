@@ -29,13 +29,15 @@ class Wanted:
         question: the search.
         like: address of a neuron, in place of words.
         by_score: whether exact scores are wanted, from the weights.
-        side_by_side: whether each model has a table of its own.
+        side_by_side: whether each model has a column of its own.
+        as_table: whether the neurons are wanted as a table to sort.
     """
 
     question: Question
     like: str | None
     by_score: bool
     side_by_side: bool
+    as_table: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -57,11 +59,10 @@ def ask(models: Sequence[str]) -> Wanted:
         words = words_of(_text("Words", "words", placeholder="school university"))
     with second:
         side = _side()
-    left, middle, _ = st.columns([2, 2, 3])
-    with left:
+    with st.container(horizontal=True, gap="medium"):
         concept = _switch("Widen with near words", "concept", "The nearest tokens in each model's unembedding.")
-    with middle:
         side_by_side = _switch("Models side by side", "beside")
+        as_table = _switch("Table to sort", "table")
     fields = _conditions(models)
     question = Question(
         words=words,
@@ -83,7 +84,7 @@ def ask(models: Sequence[str]) -> Wanted:
         neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
         **{name: bool(fields[name]) for name in NEURON_FLAGS},
     )
-    return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side)
+    return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table)
 
 
 def words_of(typed: str) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """Links of pages: to a page about something, as an address, as HTML, and as an address that can be sent."""
 
 import html
+import shlex
 from urllib.parse import quote, urlencode
 
 import streamlit as st
 
+from catalog.spelling import visible
 from dashboards.addresses import FRONT, PAGES
 
 
@@ -37,7 +39,22 @@ def link_html(text: str, page: str, *, title: str = "", css: str = "", **paramet
     return f'<a class="{classes}" target="_self" href="{address}"{told}>{html.escape(text)}</a>'
 
 
+def question_here() -> str:
+    """What this page is asked for, as the part of an address after the question mark."""
+    return urlencode(st.query_params.to_dict(), quote_via=quote, safe="/,")
+
+
 def here(anchor: str = "") -> str:
     """The whole address of this page as it is asked now, with a place on it."""
-    query = urlencode(st.query_params.to_dict(), quote_via=quote, safe="/,")
+    query = question_here()
     return f"{st.context.url or ''}{f'?{query}' if query else ''}{f'#{anchor}' if anchor else ''}"
+
+
+def token_link(token: str, *, css: str = "", title: str = "") -> str:
+    """A token with its white space marked, as a link to the neurons that promote it.
+
+    A token that has a word is searched for as that word, any other exactly as it is.
+    """
+    word = token.strip()
+    asked = {"words": shlex.quote(word)} if word else {"words": visible(token), "exact": "yes"}
+    return link_html(visible(token), "search", css=f"nt-t {css}".strip(), title=title, **asked)

@@ -127,6 +127,17 @@ class Visitor:
         """The heading of the page."""
         return self.page.locator("h1").first.inner_text()
 
+    def go(self, group: str, title: str) -> None:
+        """Choose a page in the navigation."""
+        self.page.get_by_role("button", name=group).click()
+        self.page.get_by_role("menuitem", name=title, exact=True).click()
+        self.settle()
+
+    def follow_row(self, place: int = 0) -> None:
+        """Click on the neuron of a row of results."""
+        self.page.locator("a.nt-row").nth(place).click()
+        self.settle()
+
     def click_row(self, table: str, number: int = 0) -> None:
         """Click the first cell of a row: cells are drawn on a canvas, so it is a place and no element.
 

@@ -1,5 +1,6 @@
-"""The page that searches: words and conditions in, a table of neurons out, each row a way to its neuron."""
+"""The page that searches: words and conditions in, rows of neurons out, each a way to its neuron."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -7,12 +8,16 @@ import duckdb
 import polars as pl
 import streamlit as st
 
+from dashboards.colours import ACCENT, CONTRAST
+from dashboards.parts.found_rows import found_html, grid_html
 from dashboards.parts.search_fields import Wanted, ask, chips
 from dashboards.session import desk
 from dashboards.widgets import tables
 from dashboards.widgets.figures import download_data
-from dashboards.widgets.html import plain
-from dashboards.widgets.page import heading, said
+from dashboards.widgets.html import SHEET, plain
+from dashboards.widgets.links import link_html, question_here
+from dashboards.widgets.page import heading, said, theme
+from queries.ask.statements import records, statement
 from queries.names.models import choose_models
 from queries.search.by_likeness import AlikeResult, alike
 from queries.search.by_score import ScoredResult
@@ -25,42 +30,25 @@ _SWITCH = "switch on “Include variants” to search all"
 _LONG_NOTES = 400
 """Letters: some three lines of a wide window."""
 
+MOST_BESIDE = 20
+"""Rows of models side by side."""
+
 Result = SearchResult | TriggeredResult | AlikeResult | ScoredResult
 
-# Columns of the tables, of whichever result; the downloads hold all.
+# Columns of the table, of whichever result; the downloads hold all.
 COLUMNS = (
-    *(
-        "address",
-        "overlap",
-        "null_99",
-        "strength",
-        "z_sum",
-        "score",
-        "z_score",
-        "rank",
-        "rank_from_bottom",
-        "n_words",
-        "side",
-    ),
-    *("matched", "matched_sides", "recalls", "shares", "n_promoted", "n_suppressed", "neighbours", "top_tokens"),
-    *("frequency", "never_active", "token_status", "n_tokens_seen"),
+    *("address", "overlap", "null_99", "strength", "z_sum", "score", "z_score", "rank", "rank_from_bottom", "n_words"),
+    *("side", "matched", "matched_ranks", "matched_sides", "recalls", "shares", "n_promoted", "n_suppressed"),
+    *("neighbours", "top_tokens", "frequency", "never_active", "token_status", "n_tokens_seen"),
 )
-
-# Where each model has a table of its own, there is room for less.
-NARROW = ("address", "overlap", "null_99", "strength", "z_sum", "score", "rank", "matched", "top_tokens")
-
-# In a narrow window the tables stand under each other.
-_STYLE = """
-<style>
-@media (max-width: 1100px) {
-  .st-key-beside_each_other [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
-  .st-key-beside_each_other [data-testid="stColumn"] { min-width: 100%; }
-}
-</style>
-"""
 
 # Columns that say nothing where all rows have one value.
 _TELL_APART = ("n_words", "side", "matched_sides", "token_status")
+
+EXAMPLES = ("school", "river", "London", "music", "return", "red", "never", "because", "blood", "dollars")
+"""Words to try, those of them that are tokens of a model."""
+
+_MOST_EXAMPLES = 5
 
 
 def show() -> None:
@@ -68,42 +56,71 @@ def show() -> None:
     heading("Search")
     with said():
         with desk().warehouse.reader() as connection:
-            models = [model.name for model in choose_models(connection)]
-            wanted = ask(models)
+            known = choose_models(connection)
+            wanted = ask([model.name for model in sorted(known, key=lambda model: model.variant is not None)])
             if wanted.is_empty:
-                st.caption(
-                    "A word stands for every token that reads the same, whatever its case and white space; quote a "
-                    'word that contains a space: "new york". In tables · is a space and ↵ a line end.'
-                )
+                _examples(connection)
                 return
             if not wanted.by_score:
                 _answer(connection, wanted)
                 return
         # The lease ends before weights are read, which takes longer than a publisher should wait.
         with st.spinner("computing scores from the weights"):
-            _result(desk().score(wanted.question), key="found", columns=COLUMNS)
+            _result(desk().score(wanted.question), wanted)
+
+
+def _examples(connection: duckdb.DuckDBPyConnection) -> None:
+    """What a person may ask, to click on."""
+    text = statement("words_that_are_tokens", "dashboards")
+    words = [row["word"] for row in records(connection, text, {"words": list(EXAMPLES)})][:_MOST_EXAMPLES]
+    asked = [(word, {"words": word}) for word in words]
+    if words:
+        first, last = words[0], words[-1]
+        asked += [
+            (f"{last}, suppressed", {"words": last, "side": "suppressed"}),
+            (f"{first} and words near it", {"words": first, "concept": "yes"}),
+            (f"{first} in each size", {"words": first, "beside": "yes"}),
+            (f"what fires on {last}", {"triggered_by": last}),
+        ]
+    links = "".join(f"<span>{link_html(label, 'search', **parameters)}</span>" for label, parameters in asked)
+    st.html(f'{SHEET}<div class="nt-flow">{"<span>Try:</span>" if asked else ""}{links}</div>')
+    st.caption(
+        "A word stands for every token that reads the same, whatever its case and white space; quote a "
+        'word that contains a space: "new york". In results · is a space and ↵ a line end.'
+    )
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
-    if not wanted.side_by_side:
-        result = _found(connection, wanted)
-        if isinstance(result, SearchResult) and result.near:
-            chips(result.near, wanted.question.left_out)
-        _result(result, key="found", columns=COLUMNS)
+    if wanted.side_by_side:
+        _beside(connection, wanted)
         return
+    result = _found(connection, wanted)
+    if isinstance(result, SearchResult) and result.near:
+        chips(result.near, wanted.question.left_out)
+    _result(result, wanted)
+
+
+def _beside(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
+    """One column a model, plain sizes first."""
     asked = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
-    names = [model.name for model in asked.models]
     _notes(variants_hint(asked.left_out, _SWITCH))
-    n_columns = min(3, len(names))
-    st.html(_STYLE)
-    with st.container(key="beside_each_other"):
-        for start in range(0, len(names), n_columns):
-            columns = st.columns(n_columns, gap="medium")
-            for column, name in zip(columns, names[start : start + n_columns], strict=False):
-                with column, said():
-                    st.subheader(name, anchor=False)
-                    question = replace(wanted.question, models=(name,))
-                    _result(_found(connection, replace(wanted, question=question)), key=f"found-{name}", columns=NARROW)
+    answers, without = {}, []
+    for model in sorted(asked.models, key=lambda model: model.variant is not None):
+        with said():
+            question = replace(wanted.question, models=(model.name,))
+            neurons = _found(connection, replace(wanted, question=question)).neurons
+            if neurons.is_empty():
+                without.append(model.name)
+            else:
+                answers[model.name] = neurons
+    if answers:
+        st.html(grid_html(answers, _taken_along(wanted), most=MOST_BESIDE))
+        most = max(neurons.height for neurons in answers.values())
+        cut = f"The first {MOST_BESIDE} of each model." if most > MOST_BESIDE else ""
+        st.caption(cut)
+        download_data("neurons", pl.concat(list(answers.values())))
+    if without:
+        st.info(plain(f"No neuron of {', '.join(without)} meets these conditions."))
 
 
 def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
@@ -115,16 +132,26 @@ def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
     return search(connection, question)
 
 
-def _result(result: Result, *, key: str, columns: tuple[str, ...]) -> None:
-    st.markdown(f"**{plain(result.title)}**")
-    _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
+def _result(result: Result, wanted: Wanted) -> None:
     neurons = result.neurons
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+        st.markdown(f"**{plain(result.title)}**")
+        if not neurons.is_empty():
+            download_data("neurons", neurons)
+    _notes([*result.notes, *variants_hint(result.left_out, _SWITCH)])
     if neurons.is_empty():
         st.info("No neuron meets these conditions.")
-        return
-    told = [name for name in columns if name in neurons.columns and _tells(neurons, name)]
-    tables.link_to_neurons(neurons, told, key=key, height=640)
-    download_data("neurons" if key == "found" else key.replace("found", "neurons"), neurons)
+    elif wanted.as_table:
+        told = [name for name in COLUMNS if name in neurons.columns and _tells(neurons, name)]
+        tables.link_to_neurons(neurons, told, key="found", height=640)
+    else:
+        colour = (CONTRAST if wanted.question.side == "suppressed" else ACCENT)[theme()]
+        st.html(found_html(neurons, _taken_along(wanted), colour=colour))
+
+
+def _taken_along(wanted: Wanted) -> dict[str, str]:
+    """What a neuron's page is told of the question: the words, and the way back to the results."""
+    return {"word": shlex.join(wanted.question.words), "found": question_here()}
 
 
 def _notes(notes: Sequence[str]) -> None:

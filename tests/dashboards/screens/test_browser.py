@@ -144,13 +144,13 @@ def test_two_sizes_are_compared_and_the_address_keeps_them(person: Visitor) -> N
 
 def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visitor) -> None:
     person.open()
-    person.page.get_by_role("link", name="Search").click()
+    person.go("Explore", "Search")
     person.settle()
     person.page.get_by_role("textbox", name="Words", exact=True).fill("school")
     person.page.keyboard.press("Enter")
     person.settle()
     person.shoot("flow-2-found")
-    person.click_row("found")
+    person.follow_row()
     person.arrive("mini-opt-")
     address = person.title()
     assert f"neuron={address}" in unquote(person.page.url)
@@ -165,7 +165,7 @@ def test_a_search_leads_to_a_neuron_whose_address_can_be_reloaded(person: Visito
 
 def test_the_way_back_leads_to_what_was_asked(person: Visitor) -> None:
     person.open("search", words="school", models=LARGE)
-    person.click_row("found")
+    person.follow_row()
     person.arrive(f"{LARGE}/L")
     first = person.title()
     person.page.go_back()
@@ -174,7 +174,7 @@ def test_the_way_back_leads_to_what_was_asked(person: Visitor) -> None:
     # The row that was followed is not followed again, and another one can be.
     person.settle()
     assert person.title() == "Search"
-    person.click_row("found", 1)
+    person.follow_row(1)
     person.arrive(f"{LARGE}/L")
     assert person.title() != first
 
@@ -210,7 +210,7 @@ def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -
     person.settle()
     assert "score=yes" in person.page.url
     person.shoot("flow-10-exact-scores")
-    person.click_row("found")
+    person.follow_row()
     person.arrive(f"{SMALL}/L")
 
 
@@ -349,7 +349,7 @@ def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     assert person.title() == "Search"
     expect(person.page.get_by_text(f"neurons that share tokens (promoted + suppressed) with {back}")).to_be_visible()
     person.shoot("flow-7-alike")
-    person.click_row("found")
+    person.follow_row()
     person.arrive(f"{LARGE}/L")
 
 

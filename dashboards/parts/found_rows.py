@@ -1,0 +1,158 @@
+"""What a search found, as rows to read and to walk: each leads to its neuron and takes the question along."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from dashboards.widgets.html import SHEET
+from dashboards.widgets.links import link_html, token_link
+
+MEASURES: Mapping[str, str] = {"z_sum": "z", "strength": "strength", "overlap": "overlap", "score": "score"}
+"""Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""
+
+_MOST_TOKENS = 8
+_SHEET = """
+<style>
+.nt-found { display: grid; grid-template-columns: max-content max-content 9.5rem minmax(10rem, 1fr) 2fr max-content;
+  font-size: 0.93rem; align-items: baseline; }
+.nt-found > div { display: contents; }
+.nt-found > div > span { padding: 0.28rem 1rem 0.28rem 0; border-bottom: 1px solid #8a8a8a22; min-width: 0;
+  overflow: hidden; text-overflow: ellipsis; white-space: nowrap; height: 100%; box-sizing: border-box; }
+.nt-found .nt-head > span { opacity: 0.65; }
+.nt-found .nt-bar { display: inline-block; height: 0.6rem; border-radius: 0.15rem; }
+.nt-found .nt-value { display: inline-block; min-width: 2.8rem; font-weight: 400; font-variant-numeric: tabular-nums; }
+.nt-t { font-family: monospace; font-size: 0.88rem; }
+a.nt-t.nt-link { border-bottom: 0; padding: 0 0.2rem; border-radius: 0.2rem; }
+a.nt-t.nt-link:hover { background: #8a8a8a33; }
+.nt-why { margin-right: 0.9rem; }
+.nt-why small, .nt-faint { opacity: 0.65; font-variant-numeric: tabular-nums; }
+.nt-grid { overflow-x: auto; }
+.nt-grid table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }
+.nt-grid th { text-align: left; font-weight: 600; }
+.nt-grid th, .nt-grid td { padding: 0.2rem 1.4rem 0.2rem 0; border: 0; border-bottom: 1px solid #8a8a8a22;
+  white-space: nowrap; vertical-align: baseline; }
+@media (max-width: 900px) {
+  .nt-found { grid-template-columns: max-content max-content 7rem minmax(8rem, 1fr); }
+  .nt-found .nt-wide { display: none; }
+}
+</style>
+"""
+
+
+def measure_of(neurons: pl.DataFrame) -> str:
+    """The column that an answer is in order of."""
+    return next(name for name in MEASURES if name in neurons.columns)
+
+
+def found_html(neurons: pl.DataFrame, asked: Mapping[str, str], *, colour: str) -> str:
+    """The neurons of an answer under each other.
+
+    Args:
+        neurons: rows of an answer, with place, address and what else its search tells.
+        asked: what each neuron's page is asked for besides its address.
+        colour: of the bars, as #rrggbb.
+    """
+    measure = measure_of(neurons)
+    most = max((abs(value) for value in neurons.get_column(measure).drop_nulls()), default=0.0) or 1.0
+    head = "".join(f'<span class="{css}">{text}</span>' for text, css in _head(measure, neurons.columns))
+    rows = "".join(_row(row, measure, most, asked, colour) for row in neurons.to_dicts())
+    return f'{SHEET}{_SHEET}<div class="nt-found"><div class="nt-head">{head}</div>{rows}</div>'
+
+
+def grid_html(answers: Mapping[str, pl.DataFrame], asked: Mapping[str, str], *, most: int) -> str:
+    """The first neurons of several models beside each other: a column a model.
+
+    Args:
+        answers: rows of each model's answer, by its name.
+        asked: what each neuron's page is asked for besides its address.
+        most: rows to show.
+    """
+    head = "".join(f"<th>{html.escape(model)}</th>" for model in answers)
+    n_rows = min(most, max((answer.height for answer in answers.values()), default=0))
+    lists = [answer.head(n_rows).to_dicts() for answer in answers.values()]
+    body = "".join(f"<tr>{''.join(_cell(rows, place, asked) for rows in lists)}</tr>" for place in range(n_rows))
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'{SHEET}{_SHEET}<div class="nt-grid">{table}</div>'
+
+
+def reason_html(row: Mapping[str, Any]) -> str:
+    """Why a neuron was found: its tokens with their rank and z-score, what it fires on, or how much it shares."""
+    if "matched_ranks" in row:
+        return "".join(map(_word, row["matched"], row["matched_sides"], row["matched_ranks"], row["matched_z_scores"]))
+    if "recalls" in row:
+        return "".join(map(_trigger, row["matched"], row["recalls"], row["shares"]))
+    if "overlap" in row:
+        return _shared(row)
+    return _why(token_link(row["token"]), _scored(row))
+
+
+def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
+    told = "shares" if measure == "overlap" else "fires on" if "recalls" in columns else "token: rank, z"
+    beside = "promotes" if "top_tokens" in columns else "beside it"
+    return [
+        ("", ""),
+        ("neuron", ""),
+        (MEASURES[measure], ""),
+        (told, ""),
+        (beside, "nt-wide"),
+        ("fires", "nt-wide"),
+    ]
+
+
+def _row(row: Mapping[str, Any], measure: str, most: float, asked: Mapping[str, str], colour: str) -> str:
+    value = row[measure]
+    width = 5.5 * abs(value) / most
+    bar = (
+        f'<b class="nt-value">{value:.3g}</b><i class="nt-bar" style="width: {width:.2f}rem; background: {colour}"></i>'
+    )
+    own = {**asked, **({"side": row["side"]} if row.get("side") == "suppressed" else {})}
+    tokens = row.get("top_tokens") or row.get("neighbours") or []
+    return (
+        f'<div><span class="nt-faint">{row["place"]}</span>'
+        f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **own)}</span>"
+        f"<span>{bar}</span><span>{reason_html(row)}</span>"
+        f'<span class="nt-wide">{"".join(map(token_link, tokens[:_MOST_TOKENS]))}</span>'
+        f'<span class="nt-wide nt-faint">{_firing(row)}</span></div>'
+    )
+
+
+def _cell(rows: Sequence[Mapping[str, Any]], place: int, asked: Mapping[str, str]) -> str:
+    if place >= len(rows):
+        return "<td></td>"
+    row = rows[place]
+    short = row["address"].rpartition("/")[2]
+    link = link_html(short, "neuron", css="nt-row", neuron=row["address"], **asked)
+    return f"<td>{link} &ensp;{reason_html(row)}</td>"
+
+
+def _word(token: str, side: str, rank: int, z_score: float) -> str:
+    told = f"{'suppressed, ' if side == 'suppressed' else ''}rank {rank}, z {z_score:.2f}"
+    return _why(token_link(token), told)
+
+
+def _trigger(token: str, recall: float, share: float) -> str:
+    return _why(token_link(token), f"on {recall:.0%} of them, {share:.0%} of its activations")
+
+
+def _shared(row: Mapping[str, Any]) -> str:
+    told = f"{row['n_promoted']} promoted + {row['n_suppressed']} suppressed"
+    if row.get("null_99") is not None:
+        told += f"; random reaches {row['null_99']:.3f}"
+    return _why("", told)
+
+
+def _scored(row: Mapping[str, Any]) -> str:
+    return f"rank {row['rank']:,}, {row['rank_from_bottom']:,} from the bottom, z {row['z_score']:.2f}"
+
+
+def _why(what: str, told: str) -> str:
+    return f'<span class="nt-why">{what} <small>{html.escape(told)}</small></span>'
+
+
+def _firing(row: Mapping[str, Any]) -> str:
+    if row.get("never_active"):
+        return "never"
+    frequency = row.get("frequency")
+    return "" if frequency is None else f"{frequency:.2%}"

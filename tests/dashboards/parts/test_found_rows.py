@@ -1,0 +1,107 @@
+"""Rows of neurons: each a link that takes the question along, with the reason why it was found."""
+
+import re
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import polars as pl
+import pytest
+
+from dashboards.parts.found_rows import found_html, grid_html, measure_of, reason_html
+
+ASKED = {"word": "school", "found": "words=school&models=a,b"}
+ROW: dict[str, Any] = {
+    "place": 1,
+    "address": "a/L0N1",
+    "z_sum": 2.5,
+    "side": "promoted",
+    "matched": [" school", "<b>"],
+    "matched_sides": ["promoted", "suppressed"],
+    "matched_ranks": [42, 7],
+    "matched_z_scores": [2.5, -1.25],
+    "neighbours": [" tea", "\n"],
+    "frequency": 0.125,
+    "never_active": False,
+}
+
+
+def links(page: str, css: str) -> list[tuple[str, dict[str, list[str]]]]:
+    """Path and questions of every link of a class."""
+    found = re.findall(rf'<a class="nt-link {css}" target="_self" href="([^"]+)"', page)
+    return [(urlsplit(unescape(one)).path, parse_qs(urlsplit(unescape(one)).query)) for one in found]
+
+
+def test_a_row_leads_to_its_neuron_with_the_question() -> None:
+    page = found_html(pl.DataFrame([ROW]), ASKED, colour="#123456")
+    (row,) = links(page, "nt-row")
+    assert row == ("/neuron", {"neuron": ["a/L0N1"], "word": ["school"], "found": ["words=school&models=a,b"]})
+    assert "·school" in page
+    assert "rank 42, z 2.50" in page
+    assert "suppressed, rank 7, z -1.25" in page
+    assert "12.50%" in page
+    assert "<b>" not in page.partition("</style>")[2].replace('<b class="nt-value">', "")
+
+
+def test_a_suppressing_neuron_is_asked_for_that_side() -> None:
+    page = found_html(pl.DataFrame([ROW | {"side": "suppressed"}]), ASKED, colour="#123456")
+    ((_, asked),) = links(page, "nt-row")
+    assert asked["side"] == ["suppressed"]
+
+
+def test_tokens_lead_to_the_search() -> None:
+    page = found_html(pl.DataFrame([ROW]), ASKED, colour="#123456")
+    asked = [question for path, question in links(page, "nt-t") if path == "/search"]
+    assert asked == [
+        {"words": ["school"]},
+        {"words": ["'<b>'"]},
+        {"words": ["tea"]},
+        {"words": ["↵"], "exact": ["yes"]},
+    ]
+
+
+def test_bars_are_as_long_as_the_numbers() -> None:
+    rows = [ROW, ROW | {"place": 2, "z_sum": 1.0}, ROW | {"place": 3, "z_sum": -2.5}]
+    widths = [
+        float(width) for width in re.findall(r'"width: ([\d.]+)rem', found_html(pl.DataFrame(rows), {}, colour=""))
+    ]
+    assert widths[1] / widths[0] == pytest.approx(1.0 / 2.5, abs=0.01)
+    assert widths[2] == widths[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "measure", "said"),
+    [
+        (
+            {"strength": 0.5, "matched": [" the"], "recalls": [0.93], "shares": [0.25], "top_tokens": [" a"]},
+            "strength",
+            "on 93% of them, 25% of its activations",
+        ),
+        (
+            {"overlap": 0.25, "null_99": 0.125, "n_promoted": 5, "n_suppressed": 3},
+            "overlap",
+            "5 promoted + 3 suppressed; random reaches 0.125",
+        ),
+        (
+            {"overlap": 0.25, "null_99": None, "n_promoted": 5, "n_suppressed": 0},
+            "overlap",
+            "5 promoted + 0 suppressed",
+        ),
+        (
+            {"score": 0.5, "token": " the", "rank": 1, "rank_from_bottom": 50272, "z_score": 4.5},
+            "score",
+            "rank 1, 50,272 from the bottom, z 4.50",
+        ),
+    ],
+)
+def test_every_kind_of_answer_says_why(row: dict[str, Any], measure: str, said: str) -> None:
+    assert f"<small>{said}</small>" in reason_html(row)
+    assert measure_of(pl.DataFrame([row])) == measure
+
+
+def test_models_stand_beside_each_other_with_gaps_where_one_has_fewer() -> None:
+    rows = [ROW | {"address": f"a/L0N{number}"} for number in range(3)]
+    page = grid_html({"a": pl.DataFrame(rows), "b": pl.DataFrame(rows[:1])}, ASKED, most=2)
+    body = re.findall(r"<tr>(.*?)</tr>", page)
+    assert [line.count("<td>") for line in body] == [0, 2, 2]
+    assert [len(links(line, "nt-row")) for line in body] == [0, 2, 1]
