@@ -5,10 +5,10 @@ import streamlit as st
 
 from catalog.spelling import visible
 from catalog.tables.annotations import CONCEPT_CLASSES
-from dashboards.parts import judging
+from dashboards.parts.annotating import judging
+from dashboards.parts.annotating.drafts import Concept
+from dashboards.parts.annotating.plausible import judge_plausibility, plausible_shares
 from dashboards.parts.concepts import results
-from dashboards.parts.drafts import Concept
-from dashboards.parts.plausible import judge_plausibility, plausible_shares
 from dashboards.widgets.address import asked, asked_number, remember
 from dashboards.widgets.html import concept_html, plain
 from dashboards.widgets.memory import kept

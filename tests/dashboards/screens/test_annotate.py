@@ -14,8 +14,8 @@ from streamlit.testing.v1.element_tree import ButtonGroup
 import neurothek
 from catalog.spelling import visible
 from catalog.store.warehouse import Warehouse
-from dashboards.parts import judging
-from dashboards.parts.saving import save_annotations
+from dashboards.parts.annotating import judging
+from dashboards.parts.annotating.saving import save_annotations
 from queries.annotate.lists import draw_lists
 from queries.annotate.sample import Sample, draw_sample
 from tests.support import shortcut_rows, tiny

@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import streamlit as st
 
-from dashboards.parts.drafts import Concept, Draft, no_concept
-from dashboards.parts.saving import save_annotations
+from dashboards.parts.annotating.drafts import Concept, Draft, no_concept
+from dashboards.parts.annotating.saving import save_annotations
 from dashboards.session import desk
 from dashboards.widgets.address import asked, remember
 from dashboards.widgets.figures import data_of

@@ -7,9 +7,19 @@ from typing import Any
 
 import pytest
 
-from dashboards.parts import judging
-from dashboards.parts.drafts import Concept
-from dashboards.parts.judging import PROBLEM, Place, begin_another, drop, go, key, save_draft, save_none, take_back
+from dashboards.parts.annotating import judging
+from dashboards.parts.annotating.drafts import Concept
+from dashboards.parts.annotating.judging import (
+    PROBLEM,
+    Place,
+    begin_another,
+    drop,
+    go,
+    key,
+    save_draft,
+    save_none,
+    take_back,
+)
 from queries.annotate.sample import Sample, Vector
 from tests.support.known import known_model
 

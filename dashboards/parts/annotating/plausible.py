@@ -4,8 +4,8 @@ import duckdb
 import streamlit as st
 
 from catalog.spelling import visible
-from dashboards.parts.judging import PROBLEM
-from dashboards.parts.saving import save_annotations
+from dashboards.parts.annotating.judging import PROBLEM
+from dashboards.parts.annotating.saving import save_annotations
 from dashboards.session import desk
 from dashboards.widgets import tables
 from dashboards.widgets.figures import data_of, show_source
