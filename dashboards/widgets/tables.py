@@ -86,7 +86,7 @@ def chosen_row(selection: Mapping[str, Any]) -> int | None:
 def shown(frame: pl.DataFrame, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
     """The frame without columns that are all unknown (except `keep`), its tokens with their white space marked."""
     known = [name for name in frame.columns if name in keep or frame.get_column(name).null_count() < frame.height]
-    return frame.select(_marked(name, frame.schema[name]) for name in known)
+    return frame.select(marked(name, frame.schema[name]) for name in known)
 
 
 def with_percents(frame: pl.DataFrame) -> pl.DataFrame:
@@ -104,7 +104,8 @@ def plain_numbers(frame: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _marked(name: str, dtype: pl.DataType) -> pl.Expr:
+def marked(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A column as it is shown: that of tokens as text with their white space marked."""
     if name not in TOKENS:
         return pl.col(name)
     if isinstance(dtype, pl.List):

@@ -1,16 +1,26 @@
-"""The page of one model: what was measured, its layers side by side, and how its neurons spread over any numbers."""
+"""The page of one model: all of its neurons in one picture, its layers side by side, and what stands out."""
+
+from collections.abc import Sequence
+from typing import get_args
 
 import duckdb
+import polars as pl
 import streamlit as st
 
-from catalog.terminal.cells import MISSING
-from dashboards.addresses import script_of
+from dashboards.charts.maps import neuron_map
+from dashboards.charts.maps.neuron_map import By
+from dashboards.colours import ACCENT
 from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
+from dashboards.parts.explore.headlines import model_headline
+from dashboards.parts.explore.layer_bars import layers_html
+from dashboards.parts.explore.measured_jobs import show_measured
+from dashboards.parts.explore.opening import open_chosen
+from dashboards.parts.explore.striking import show_striking, striking
 from dashboards.widgets import tables
-from dashboards.widgets.columns import columns
-from dashboards.widgets.figures import data_of, data_on, show_source
+from dashboards.widgets.address import asked, asked_among, remember
+from dashboards.widgets.figures import Data, data_of, data_on, show_figure, show_source, title_row
 from dashboards.widgets.html import plain
-from dashboards.widgets.page import answer, heading, missing
+from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
 from dashboards.widgets.reading import Reading
 from queries.names.models import KnownModel, choose_models
@@ -19,41 +29,44 @@ from queries.views import contents
 DRAWN = 5000
 """Neurons drawn at random for the charts."""
 
+MOST_TOLD = 60_000
+"""Of so many neurons, what each cell promotes is told on hover: of more it would take longer to read than the page."""
+
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
+MAP = "Every neuron of the model. {cells}; click one to open it. {order}"
+BARS = "Lengths are relative to the largest of their column. Click a layer to open it."
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Model")
     model, corpus = _pick(connection)
-    st.markdown(plain(summary(connection, model.name)))
-    _layers(connection, model.name, corpus)
-    data = data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus)
-    known = known_numbers(data.frame, NUMBERS)
-    if not known:
-        missing(connection, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
-        return
-    n_neurons = model.n_layers * model.d_ffn
-    part = f" {data.frame.height:,} of its {n_neurons:,} neurons, drawn at random." if n_neurons > DRAWN else ""
-    left, right = st.columns(2, gap="medium")
-    with left:
-        pick_distribution(data, known, part)
-    with right:
-        chosen = pick_scatter(data, known)
-    st.subheader(f"{chosen.height:,} neurons", anchor=False)
-    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
+    with Reading(connection, [model.name], corpus) as reader:
+        layers = data_of(reader, "model_layers", {"model": model.name})
+        if not layers.frame.is_empty():
+            st.markdown(plain(model_headline(layers.frame)))
+        _map(reader, model, get_args(By) if layers.frame.height else ("kurtosis",))
+        if layers.frame.is_empty():
+            missing(connection, "No text was run through this model yet.", [model.name], corpus=corpus)
+        else:
+            _layers(reader, model.name, layers)
+            show_striking(striking(reader, model.name), examples=_examples(layers.frame))
+    st.subheader("What was measured", anchor=False)
+    show_measured(connection, model.name, corpus)
+    st.caption(plain(summary(connection, model.name)))
+    if _wants_spread():
+        _spread(connection, model, corpus)
 
 
 def summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The model's shape and what was measured of it, in sentences."""
+    """The model's shape in a sentence."""
     rows = contents.models_frame(connection).to_dicts()
     (row,) = [row for row in rows if row["model"] == name]
     tokens = "" if row["training_tokens"] is None else f", trained on {row['training_tokens']:,} tokens"
     return (
         f"{row['architecture']}: {row['n_layers']} layers of {row['d_ffn']:,} neurons, width {row['d_model']:,}, "
         f"{row['activation']}, {row['norm_position']}-norm, {row['position_encoding']} positions, "
-        f"{row['n_parameters']:,} parameters ({row['size']:,} without embeddings){tokens}. "
-        f"Measured: {', '.join(row['jobs'] or ['nothing'])}."
+        f"{row['n_parameters']:,} parameters ({row['size']:,} without embeddings){tokens}."
     )
 
 
@@ -66,32 +79,100 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None
         return model, pick_corpus(connection, [model.name])
 
 
-def _layers(connection: duckdb.DuckDBPyConnection, name: str, corpus: str | None) -> None:
-    with Reading(connection, [name], corpus) as reader:
-        data = data_of(reader, "model_layers", {"model": name})
+def _map(reader: Reading, model: KnownModel, options: Sequence[By]) -> None:
+    by = _pick_colour(options)
+    n_cells = neuron_map.cells_of_a_row(model.n_layers)
+    data = data_of(reader, "neuron_map", {"model": model.name, "by": by, "n_cells": n_cells})
     if data.frame.is_empty():
-        missing(connection, "No text was run through this model yet.", [name], corpus=corpus)
+        missing(reader.shown, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
         return
-    st.subheader("Layers", anchor=False)
-    shown = tables.shown(data.frame.drop("depth", "corpus"), keep=("layer",))
-    event = st.dataframe(
-        tables.with_percents(shown),
-        column_config=columns(),
-        placeholder=MISSING,
-        hide_index=True,
-        key=f"layers-{name}-{corpus}",
-        on_select="rerun",
-        selection_mode=["single-row", "single-cell"],
+    cells = data.frame
+    if model.n_layers * model.d_ffn <= MOST_TOLD:
+        cells = with_tokens(cells, _tokens(reader, model.name, cells))
+    n_held = -(-model.d_ffn // n_cells)
+    each = (
+        "a cell is a neuron"
+        if n_held == 1
+        else f"a cell holds up to {n_held:,} neurons and has the rarest kind of them"
     )
-    seen = data.frame.get_column("n_tokens_seen")[0]
-    told = f"Dead: never active on the {seen:,} tokens seen of {data.frame.get_column('corpus')[0]}."
-    st.caption(plain(f"{told} Click a row to open its layer."))
-    show_source(data)
-    place = tables.chosen_row(event.selection)
-    if place is not None and place < data.frame.height:
-        layer = data.frame.get_column("layer")[place]
-        chosen = {} if corpus is None else {"corpus": corpus}
-        st.switch_page(script_of("layer"), query_params={"model": name, "layer": str(layer), **chosen})
+    chosen = show_figure(
+        "Layers and neurons",
+        lambda theme: neuron_map.neuron_map(cells, by, theme),
+        MAP.format(cells=f"A row is a layer, {each}", order=neuron_map.ORDERS[by]),
+        data.showing("neuron_map", cells),
+        own_legend=True,
+        selects=True,
+    )
+    open_chosen(chosen, cells.get_column("address"))
+
+
+def _pick_colour(options: Sequence[By]) -> By:
+    wanted: By = asked_among("colour", options, is_silent=True) or options[0]  # type: ignore[assignment]
+    if len(options) == 1:
+        return wanted
+    picked = st.segmented_control(
+        "Coloured and ordered by", options, default=wanted, key="colour", format_func=str.capitalize, required=True
+    )
+    by: By = picked
+    remember(colour=None if by == options[0] else by)
+    return by
+
+
+def _tokens(reader: Reading, model: str, cells: pl.DataFrame) -> pl.DataFrame:
+    places = {"layers": cells.get_column("layer").to_list(), "neurons": cells.get_column("neuron").to_list()}
+    return data_of(reader, "tokens_of_neurons", {"model": model, **places}).frame
+
+
+def with_tokens(cells: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
+    """The cells with what their neurons promote, in a line.
+
+    Args:
+        cells: rows with layer and neuron.
+        tokens: rows with layer, neuron and top_tokens.
+    """
+    told = tokens.select("layer", "neuron", tables.marked("top_tokens", tokens.schema["top_tokens"]).alias("told"))
+    return cells.join(told, on=("layer", "neuron"), how="left", maintain_order="left")
+
+
+def _layers(reader: Reading, name: str, layers: Data) -> None:
+    bins = data_of(reader, "frequency_bins_of_layers", {"model": name})
+    with title_row(layers.name):
+        st.markdown("**Layer by layer**")
+        show_source(layers)
+    links = {"model": name, **({} if reader.corpus is None else {"corpus": reader.corpus})}
+    st.html(layers_html(layers.frame, bins.frame, ACCENT[theme()], links))
+    seen = layers.frame.get_column("n_tokens_seen")[0]
+    told = f"Dead: never active on the {seen:,} tokens seen of {layers.frame.get_column('corpus')[0]}."
+    st.caption(plain(f"{told} {BARS}"))
+
+
+def _examples(layers: pl.DataFrame) -> int | None:
+    known = layers.get_column("n_examples").drop_nulls()
+    return None if known.is_empty() else int(known[0])
+
+
+def _wants_spread() -> bool:
+    is_wanted = st.toggle("How its neurons spread over any number", value=asked("spread") == "yes", key="spread")
+    remember(spread="yes" if is_wanted else None)
+    return is_wanted
+
+
+def _spread(connection: duckdb.DuckDBPyConnection, model: KnownModel, corpus: str | None) -> None:
+    data = data_on(connection, "model_neurons", {"model": model.name, "n": DRAWN}, corpus)
+    known = known_numbers(data.frame, NUMBERS)
+    if not known:
+        return
+    n_neurons = model.n_layers * model.d_ffn
+    part = f" {data.frame.height:,} of its {n_neurons:,} neurons, drawn at random." if n_neurons > DRAWN else ""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        pick_distribution(data, known, part)
+    with right:
+        chosen = pick_scatter(data, known)
+    if chosen.height == data.frame.height:
+        return
+    st.subheader(f"{chosen.height:,} neurons", anchor=False)
+    tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
 
 
 answer(show)

@@ -5,7 +5,10 @@ import polars as pl
 import streamlit as st
 
 from dashboards.charts import positions
-from dashboards.colours import ACCENT, KINDS
+from dashboards.charts.maps import position_kinds, position_map
+from dashboards.colours import KINDS
+from dashboards.parts.explore.headlines import positions_headline
+from dashboards.parts.explore.opening import open_chosen
 from dashboards.parts.sizes import sequences
 from dashboards.widgets import tables
 from dashboards.widgets.figures import Data, data_of, show_figure
@@ -16,14 +19,18 @@ from dashboards.widgets.pickers import pick_corpus, pick_model
 from dashboards.widgets.reading import Reading
 from queries.ask.statements import filled, statement
 from queries.compare.kinds import positional_neurons
-from queries.neuron.profiles import frequencies
+from queries.names.models import KnownModel
 from queries.views.thresholds import thresholds
 
 MOST_LISTED = 1000
-MOST_PROFILES = 40
-"""The eye cannot tell more rows apart."""
+MOST_ROWS = 120
+"""Rows of a heat map: a screen's height, at a few pixels each."""
 
-RANGES = "Covered: active in more than half of the sequences. Figure 9 of Voita et al. 2023."
+RANGES = "Covered: active in more than half of the sequences. Click a range to open its neuron."
+MAP = (
+    "{rows}, grouped by kind, and in a kind from those that fire first to those that fire last. Click a row to open "
+    "its neuron."
+)
 LISTED = (
     "address",
     "position_kind",
@@ -38,35 +45,35 @@ LISTED = (
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Positions")
-    model = pick_model(connection).name
-    with Reading(connection, [model], pick_corpus(connection, [model], width=300)) as reader:
+    model = pick_model(connection)
+    with Reading(connection, [model.name], pick_corpus(connection, [model.name], width=300)) as reader:
         _show(reader, model)
 
 
-def _show(reader: Reading, model: str) -> None:
-    data = data_of(reader, "positional_of_model", {"model": model, "n": MOST_LISTED})
+def _show(reader: Reading, model: KnownModel) -> None:
+    data = data_of(reader, "positional_of_model", {"model": model.name, "n": MOST_LISTED})
     if data.frame.is_empty():
-        _say_why(reader, model)
+        _say_why(reader, model.name)
         return
-    on = plain(f"on {sequences(data.frame)} full-length sequences of {data.frame.get_column('corpus')[0]}")
+    on = f"on {sequences(data.frame)} full-length sequences of {data.frame.get_column('corpus')[0]}"
     least = thresholds("neurons")["positional_information"]
-    kinds = data_of(reader, "kinds_by_layer", {"model": model})
+    kinds = data_of(reader, "kinds_by_layer", {"model": model.name})
     n_found = int(kinds.frame.get_column("n_neurons").sum())
-    st.markdown(
-        f"{n_found:,} positional neurons: their firing tells more than {least:g} nats about the position, {on}."
-    )
+    said = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
+    st.markdown(plain(f"{said} Positional: firing tells more than {least:g} nats about the position, {on}."))
+    _map(reader, model.name, data.frame.head(MOST_ROWS), n_found)
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(
             "Kinds by layer",
-            lambda theme: positions.kinds_by_layer(kinds.frame, KINDS[theme]),
-            f"Positional neurons of each kind, pale where weak, {on}. Figure 8 of Voita et al. 2023; kinds: ours.",
+            lambda theme: position_kinds.kinds_by_layer(kinds.frame, KINDS[theme], model.n_layers),
+            f"Positional neurons of each kind, pale where weak, {on}.",
             kinds,
+            source="Figure 8 of Voita et al. 2023; the kinds are this project's.",
             own_legend=True,
         )
     with right:
-        _profiles(reader, model, data.frame.head(MOST_PROFILES), on)
-    _teams(reader, model)
+        _teams(reader, model.name)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} most informative"
     st.subheader(listed, anchor=False)
     tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
@@ -87,59 +94,69 @@ def _say_why(reader: Reading, model: str) -> None:
         st.info(plain(f"Cannot tell on {row['corpus']} which neurons of {model} are positional ({row['why_not']})."))
 
 
-def _profiles(reader: Reading, model: str, shown: pl.DataFrame, on: str) -> None:
+def _map(reader: Reading, model: str, shown: pl.DataFrame, n_found: int) -> None:
     places = {"layers": shown.get_column("layer").to_list(), "neurons": shown.get_column("neuron").to_list()}
     data = data_of(reader, "position_profiles", {"model": model, **places})
-    cells = profile_cells(data.frame)
-    show_figure(
-        "Profiles",
-        lambda theme: positions.profile_strips(cells, ACCENT[theme]),
-        f"Share of the sequences in which a neuron fires, by position, for the {data.frame.height} most informative; "
-        f"{on}. Figure 7 of Voita et al. 2023.",
-        data,
+    cells = position_map.position_cells(data.frame, list(KINDS["light"]))
+    n_rows = cells.get_column("address").n_unique()
+    rows = f"Each of the {n_rows:,} positional neurons is a row"
+    if n_rows < n_found:
+        rows = f"A row is a neuron, the {n_rows:,} whose firing tells most about the position"
+    chosen = show_figure(
+        "Where in a sequence they fire",
+        lambda theme: position_map.position_map(cells, KINDS[theme], theme),
+        MAP.format(rows=rows),
+        data.showing("position_profiles"),
+        source="Figure 7 of Voita et al. 2023; the kinds are this project's.",
         own_legend=True,
+        selects=True,
     )
-
-
-def profile_cells(profiles: pl.DataFrame) -> pl.DataFrame:
-    """A row for each neuron and stretch of positions: address, position, position_to, frequency, in order."""
-    cells = []
-    for row in profiles.to_dicts():
-        n_positions = row["last_position"] - row["first_position"] + 1
-        shares = frequencies(row["counts_64"], row["n_sequences"], n_positions) or []
-        width = n_positions / max(len(shares), 1)
-        for number, share in enumerate(shares):
-            start = row["first_position"] + number * width
-            cells.append((row["address"], row["position_kind"], start, start + width, share))
-    names = ["address", "position_kind", "position", "position_to", "frequency"]
-    return pl.DataFrame(cells, schema=names, orient="row")
+    open_chosen(chosen, cells.get_column("address"))
 
 
 def _teams(reader: Reading, model: str) -> None:
     teams = data_of(reader, "teams", {"model": model})
     if teams.frame.is_empty():
+        st.markdown("**Teams**")
+        st.caption("No layer has strong positional neurons that share the positions among themselves.")
         return
-    st.subheader("Teams", anchor=False)
-    left, right = st.columns(2, gap="medium")
-    with left:
+    known = kept(reader, positional_neurons, [model]).filter(
+        pl.col("counts").is_not_null() & (pl.col("position_strength") == "strong")
+    )
+    layers = known.get_column("layer").unique().sort().to_list()
+    layer = st.selectbox("Team of layer", layers, key="team_layer")
+    team = known.filter(pl.col("layer") == layer)
+    sql = filled(statement("positional_of_models").strip(), {"models": [model]})
+    chosen = show_figure(
+        f"Positions that the neurons of layer {layer} cover",
+        lambda theme: position_map.clickable(positions.ranges(team, KINDS[theme]).properties(width="container")),
+        f"{team_told(teams.frame, layer)} {RANGES}".strip(),
+        Data("team_ranges", sql, team, reader.corpus),
+        source="Figure 9 of Voita et al. 2023.",
+        own_legend=True,
+        selects=True,
+    )
+    open_chosen(chosen, team.get_column("address"))
+    with st.expander("All teams"):
         tables.show_table(teams.frame.drop("corpus"), key="teams")
-        st.caption("Strong positional neurons of a layer and the positions they cover. Figure 9 of Voita et al. 2023.")
-    with right:
-        known = kept(reader, positional_neurons, [model]).filter(
-            pl.col("counts").is_not_null() & (pl.col("position_strength") == "strong")
-        )
-        layers = known.get_column("layer").unique().sort().to_list()
-        if layers:
-            layer = st.selectbox("Layer", layers, key="team_layer")
-            team = known.filter(pl.col("layer") == layer)
-            sql = filled(statement("positional_of_models").strip(), {"models": [model]})
-            show_figure(
-                f"Positions that the neurons of layer {layer} cover",
-                lambda theme: positions.ranges(team, KINDS[theme]).properties(width="container"),
-                RANGES,
-                Data("team_ranges", sql, team, reader.corpus),
-                own_legend=True,
-            )
+
+
+def team_told(teams: pl.DataFrame, layer: int) -> str:
+    """What the largest team of a layer covers, in a sentence; empty where it has none.
+
+    Args:
+        teams: rows of the view `position_teams` of one model.
+        layer: one of its layers.
+    """
+    rows = teams.filter(pl.col("layer") == layer).sort("n_neurons", descending=True).to_dicts()
+    if not rows:
+        return ""
+    row = rows[0]
+    redundant = "none of them is redundant" if row["n_redundant"] == 0 else f"{row['n_redundant']:,} are redundant"
+    return (
+        f"{row['n_neurons']:,} strong neurons cover {row['covered_share']:.0%} of the {row['n_positions']:,} "
+        f"positions; {redundant}."
+    )
 
 
 answer(show)

@@ -1,4 +1,4 @@
--- The layers of one model with what was found in each: its activity, its detectors, its positional neurons.
+-- The layers of one model with what was found in each: activity, detectors, positional neurons, predictions that settle.
 select
     activity.layer,
     activity.depth,
@@ -6,12 +6,15 @@ select
     activity.n_tokens_seen,
     activity.n_dead,
     activity.dead_share,
+    activity.n_never_active,
+    activity.never_active_share,
     activity.mean_frequency,
     activity.median_frequency,
     detectors.n_detectors,
     positions.n_positional,
     positions.n_sequences,
     saturation.saturated_share,
+    saturation.n_examples,
     activity.corpus,
 from layer_activity as activity
 left join detectors_by_layer as detectors

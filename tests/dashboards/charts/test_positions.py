@@ -137,34 +137,3 @@ def test_a_deep_model_has_a_tick_at_some_layers_only(n_layers: int, n_ticks: int
     assert len(ticks) == n_ticks
     assert ticks[0] == 0
     assert len({b - a for a, b in itertools.pairwise(ticks)}) <= 1
-
-
-def test_strips_are_full_where_a_neuron_always_fires() -> None:
-    cells = pl.DataFrame(
-        {
-            "address": ["b", "a"] * 30,
-            "position": [float(number) for number in range(60)],
-            "position_to": [float(number + 1) for number in range(60)],
-            "frequency": [0.0, 1.0] * 30,
-            "position_kind": ["other"] * 60,
-        }
-    )
-    drawn = positions.profile_strips(cells, "#000000").to_dict()
-    assert drawn["encoding"]["y"]["sort"] == ["b", "a"]
-    assert drawn["encoding"]["opacity"]["scale"]["domain"] == [0, 1]
-    assert drawn["height"] == 60
-
-
-def test_kinds_are_stacked_in_the_order_of_their_colours() -> None:
-    rows = pl.DataFrame(
-        {
-            "layer": [0, 0],
-            "position_kind": ["other", "oscillatory"],
-            "position_strength": ["weak", "strong"],
-            "n_neurons": [1, 2],
-            "n_sequences": [9, 9],
-        }
-    )
-    colours = {"oscillatory": "#000001", "both extremes": "#000002", "other": "#000003"}
-    scale = positions.kinds_by_layer(rows, colours).to_dict()["encoding"]["color"]["scale"]
-    assert scale == {"domain": ["oscillatory", "other"], "range": ["#000001", "#000003"]}

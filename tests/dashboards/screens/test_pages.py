@@ -22,7 +22,7 @@ from tests.support import tiny
 from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
-PAGES = sorted(file.stem for file in Path(screens_file).parent.glob("[a-z]*.py"))
+PAGES = sorted(file.stem for file in Path(screens_file).parent.rglob("[a-z]*.py"))
 
 
 def text(page: AppTest) -> str:
@@ -323,7 +323,9 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
     assert layer.query_params["corpus"] == corpus
     model = page(full_path, "model", model="tiny-2m", corpus=corpus)
     in_order(model)
-    assert table(model, "n_dead").filter(pl.col("layer") == 2)["n_dead"].to_list() == [n_dead]
+    (bars,) = [element.proto.body for element in model.get("html") if "nt-layers" in element.proto.body]
+    assert f"corpus={corpus}&amp;layer=2" in bars
+    assert bars.count(f"<b>{n_dead / 6:.1%}</b>") >= 1
     assert f"tokens seen of {corpus}" in text(model)
 
 

@@ -1,0 +1,1 @@
+"""Pieces of the pages that lead from a model to its layers, its clusters and its neurons."""

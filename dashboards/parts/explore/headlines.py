@@ -1,0 +1,177 @@
+"""What the numbers of a model and of a layer say, in sentences made from the rows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+_MOST = 0.5
+"""From this share on, one layer is said to hold most."""
+
+
+def model_headline(layers: pl.DataFrame) -> str:
+    """What one sees in a model: dead neurons, frequency, positional neurons, detectors, where predictions settle.
+
+    Args:
+        layers: rows of the statement `model_layers`, by layer; at least one.
+    """
+    rows = layers.to_dicts()
+    parts = [_silent(rows), _frequency(rows), _counted(rows), _settled(rows)]
+    return " ".join(part for part in parts if part)
+
+
+def layer_headline(layers: pl.DataFrame, layer: int) -> str:
+    """What one sees in a layer, each number beside those of the model's other layers.
+
+    Args:
+        layers: rows of the statement `model_layers`, by layer.
+        layer: the layer, one of them.
+    """
+    rows = layers.to_dicts()
+    (row,) = [one for one in rows if one["layer"] == layer]
+    others = [one for one in rows if one["layer"] != layer]
+    word, count, share = _silence(row)
+    told = f"{row[count]:,} of {row['n_neurons']:,} neurons are {word} on the {row['n_tokens_seen']:,} tokens seen"
+    parts = [f"{told} of {row['corpus']} ({row[share]:.1%}{_beside(others, share)})."]
+    if row["median_frequency"] is not None:
+        known = [one for one in others if one["median_frequency"] is not None]
+        parts.append(f"The median of the others fires at {row['median_frequency']:.1%} of them{_aside(known)}.")
+    counts = [_said(row[name], what) for name, what in _KINDS if row.get(name) is not None]
+    if counts:
+        parts.append(f"{_joined(counts)}.")
+    if row.get("saturated_share") is not None:
+        place = 1 + sum(one["saturated_share"] > row["saturated_share"] for one in others)
+        of = "more than in any other layer" if place == 1 and others else f"of {len(rows)} layers number {place}"
+        parts.append(f"{row['saturated_share']:.0%} of the predictions settle here, {of}.")
+    return _capital(" ".join(parts))
+
+
+def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> str:
+    """How many neurons are positional, in which layers, and of which kind.
+
+    Args:
+        kinds: rows of the statement `kinds_by_layer`; at least one.
+        n_layers: layers of the model.
+        n_neurons: neurons of the model.
+    """
+    total = int(kinds.get_column("n_neurons").sum())
+    by_layer = (
+        kinds.group_by("layer").agg(pl.col("n_neurons").sum()).sort("n_neurons", "layer", descending=[True, False])
+    )
+    layer, held = by_layer.row(0)
+    empty = sorted(set(range(n_layers)) - set(by_layer.get_column("layer")))
+    where = f"all of them in layer {layer}" if held == total else f"{held:,} of them in layer {layer}"
+    none = f", none in {_layers(empty)}" if empty and held < total else ""
+    by_kind = kinds.group_by("position_kind").agg(pl.col("n_neurons").sum())
+    kind, of_kind = by_kind.sort("n_neurons", "position_kind", descending=[True, False]).row(0)
+    strong = int(kinds.filter(pl.col("position_strength") == "strong").get_column("n_neurons").sum())
+    verb = "is" if total == 1 else "are"
+    return (
+        f"{total:,} of {n_neurons:,} neurons ({total / n_neurons:.1%}) {verb} positional, {where}{none}. The most "
+        f"common kind is {kind} ({of_kind:,}); {strong:,} of all {'is' if strong == 1 else 'are'} strong."
+    )
+
+
+def _layers(layers: list[int]) -> str:
+    """Layers in words, runs of them shortened."""
+    runs: list[list[int]] = []
+    for layer in layers:
+        if runs and layer == runs[-1][-1] + 1:
+            runs[-1].append(layer)
+        else:
+            runs.append([layer])
+    pair = 2
+    said = [", ".join(map(str, run)) if len(run) <= pair else f"{run[0]} to {run[-1]}" for run in runs]
+    return f"{'layer' if len(layers) == 1 else 'layers'} {', '.join(said)}"
+
+
+_KINDS = (("n_positional", "positional"), ("n_detectors", "a token detector"))
+
+
+def _silence(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """How neurons that never fired are called, and the columns of their number and share."""
+    if row.get("n_dead") is not None:
+        return "dead", "n_dead", "dead_share"
+    return "never active", "n_never_active", "never_active_share"
+
+
+def _silent(rows: list[dict[str, Any]]) -> str:
+    word, count, share = _silence(rows[0])
+    n_silent, n_neurons = (sum(row[name] for row in rows) for name in (count, "n_neurons"))
+    on = f"on the {rows[0]['n_tokens_seen']:,} tokens seen of {rows[0]['corpus']}"
+    if n_silent == 0:
+        return f"No neuron is {word} {on}."
+    most = max(rows, key=lambda row: row[share])
+    place = f", most of all in layer {most['layer']} ({most[share]:.1%})" if len(rows) > 1 else ""
+    return f"{n_silent:,} of {n_neurons:,} neurons ({n_silent / n_neurons:.1%}) are {word} {on}{place}."
+
+
+def _frequency(rows: list[dict[str, Any]]) -> str:
+    known = [row for row in rows if row["median_frequency"] is not None]
+    if not known:
+        return ""
+    low, high = (end(known, key=lambda row: row["median_frequency"]) for end in (min, max))
+    if low["layer"] == high["layer"]:
+        return f"The median neuron that fires does so at {low['median_frequency']:.1%} of the tokens."
+    return (
+        f"The median neuron that fires does so at {high['median_frequency']:.1%} of the tokens in layer "
+        f"{high['layer']}, and at {low['median_frequency']:.1%} in layer {low['layer']}."
+    )
+
+
+def _counted(rows: list[dict[str, Any]]) -> str:
+    said = []
+    for column, what in _KINDS:
+        if all(row.get(column) is None for row in rows):
+            continue
+        total = sum(row[column] or 0 for row in rows)
+        most = max(rows, key=lambda row: row[column] or 0)
+        where = ""
+        if total and len(rows) > 1:
+            held = most[column]
+            where = f", {held:,} of them in layer {most['layer']}" if held >= _MOST * total and held < total else ""
+            where = f", all in layer {most['layer']}" if held == total and total > 1 else where
+        said.append(f"{_said(total, what)}{where}")
+    return f"{_capital('; '.join(said))}." if said else ""
+
+
+def _settled(rows: list[dict[str, Any]]) -> str:
+    known = [row for row in rows if row.get("saturated_share") is not None]
+    if not known:
+        return ""
+    most = max(known, key=lambda row: row["saturated_share"])
+    of = f"{most['n_examples']:,} predictions" if most.get("n_examples") else "the predictions"
+    place = f"layer {most['layer']}, where most do" if len(known) > 1 else f"layer {most['layer']}"
+    return f"{most['saturated_share']:.0%} of {of} settle in {place}."
+
+
+def _said(number: int, what: str) -> str:
+    """How many are something: "none is positional", "one is positional", "47 are positional"."""
+    if number in {0, 1}:
+        return f"{('none', 'one')[number]} is {what}"
+    return f"{number:,} are {what.removeprefix('a ')}{'s' if what.startswith('a ') else ''}"
+
+
+def _beside(others: list[dict[str, Any]], share: str) -> str:
+    known = [row[share] for row in others if row[share] is not None]
+    if not known:
+        return ""
+    return f"; {_span(min(known), max(known))} in the other layers"
+
+
+def _aside(known: list[dict[str, Any]]) -> str:
+    shares = [row["median_frequency"] for row in known]
+    return f", in the other layers {_span(min(shares), max(shares))}" if shares else ""
+
+
+def _span(low: float, high: float) -> str:
+    first, last = f"{low:.1%}", f"{high:.1%}"
+    return first if first == last else f"{first} to {last}"
+
+
+def _joined(parts: list[str]) -> str:
+    return " and ".join(parts)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

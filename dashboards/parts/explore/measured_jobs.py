@@ -1,0 +1,134 @@
+"""What was measured of a model, as chips; of what was not, the command and how long it took for others."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+from catalog.advice import command_line
+from dashboards.addresses import script_of
+from dashboards.parts.explore.token_links import STYLE
+from dashboards.widgets.html import plain
+from dashboards.widgets.memory import kept
+from dashboards.widgets.page import show_command
+from queries.names.models import models_alike
+from queries.names.unmeasured import corpus_words
+from queries.views.contents import runs
+
+JOBS: Mapping[str, str] = {
+    "projections": "which tokens each neuron promotes and suppresses",
+    "activity": "how often each neuron fires, and which are dead",
+    "contexts": "the texts at which each neuron is most active",
+    "ngrams": "token detectors, and the tokens that trigger each neuron",
+    "positions": "positional neurons",
+    "clusters": "neurons whose value vectors point the same way",
+    "controls": "random vectors to compare with",
+    "counterparts": "the nearest neurons in other models",
+    "events": "which neurons decide predictions, and where these settle",
+    "shortcuts": "how well a linear map replaces the later layers",
+    "exits": "how early a prediction could be read",
+    "interventions": "what turning neurons off does",
+    "neuron_effects": "what turning off each neuron alone does",
+}
+"""Jobs in the order in which a person reads about them, each with what it tells."""
+
+_INTERVENING = ("interventions", "neuron_effects")
+"""Measured by a command of their own, which the page on interventions tells."""
+
+_OF_PAIRS = "counterparts"
+
+_MINUTES = 100
+"""From so many seconds on, a time is told in minutes."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A job and what is known of it.
+
+    Attributes:
+        name: of the job.
+        finished: when it was last measured for the model; None: never.
+        seconds: how long its run took for another model of the warehouse, if one has it.
+        of: that model.
+    """
+
+    name: str
+    finished: datetime | None
+    seconds: float | None = None
+    of: str | None = None
+
+
+def measured(runs_frame: pl.DataFrame, model: str) -> list[Measured]:
+    """What is known of every job for a model, in the order of `JOBS`.
+
+    Args:
+        runs_frame: rows of the view `runs`.
+        model: name of the model.
+    """
+    found = []
+    for job in JOBS:
+        rows = runs_frame.filter(pl.col("job") == job)
+        own = rows.filter(pl.col("model") == model)
+        if not own.is_empty():
+            latest = own.sort("finished_at").get_column("finished_at").to_list()[-1]
+            found.append(Measured(job, latest))
+            continue
+        others = rows.with_columns(took=pl.col("finished_at") - pl.col("started_at")).sort("took", "model")
+        if others.is_empty():
+            found.append(Measured(job, None))
+            continue
+        longest = others.row(-1, named=True)
+        found.append(Measured(job, None, longest["took"].total_seconds(), longest["model"]))
+    return found
+
+
+def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
+    """The chips, and behind a button what is missing, with the command for it and how long it took for others."""
+    jobs = measured(kept(connection, runs), model)
+    missing = [job for job in jobs if job.finished is None]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(chips_html(jobs), width="content")
+        if missing:
+            with st.popover(f"{len(missing)} not measured", type="tertiary"):
+                _say_missing(connection, missing, model, corpus)
+
+
+def chips_html(jobs: Sequence[Measured]) -> str:
+    """A chip for each job, dashed where it was not measured."""
+    chips = []
+    for job in jobs:
+        css, state = "nt-chip", f"; measured {job.finished:%Y-%m-%d}" if job.finished else "; not measured yet"
+        css += "" if job.finished else " nt-absent"
+        name = job.name.replace("_", " ")
+        chips.append(f'<span class="{css}" title="{html.escape(JOBS[job.name] + state)}">{html.escape(name)}</span>')
+    return f'{STYLE}<div class="nt-chips">{"".join(chips)}</div>'
+
+
+def took(job: Measured) -> str:
+    """How long the job takes, as far as the warehouse tells; empty where it was never run."""
+    if job.seconds is None:
+        return ""
+    seconds = job.seconds
+    length = f"{seconds:.0f} s" if seconds < _MINUTES else f"{seconds / 60:.0f} min"
+    return f" (took {length} for {job.of})"
+
+
+def _say_missing(
+    connection: duckdb.DuckDBPyConnection, missing: Sequence[Measured], model: str, corpus: str | None
+) -> None:
+    st.markdown(
+        "\n".join(f"- **{plain(job.name.replace('_', ' '))}**: {plain(JOBS[job.name] + took(job))}" for job in missing)
+    )
+    ingested = [job.name for job in missing if job.name not in (*_INTERVENING, _OF_PAIRS)]
+    if ingested:
+        chosen = (word for job in ingested for word in ("--job", job))
+        show_command(command_line("ingest", model, *chosen, *corpus_words(connection, [model], corpus)))
+    others = models_alike(connection, model)
+    if others and any(job.name == _OF_PAIRS for job in missing):
+        show_command(command_line("ingest", model, others[-1], "--job", _OF_PAIRS))
+    if any(job.name in _INTERVENING for job in missing):
+        st.page_link(script_of("interventions"), label="How to turn neurons off", query_params={"models": model})

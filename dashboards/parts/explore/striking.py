@@ -1,0 +1,97 @@
+"""What stands out among the neurons of a model or a layer: a card for each way of standing out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from dashboards.parts.explore.token_links import STYLE, card_html, neuron_html, tokens_html
+from dashboards.widgets.figures import Data, data_of, show_source, title_row
+from dashboards.widgets.reading import Reader
+
+MOST_TOKENS = 6
+
+NAMES = {
+    "dominant": "most often dominant",
+    "detector": "strongest detector",
+    "positional": "most positional",
+    "effect": "largest effect",
+    "sharp": "sharpest",
+    "counterpart": "nearest counterpart",
+    "rare": "rarest",
+}
+
+
+def striking(reader: Reader, model: str, layer: int | None = None) -> Data:
+    """The neurons that stand out, one for each way: rows with what, number, address and what is told of it.
+
+    Args:
+        reader: the page's lease.
+        model: name of the model.
+        layer: one of its layers; None: all.
+    """
+    return data_of(reader, "striking_neurons", {"model": model, "layer": layer, "n": 1})
+
+
+def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | None = None) -> None:
+    """Cards under a title; nothing where no neuron stands out.
+
+    Args:
+        data: see `striking`.
+        examples: how many examples were analysed for dominant neurons, if any were.
+        others: rows of the view counterparts: the nearest in another model.
+    """
+    if data.frame.is_empty():
+        return
+    with title_row(data.name):
+        st.markdown("**What stands out**", help="Of each kind the first; ties by layer, then neuron.")
+        show_source(data)
+    cards = [_card(row, examples) for row in data.frame.to_dicts()]
+    cards += [_counterpart(row) for row in ([] if others is None else others.head(1).to_dicts())]
+    st.html(f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>')
+
+
+def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:
+    """The neuron of a layer that has the nearest counterpart in another model above chance; no row: there is none."""
+    return data_of(reader, "nearest_counterpart", {"model": model, "layer": layer}).frame
+
+
+def _card(row: Mapping[str, Any], examples: int | None) -> str:
+    tokens = row["detected_tokens"] if row["what"] == "detector" else row["top_tokens"]
+    return card_html(
+        neuron_html(row["address"], short=True),
+        NAMES[row["what"]],
+        told(row, examples),
+        tokens_html((tokens or [])[:MOST_TOKENS]),
+    )
+
+
+def _counterpart(row: Mapping[str, Any]) -> str:
+    sentence = f"overlap {row['overlap']:.2f}; 99% of random vectors stay below {row['null_99']:.2f}"
+    links = f"{neuron_html(row['other_address'])} {tokens_html((row['other_top_tokens'] or [])[:MOST_TOKENS])}"
+    return card_html(neuron_html(row["address"], short=True), NAMES["counterpart"], sentence, links)
+
+
+def told(row: Mapping[str, Any], examples: int | None) -> str:
+    """What makes a neuron stand out, with its number.
+
+    Args:
+        row: what, number, frequency, n_tokens_seen and position_kind.
+        examples: how many examples were analysed for dominant neurons.
+    """
+    number = row["number"]
+    match row["what"]:
+        case "dominant":
+            of = "" if examples is None else f" of {examples:,}"
+            return f"among its layer's ten largest updates in {number:,.0f}{of} examples"
+        case "detector":
+            return f"fires at {number:.1%} of the occurrences of its tokens"
+        case "positional":
+            return f"tells {number:.2f} nats about the position ({row['position_kind']})"
+        case "effect":
+            return f"turning it off adds {number:.4f} nats a token to the loss"
+        case "rare":
+            return f"fires at {number:,.0f} of {row['n_tokens_seen']:,} tokens"
+        case _:
+            return f"its scores have an excess kurtosis of {number:.1f}"

@@ -1,0 +1,71 @@
+"""Tokens as HTML: each with its white space marked, and a way to the neurons that promote it."""
+
+import html
+import shlex
+from collections.abc import Iterable, Mapping
+
+from catalog.spelling import visible
+from dashboards.widgets.links import link_html
+
+
+def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None) -> str:
+    """Tokens in a row, each a link to a search for it; those that are bytes are muted.
+
+    Args:
+        tokens: their exact texts.
+        told: token -> what hovering over it tells.
+    """
+    return " ".join(token_html(token, title=(told or {}).get(token, "")) for token in tokens)
+
+
+def token_html(token: str, *, title: str = "") -> str:
+    """One token as a link to a search: by its word where it is one, else by its exact text."""
+    shown = visible(token)
+    word = token.strip()
+    css = "nt-tok nt-muted" if shown.startswith("\\x") else "nt-tok"
+    if word.isalnum():
+        return link_html(shown, "search", title=title, css=css, words=word)
+    return link_html(shown, "search", title=title, css=css, words=shlex.quote(shown), exact="yes")
+
+
+def neuron_html(address: str, *, short: bool = False) -> str:
+    """A neuron's address as a link to its page.
+
+    Args:
+        address: such as opt-125m/L3N1702.
+        short: whether its model is left out, where all neurons are of one.
+    """
+    return link_html(address.rpartition("/")[2] if short else address, "neuron", neuron=address)
+
+
+STYLE = """
+<style>
+.nt-tok { font-family: monospace; font-size: 0.86em; padding: 0.05rem 0.25rem; border-radius: 0.25rem;
+  background: #8a8a8a1c; white-space: pre; text-decoration: none; display: inline-block; margin: 0.06rem 0; }
+.nt-tok:hover { background: #8a8a8a40; }
+.nt-muted { opacity: 0.5; }
+.nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(14.5rem, 1fr)); gap: 0.6rem; }
+.nt-card { border: 1px solid #8a8a8a38; border-radius: 0.5rem; padding: 0.55rem 0.8rem 0.65rem; font-size: 0.9rem; }
+.nt-card header { display: flex; justify-content: space-between; gap: 0.6rem; font-size: 0.82rem; }
+.nt-card header span { opacity: 0.65; }
+.nt-card p { margin: 0.15rem 0 0.35rem; font-size: 0.9rem; }
+.nt-chips { display: flex; flex-wrap: wrap; gap: 0.3rem; font-size: 0.82rem; align-items: center; }
+.nt-chip { border: 1px solid #8a8a8a55; border-radius: 1rem; padding: 0.08rem 0.6rem; }
+.nt-chip.nt-absent { border-style: dashed; opacity: 0.6; }
+</style>
+"""
+"""Of tokens, cards and chips."""
+
+
+def card_html(name: str, aside: str, told: str, body: str) -> str:
+    """A small card.
+
+    Args:
+        name: HTML at the left above.
+        aside: plain text at the right above.
+        told: plain text, a sentence; empty: none.
+        body: HTML under it.
+    """
+    sentence = f"<p>{html.escape(told)}</p>" if told else ""
+    header = f"<header>{name}<span>{html.escape(aside)}</span></header>"
+    return f'<div class="nt-card">{header}{sentence}<div>{body}</div></div>'

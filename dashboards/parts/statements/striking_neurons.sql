@@ -1,0 +1,80 @@
+-- What stands out among the neurons of one model, or of one of its layers: a neuron for each way of standing out.
+with chosen as (
+    select
+        layer,
+        neuron,
+        times_dominant,
+        trigger_recall,
+        token_status,
+        position_kind,
+        mutual_information_corrected,
+        kurtosis,
+        effect_on_loss,
+        frequency,
+        n_active,
+    from neurons
+    where model = $model and ($layer is null or layer = $layer)
+),
+found as (
+    (
+        select 1 as place, 'dominant' as what, layer, neuron, times_dominant as number
+        from chosen
+        where times_dominant > 0
+        order by times_dominant desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select 2 as place, 'detector' as what, layer, neuron, trigger_recall as number
+        from chosen
+        where token_status = 'detector'
+        order by trigger_recall desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select 3 as place, 'positional' as what, layer, neuron, mutual_information_corrected as number
+        from chosen
+        where position_kind not in ('not positional', 'too few sequences')
+        order by mutual_information_corrected desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select 4 as place, 'effect' as what, layer, neuron, effect_on_loss as number
+        from chosen
+        where effect_on_loss > 0
+        order by effect_on_loss desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select 5 as place, 'sharp' as what, layer, neuron, kurtosis as number
+        from chosen
+        where kurtosis is not null and coalesce(n_active > 0, true)
+        order by kurtosis desc, layer, neuron
+        limit $n
+    )
+    union all
+    (
+        select 7 as place, 'rare' as what, layer, neuron, n_active as number
+        from chosen
+        where n_active > 0
+        order by n_active, layer, neuron
+        limit $n
+    )
+)
+select
+    found.what,
+    found.number,
+    found.layer,
+    found.neuron,
+    neurons.address,
+    neurons.frequency,
+    neurons.n_tokens_seen,
+    neurons.position_kind,
+    neurons.detected_tokens,
+    neurons.top_tokens,
+from found
+inner join neurons on neurons.model = $model and neurons.layer = found.layer and neurons.neuron = found.neuron
+order by found.place, found.number desc

@@ -1,0 +1,146 @@
+"""The map of a model: its cells against a loop over the neurons, and what the drawing says of them."""
+
+import math
+from pathlib import Path
+from typing import Any, get_args
+
+import duckdb
+import polars as pl
+import pytest
+
+from dashboards.charts.maps.neuron_map import KINDS, MOST_CELLS, ORDERS, By, cells_of_a_row, neuron_map
+from dashboards.widgets.figures import statement
+from queries.ask.one_query import run_query
+
+RARITY = ["token detector", "positional", "provably dead", "dead", "never active", "fires", "not run on text"]
+ORDER = ["token detector", "positional", "fires", "dead", "provably dead"]
+
+
+def kind_of(row: dict[str, Any]) -> str:
+    if row["never_active"]:
+        if row["is_provably_dead"]:
+            return "provably dead"
+        return "dead" if row["is_dead"] else "never active"
+    if row["is_token_detector"]:
+        return "token detector"
+    if row["position_kind"] not in (None, "not positional", "too few sequences"):
+        return "positional"
+    return "fires" if row["frequency"] else "not run on text"
+
+
+def flat(row: dict[str, Any]) -> float:
+    """Its kurtosis; a neuron whose scores are unknown comes after all others."""
+    return -math.inf if row["kurtosis"] is None else float(row["kurtosis"])
+
+
+def in_order(rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
+    def key(row: dict[str, Any]) -> tuple[Any, ...]:
+        kind = kind_of(row)
+        silent = bool(row["never_active"])
+        if by == "frequency":
+            return silent, -(row["frequency"] or 0), row["neuron"]
+        if by == "kurtosis":
+            return silent, -flat(row), row["neuron"]
+        if by == "first firing":
+            return silent, kind == "provably dead", row["first_active"] or 0, row["neuron"]
+        place = ORDER.index({"never active": "dead", "not run on text": "fires"}.get(kind, kind))
+        return place, -(row["frequency"] or 0), row["neuron"]
+
+    return sorted(rows, key=key)
+
+
+@pytest.mark.parametrize("by", get_args(By))
+@pytest.mark.parametrize("n_cells", [1, 3, 100])
+def test_cells_are_those_of_a_loop_over_the_neurons(full_path: Path, by: By, n_cells: int) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        models = [name for (name,) in connection.sql("select distinct model from neurons order by model").fetchall()]
+        for model in models:
+            found = run_query(connection, statement("neuron_map"), {"model": model, "by": by, "n_cells": n_cells})
+            neurons = connection.sql("from neurons where model = ?", params=[model]).pl().to_dicts()
+            expected = list(cells(neurons, by, n_cells))
+            assert [row | {"number": None} for row in found.to_dicts()] == [row | {"number": None} for row in expected]
+            numbers = [row["number"] for row in expected]
+            assert found["number"].to_list() == pytest.approx(numbers, nan_ok=True)
+
+
+def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str, Any]]:
+    column = {"first firing": "first_active", "kurtosis": "kurtosis"}.get(by, "frequency")
+    made = []
+    for layer in sorted({row["layer"] for row in neurons}):
+        ordered = in_order([row for row in neurons if row["layer"] == layer], by)
+        width = min(n_cells, len(ordered))
+        for cell in range(width):
+            held = [place for place in range(len(ordered)) if place * width // len(ordered) == cell]
+            rows = [ordered[place] for place in held]
+            leads = min(rows, key=lambda row: (RARITY.index(kind_of(row)), -flat(row), row["neuron"]))
+            known = [row[column] for row in rows if row[column] is not None]
+            made.append(
+                {
+                    "layer": layer,
+                    "cell": cell,
+                    "cell_from": held[0] / len(ordered),
+                    "cell_to": (held[-1] + 1) / len(ordered),
+                    "n_neurons": len(rows),
+                    "kind": kind_of(leads),
+                    "neuron": leads["neuron"],
+                    "address": leads["address"],
+                    "number": sum(known) / len(known) if known else None,
+                }
+            )
+    return made
+
+
+@pytest.mark.parametrize("n_layers", [1, 4, 12, 40, 64, 200])
+def test_a_picture_has_no_more_cells_than_a_browser_draws(n_layers: int) -> None:
+    assert n_layers * cells_of_a_row(n_layers) <= max(MOST_CELLS, 64 * n_layers)
+    assert 64 <= cells_of_a_row(n_layers) <= 512
+
+
+def made_up(n_layers: int = 2) -> pl.DataFrame:
+    kinds = ["token detector", "positional", "fires", "dead"]
+    return pl.DataFrame(
+        [
+            {
+                "layer": layer,
+                "cell_from": place / 4,
+                "cell_to": (place + 1) / 4,
+                "n_neurons": 1,
+                "kind": kind,
+                "address": f"m/L{layer}N{place}",
+                "number": None if kind == "dead" else 0.5 / (place + 1),
+            }
+            for layer in range(n_layers)
+            for place, kind in enumerate(kinds)
+        ]
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("by", get_args(By))
+def test_the_dead_are_drawn_in_their_colour_whatever_colours_the_rest(by: By, theme: str) -> None:
+    drawn = neuron_map(made_up(), by, theme).to_dict()
+    colour = drawn["encoding"]["color"]
+    if by == "kind":
+        kinds = dict(zip(colour["scale"]["domain"], colour["scale"]["range"], strict=True))
+        assert kinds == {kind: KINDS[theme][kind] for kind in ("token detector", "positional", "fires", "dead")}
+    else:
+        assert colour["condition"]["value"] == KINDS[theme]["dead"]
+        assert "'dead'" in colour["condition"]["test"]
+    # A cell without a number would be left out.
+    (rows,) = drawn["datasets"].values()
+    assert len(rows) == 8
+    assert all(row["number"] is not None for row in rows)
+    assert drawn["params"][0]["select"]["fields"] == ["address"]
+    assert by in ORDERS
+
+
+def test_layers_without_a_number_are_drawn_too() -> None:
+    cells = made_up().with_columns(pl.lit("not run on text").alias("kind"), pl.lit(None, pl.Float64).alias("number"))
+    assert neuron_map(cells, "kind", "light").to_dict()["encoding"]["opacity"] == {"value": 1}
+    assert neuron_map(cells, "kurtosis", "light").to_dict()["encoding"]["color"]["scale"]["domain"] == [0.1, 1.0]
+
+
+def test_a_model_of_many_layers_is_no_higher_than_a_screen_or_two() -> None:
+    for n_layers in (1, 6, 40, 64):
+        height = neuron_map(made_up(n_layers), "kind", "light").to_dict()["height"]
+        assert 8 * n_layers <= height < 700

@@ -1,0 +1,103 @@
+"""Sentences about a model and a layer: every number in them is one of the rows'."""
+
+from typing import Any
+
+import polars as pl
+
+from dashboards.parts.explore.headlines import layer_headline, model_headline, positions_headline
+
+USUAL: dict[str, Any] = {
+    "n_neurons": 100,
+    "n_tokens_seen": 5000,
+    "corpus": "prose",
+    "n_dead": 0,
+    "dead_share": 0.0,
+    "n_never_active": 0,
+    "never_active_share": 0.0,
+    "median_frequency": 0.25,
+    "n_detectors": None,
+    "n_positional": None,
+    "saturated_share": None,
+    "n_examples": None,
+}
+
+
+def layers(*rows: dict[str, Any]) -> pl.DataFrame:
+    made = [{"layer": number, **USUAL, **row} for number, row in enumerate(rows)]
+    return pl.DataFrame(made, infer_schema_length=None)
+
+
+def dead(n: int) -> dict[str, Any]:
+    return {"n_dead": n, "dead_share": n / 100, "n_never_active": n, "never_active_share": n / 100}
+
+
+def test_a_model_is_told_by_its_extremes() -> None:
+    told = model_headline(
+        layers(
+            {**dead(1), "median_frequency": 0.4, "n_positional": 9, "n_detectors": 0, "saturated_share": 0.25},
+            {**dead(7), "median_frequency": 0.02, "n_positional": 1, "n_detectors": 0, "saturated_share": 0.75},
+        )
+    )
+    assert told == (
+        "8 of 200 neurons (4.0%) are dead on the 5,000 tokens seen of prose, most of all in layer 1 (7.0%). The median "
+        "neuron that fires does so at 40.0% of the tokens in layer 0, and at 2.0% in layer 1. 10 are positional, 9 of "
+        "them in layer 0; none is a token detector. 75% of the predictions settle in layer 1, where most do."
+    )
+
+
+def test_no_dead_neuron_is_said_and_what_was_not_measured_is_not() -> None:
+    assert model_headline(layers({}, {})) == (
+        "No neuron is dead on the 5,000 tokens seen of prose. The median neuron that fires does so at 25.0% of the "
+        "tokens."
+    )
+
+
+def test_without_exact_zeros_neurons_are_never_active() -> None:
+    unknown = {"n_dead": None, "dead_share": None, "n_never_active": 3, "never_active_share": 0.03}
+    told = model_headline(layers(unknown))
+    assert told.startswith("3 of 100 neurons (3.0%) are never active on")
+    assert "dead" not in told
+    assert "never active" in layer_headline(layers(unknown, unknown), 1)
+
+
+def test_all_in_one_layer_and_one_alone_are_said_so() -> None:
+    counts = [{"n_detectors": 0, "n_positional": 0}, {"n_detectors": 1, "n_positional": 4}]
+    told = model_headline(layers(*counts))
+    assert "4 are positional, all in layer 1; one is a token detector." in told
+
+
+def test_a_layer_is_told_beside_the_others() -> None:
+    rows = layers(
+        {**dead(2), "median_frequency": 0.1, "n_positional": 3, "n_detectors": 2, "saturated_share": 0.1},
+        {**dead(10), "median_frequency": 0.3, "saturated_share": 0.6},
+        {**dead(4), "median_frequency": 0.2, "saturated_share": 0.3},
+    )
+    assert layer_headline(rows, 0) == (
+        "2 of 100 neurons are dead on the 5,000 tokens seen of prose (2.0%; 4.0% to 10.0% in the other layers). The "
+        "median of the others fires at 10.0% of them, in the other layers 20.0% to 30.0%. 3 are positional and 2 are "
+        "token detectors. 10% of the predictions settle here, of 3 layers number 3."
+    )
+    assert "60% of the predictions settle here, more than in any other layer." in layer_headline(rows, 1)
+
+
+def test_a_layer_alone_is_beside_none() -> None:
+    assert layer_headline(layers(dead(2)), 0) == (
+        "2 of 100 neurons are dead on the 5,000 tokens seen of prose (2.0%). The median of the others fires at "
+        "25.0% of them."
+    )
+
+
+def kinds(*rows: tuple[int, str, str, int]) -> pl.DataFrame:
+    names = ["layer", "position_kind", "position_strength", "n_neurons"]
+    return pl.DataFrame(list(rows), schema=names, orient="row")
+
+
+def test_positional_neurons_are_told_by_layer_and_kind() -> None:
+    rows = kinds((0, "other", "weak", 5), (0, "one extreme", "strong", 2), (3, "one extreme", "weak", 4))
+    assert positions_headline(rows, 8, 1000) == (
+        "11 of 1,000 neurons (1.1%) are positional, 7 of them in layer 0, none in layers 1, 2, 4 to 7. The most common "
+        "kind is one extreme (6); 2 of all are strong."
+    )
+    alone = positions_headline(kinds((2, "other", "strong", 1)), 3, 10)
+    assert alone.startswith("1 of 10 neurons (10.0%) is positional, all of them in layer 2. ")
+    assert alone.endswith("1 of all is strong.")

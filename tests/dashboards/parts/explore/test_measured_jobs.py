@@ -1,0 +1,50 @@
+"""What was measured of a model: of what was not, how long it took for the model where it took longest."""
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, took
+
+START = datetime(2026, 1, 2)
+
+
+def run(model: str, job: str, seconds: float) -> dict[str, object]:
+    return {"model": model, "job": job, "started_at": START, "finished_at": START + timedelta(seconds=seconds)}
+
+
+RUNS = pl.DataFrame(
+    [
+        run("small", "activity", 5),
+        run("small", "activity", 9),
+        run("large", "activity", 700),
+        run("large", "events", 700),
+        run("small", "events", 50),
+        run("large", "clusters", 99),
+    ]
+)
+
+
+def test_each_job_has_its_last_time_or_the_longest_of_others() -> None:
+    known = {job.name: job for job in measured(RUNS, "new")}
+    assert list(known) == list(JOBS)
+    assert known["activity"] == Measured("activity", None, 700.0, "large")
+    assert known["positions"] == Measured("positions", None)
+    own = {job.name: job for job in measured(RUNS, "small")}
+    assert own["activity"].finished == START + timedelta(seconds=9)
+    assert own["clusters"] == Measured("clusters", None, 99.0, "large")
+
+
+def test_a_time_is_told_in_the_unit_that_people_count_in() -> None:
+    told = [took(Measured("events", None, seconds, "large")) for seconds in (4.4, 99, 100, 700)]
+    assert told == [f" (took {length} for large)" for length in ("4 s", "99 s", "2 min", "12 min")]
+    assert took(Measured("events", None)) == ""
+
+
+def test_a_chip_is_dashed_where_nothing_was_measured() -> None:
+    drawn = chips_html([Measured("activity", START), Measured("neuron_effects", None)])
+    first, second = drawn.split("<span ")[1:]
+    assert "nt-absent" not in first
+    assert "measured 2026-01-02" in first
+    assert "nt-absent" in second
+    assert ">neuron effects<" in second

@@ -1,0 +1,62 @@
+"""Neurons that stand out: the first of each kind, found by a loop over the neurons."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dashboards.parts.explore.striking import NAMES, told
+from dashboards.widgets.figures import statement
+from queries.ask.one_query import run_query
+
+Row = dict[str, Any]
+
+
+def ways(row: Row) -> Row:
+    """The number by which a neuron stands out in each way; None where it does not at all."""
+    is_positional = row["position_kind"] not in (None, "not positional", "too few sequences")
+    return {
+        "dominant": row["times_dominant"] or None,
+        "detector": row["trigger_recall"] if row["is_token_detector"] else None,
+        "positional": row["mutual_information_corrected"] if is_positional else None,
+        "effect": row["effect_on_loss"] if (row["effect_on_loss"] or 0) > 0 else None,
+        "sharp": row["kurtosis"] if row["n_active"] != 0 else None,
+        "rare": -row["n_active"] if row["n_active"] else None,
+    }
+
+
+@pytest.mark.parametrize("layer", [None, 0, 1])
+@pytest.mark.parametrize("warehouse", ["full_path", "whole_path"])
+def test_the_first_of_each_kind_is_that_of_a_loop(
+    request: pytest.FixtureRequest, warehouse: str, layer: int | None
+) -> None:
+    path: Path = request.getfixturevalue(warehouse)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        neurons = connection.sql("from neurons").pl().to_dicts()
+        seen = set()
+        for model in sorted({row["model"] for row in neurons}):
+            found = run_query(connection, statement("striking_neurons"), {"model": model, "layer": layer, "n": 1})
+            mine = [row for row in neurons if row["model"] == model and layer in (None, row["layer"])]
+            for way in NAMES:
+                known = [row for row in mine if ways(row).get(way) is not None]
+                best = min(known, key=lambda row: (-ways(row)[way], row["layer"], row["neuron"]), default=None)
+                rows = [row for row in found.to_dicts() if row["what"] == way]
+                assert [row["address"] for row in rows] == ([] if best is None else [best["address"]])
+                if best is not None:
+                    assert abs(rows[0]["number"]) == pytest.approx(abs(ways(best)[way]))
+                    seen.add(way)
+    assert {"rare", "positional", {"whole_path": "dominant", "full_path": "sharp"}[warehouse]} <= seen
+
+
+def test_each_is_told_with_its_number() -> None:
+    row = {"n_tokens_seen": 5000, "position_kind": "oscillatory"}
+    assert told({"what": "dominant", "number": 1200.0, **row}, 2000) == (
+        "among its layer's ten largest updates in 1,200 of 2,000 examples"
+    )
+    assert told({"what": "dominant", "number": 12.0, **row}, None).endswith("in 12 examples")
+    assert "99.0%" in told({"what": "detector", "number": 0.99, **row}, None)
+    assert told({"what": "positional", "number": 0.5, **row}, None).endswith("(oscillatory)")
+    assert told({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
+    assert "0.0123 nats" in told({"what": "effect", "number": 0.0123, **row}, None)
+    assert "12.5" in told({"what": "sharp", "number": 12.5, **row}, None)

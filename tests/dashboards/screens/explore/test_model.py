@@ -1,0 +1,72 @@
+"""The page of a model: a click on its map opens a neuron, and what colours the map stands in the address."""
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.util import AttributeDictionary
+
+from dashboards.charts.maps.neuron_map import cells_of_a_row
+from dashboards.widgets.figures import statement
+from queries.ask.statements import filled
+
+Opener = Callable[..., AppTest]
+
+
+def map_key(model: str, n_layers: int, by: str = "kind") -> str:
+    """The name of the drawing that the page of a model shows."""
+    values = {"model": model, "by": by, "n_cells": cells_of_a_row(n_layers)}
+    sql = filled(statement("neuron_map"), values)
+    return f"chart-neuron_map-Layers and neurons-{zlib.crc32(sql.encode())}"
+
+
+def clicked(address: str) -> AttributeDictionary:
+    return AttributeDictionary({"selection": {"chosen": [{"address": address}]}})
+
+
+def text(page: AppTest) -> str:
+    parts = [*page.title, *page.markdown, *page.caption, *page.info, *page.error, *page.warning, *page.code]
+    return "\n".join(str(part.value) for part in parts).replace("\\", "")
+
+
+def test_a_click_on_a_cell_opens_its_neuron(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "model", model="tiny-2m")
+    opened.session_state[map_key("tiny-2m", 3)] = clicked("tiny-2m/L1N2")
+    opened.run()
+    assert [error.message for error in opened.exception] == []
+    assert opened.query_params["neuron"] == "tiny-2m/L1N2"
+    assert "tiny-2m/L1N2" in opened.title[0].value.replace("\\", "")
+
+
+def test_what_is_not_drawn_is_not_opened(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "model", model="tiny-2m")
+    opened.session_state[map_key("tiny-2m", 3)] = clicked("elsewhere/L1N2")
+    opened.run()
+    assert "Layers and neurons" in text(opened)
+    assert "neuron" not in opened.query_params
+
+
+@pytest.mark.parametrize("by", ["frequency", "first firing", "kurtosis"])
+def test_what_colours_the_map_is_kept_in_the_address(page: Opener, full_path: Path, by: str) -> None:
+    opened = page(full_path, "model", model="tiny-2m", colour=by)
+    assert opened.query_params["colour"] == by
+    told = {"frequency": "from the most to the least active", "first firing": "first fired", "kurtosis": "flattest"}
+    assert told[by] in text(opened)
+    assert "colour" not in page(full_path, "model", model="tiny-2m").query_params
+
+
+def test_without_a_text_the_map_is_of_the_weights(page: Opener, weights_path: Path) -> None:
+    shown = text(page(weights_path, "model", model="tiny-2m"))
+    assert "token scores stand out" in shown
+    assert "No text was run through this model yet." in shown
+
+
+def test_what_is_missing_is_told_with_its_command(page: Opener, weights_path: Path) -> None:
+    opened = page(weights_path, "model", model="tiny-2m")
+    shown = text(opened)
+    assert "**positions**: positional neurons" in shown
+    assert "neurothek ingest tiny-2m --job activity --job contexts" in shown
+    (chips,) = [element.proto.body for element in opened.get("html") if "nt-chips" in element.proto.body]
+    assert chips.count("nt-absent") - 1 == 12
