@@ -7,6 +7,7 @@ import polars as pl
 
 from dashboards.charts.axes import HEIGHT, LOG_TICKS, count_tooltip, spoken
 from dashboards.charts.models import Look
+from dashboards.charts.pictures import Drawing
 
 MOST_POINTS = 5000
 """The eye cannot tell more points apart, and altair draws no more."""
@@ -134,6 +135,40 @@ def histogram(bins: pl.DataFrame, number: Number, colour: str, *, counted: str =
         .properties(height=HEIGHT)
     )
     return chart
+
+
+def with_bar_apart(bins: pl.DataFrame, number: Number, colours: tuple[str, str], *, n: int, word: str) -> Drawing:
+    """A histogram on a logarithmic axis, and at its left a bar of those that have no number there.
+
+    Args:
+        bins: rows with low, high, n_neurons, at least one; see `binned`.
+        number: what was binned.
+        colours: of the bars, and of the bar apart.
+        n: how many have no such number.
+        word: what they are.
+    """
+    first = bins.row(0, named=True)
+    ratio = max(first["high"] / first["low"], 1.05)
+    apart = pl.DataFrame(
+        {"low": [first["low"] * ratio**-4.0], "high": [first["low"] * ratio**-2.0], "n_neurons": [n], "what": [word]}
+    )
+    # What stands under the bar would be taken for its number.
+    labels = f"datum.value < {0.99 * first['low']} ? '' : datum.label"
+    axis = alt.Axis(grid=False, tickCount=LOG_TICKS, labelExpr=labels)
+    others = histogram(bins, number, colours[0]).encode(
+        alt.X("low:Q", title=number.title, scale=alt.Scale(type="log", nice=False), axis=axis)
+    )
+    base = alt.Chart(apart).encode(alt.Y("n_neurons:Q"))
+    bar = base.mark_bar(color=colours[1]).encode(
+        alt.X("low:Q"),
+        alt.X2("high:Q"),
+        alt.Y2(datum=0),
+        tooltip=[alt.Tooltip("what:N", title="neurons that are"), alt.Tooltip("n_neurons:Q", format=",")],
+    )
+    name = base.mark_text(color=colours[1], align="left", baseline="bottom", dy=-3, fontSize=11).encode(
+        alt.X("low:Q"), alt.Text("what:N")
+    )
+    return alt.layer(others, bar, name).properties(height=HEIGHT)
 
 
 def binned(values: pl.Series, *, is_log: bool, n_bins: int = 40) -> pl.DataFrame:

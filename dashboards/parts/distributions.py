@@ -6,8 +6,10 @@ import polars as pl
 import streamlit as st
 
 from dashboards.charts import axes, spread
-from dashboards.colours import ACCENT
+from dashboards.charts.pictures import Drawing
+from dashboards.colours import ACCENT, CONTRAST
 from dashboards.widgets.figures import Data, show_figure
+from dashboards.widgets.page import Theme
 from queries.views.install import view
 
 # Numbers that spread over powers of ten.
@@ -45,13 +47,31 @@ def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
         part: what to say where these are not all neurons.
     """
     number = _number(st.selectbox("Distribution of", known, format_func=axes.spoken, key="number"))
-    bins = spread.binned(data.frame.get_column(number.column), is_log=number.is_log)
-    left_out = data.frame.height - int(bins.get_column("n_neurons").sum())
+    values = data.frame.get_column(number.column)
+    bins = spread.binned(values, is_log=number.is_log)
+    n_silent, word = silent(data.frame)
+    has_bar = number.is_log and n_silent > 0 and not bins.is_empty()
+    left_out = values.len() - int(bins.get_column("n_neurons").sum()) - (n_silent if has_bar else 0)
     aside = f" Left out, because they have no such number: {left_out:,}." if left_out else ""
-    caption = f"{view('neurons').columns[number.column]}{part}{aside} Source: this project."
-    show_figure(
-        f"Neurons by {number.title}", lambda theme: spread.histogram(bins, number, ACCENT[theme]), caption, data
-    )
+    aside += f" At the left: {n_silent:,} {word} neurons." if has_bar else ""
+
+    def draw(theme: Theme) -> Drawing:
+        if not has_bar:
+            return spread.histogram(bins, number, ACCENT[theme])
+        return spread.with_bar_apart(bins, number, (ACCENT[theme], CONTRAST[theme]), n=n_silent, word=word)
+
+    caption = f"{view('neurons').columns[number.column]}{part}{aside}"
+    show_figure(f"Neurons by {number.title}", draw, caption, data, own_legend=True)
+
+
+def silent(neurons: pl.DataFrame) -> tuple[int, str]:
+    """How many of the neurons never fired, and how they are called.
+
+    Args:
+        neurons: rows with never_active and is_dead.
+    """
+    word = "dead" if neurons.get_column("is_dead").is_not_null().any() else "never active"
+    return int(neurons.get_column("never_active").fill_null(False).sum()), word
 
 
 def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
@@ -73,7 +93,7 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
     selected = show_figure(
         f"{y.title.capitalize()} against {x.title}",
         lambda theme: spread.scatter(drawn, x, y, ACCENT[theme]),
-        f"Each point is a neuron; drag a rectangle to list those inside it.{part} Source: this project.",
+        f"Each point is a neuron; drag a rectangle to list those inside it.{part}",
         data.showing(f"{y.column}_against_{x.column}", drawn),
         own_legend=True,
         selects=True,

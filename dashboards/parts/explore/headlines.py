@@ -31,19 +31,31 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
     (row,) = [one for one in rows if one["layer"] == layer]
     others = [one for one in rows if one["layer"] != layer]
     word, count, share = _silence(row)
-    told = f"{row[count]:,} of {row['n_neurons']:,} neurons are {word} on the {row['n_tokens_seen']:,} tokens seen"
-    parts = [f"{told} of {row['corpus']} ({row[share]:.1%}{_beside(others, share)})."]
+    told = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word}"
+    parts = [f"{told} on the {row['n_tokens_seen']:,} tokens seen of {row['corpus']}{_beside(row, others, share)}."]
     if row["median_frequency"] is not None:
-        known = [one for one in others if one["median_frequency"] is not None]
-        parts.append(f"The median of the others fires at {row['median_frequency']:.1%} of them{_aside(known)}.")
+        share = f"{row['median_frequency']:.1%} of the tokens{_beside(row, others, 'median_frequency')}"
+        parts.append(f"The median of those that fire is active at {share}.")
     counts = [_said(row[name], what) for name, what in _KINDS if row.get(name) is not None]
     if counts:
-        parts.append(f"{_joined(counts)}.")
+        parts.append(_capital(f"{' and '.join(counts)}."))
     if row.get("saturated_share") is not None:
-        place = 1 + sum(one["saturated_share"] > row["saturated_share"] for one in others)
-        of = "more than in any other layer" if place == 1 and others else f"of {len(rows)} layers number {place}"
-        parts.append(f"{row['saturated_share']:.0%} of the predictions settle here, {of}.")
-    return _capital(" ".join(parts))
+        parts.append(
+            f"{row['saturated_share']:.0%} of the predictions settle here{_beside(row, others, 'saturated_share')}."
+        )
+    return " ".join(parts)
+
+
+def _beside(row: Mapping[str, Any], others: list[dict[str, Any]], share: str) -> str:
+    """How a layer's share stands among those of the others, which are told from the least to the most."""
+    known = [one[share] for one in others if one.get(share) is not None]
+    if not known:
+        return ""
+    low, high = f"{min(known):.1%}", f"{max(known):.1%}"
+    span = f"{low} to {high} in the others" if low != high else f"{low} in the others"
+    if row[share] > max(known):
+        return f", the most of any layer ({span})"
+    return f", the least of any layer ({span})" if row[share] < min(known) else f" ({span})"
 
 
 def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> str:
@@ -150,27 +162,6 @@ def _said(number: int, what: str) -> str:
     if number in {0, 1}:
         return f"{('none', 'one')[number]} is {what}"
     return f"{number:,} are {what.removeprefix('a ')}{'s' if what.startswith('a ') else ''}"
-
-
-def _beside(others: list[dict[str, Any]], share: str) -> str:
-    known = [row[share] for row in others if row[share] is not None]
-    if not known:
-        return ""
-    return f"; {_span(min(known), max(known))} in the other layers"
-
-
-def _aside(known: list[dict[str, Any]]) -> str:
-    shares = [row["median_frequency"] for row in known]
-    return f", in the other layers {_span(min(shares), max(shares))}" if shares else ""
-
-
-def _span(low: float, high: float) -> str:
-    first, last = f"{low:.1%}", f"{high:.1%}"
-    return first if first == last else f"{first} to {last}"
-
-
-def _joined(parts: list[str]) -> str:
-    return " and ".join(parts)
 
 
 def _capital(text: str) -> str:

@@ -17,7 +17,7 @@ NAMES = {
     "detector": "strongest detector",
     "positional": "most positional",
     "effect": "largest effect",
-    "sharp": "sharpest",
+    "sharp": "most peaked scores",
     "counterpart": "nearest counterpart",
     "rare": "rarest",
 }

@@ -1,11 +1,10 @@
 """Tokens as HTML: each with its white space marked, and a way to the neurons that promote it."""
 
 import html
-import shlex
 from collections.abc import Iterable, Mapping
 
 from catalog.spelling import visible
-from dashboards.widgets.links import link_html
+from dashboards.widgets.links import link_html, token_link
 
 
 def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None) -> str:
@@ -19,13 +18,8 @@ def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None)
 
 
 def token_html(token: str, *, title: str = "") -> str:
-    """One token as a link to a search: by its word where it is one, else by its exact text."""
-    shown = visible(token)
-    word = token.strip()
-    css = "nt-tok nt-muted" if shown.startswith("\\x") else "nt-tok"
-    if word.isalnum():
-        return link_html(shown, "search", title=title, css=css, words=word)
-    return link_html(shown, "search", title=title, css=css, words=shlex.quote(shown), exact="yes")
+    """One token as a link to a search, see `token_link`."""
+    return token_link(token, title=title, css="nt-tok nt-muted" if visible(token).startswith("\\x") else "nt-tok")
 
 
 def neuron_html(address: str, *, short: bool = False) -> str:
@@ -40,6 +34,7 @@ def neuron_html(address: str, *, short: bool = False) -> str:
 
 STYLE = """
 <style>
+a.nt-link.nt-tok { border-bottom: 0; }
 .nt-tok { font-family: monospace; font-size: 0.86em; padding: 0.05rem 0.25rem; border-radius: 0.25rem;
   background: #8a8a8a1c; white-space: pre; text-decoration: none; display: inline-block; margin: 0.06rem 0; }
 .nt-tok:hover { background: #8a8a8a40; }

@@ -1,16 +1,19 @@
-"""The page of one layer: how its neurons spread over any number, two numbers against each other, and the list."""
+"""The page of one layer: what is striking in it, how its neurons spread over any number, and the list."""
 
 import duckdb
 import polars as pl
 import streamlit as st
 
 from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
+from dashboards.parts.explore.headlines import layer_headline
+from dashboards.parts.explore.striking import nearest_counterpart, show_striking, striking
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked_among, remember
-from dashboards.widgets.figures import data_on
+from dashboards.widgets.address import asked_among, kept_model, own_key, remember
+from dashboards.widgets.figures import data_of, data_on
 from dashboards.widgets.html import plain
 from dashboards.widgets.page import answer, heading, missing
-from dashboards.widgets.pickers import corpora_of, pick_corpus
+from dashboards.widgets.pickers import pick_corpus
+from dashboards.widgets.reading import Reading
 from queries.names.models import KnownModel, choose_models
 
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
@@ -20,8 +23,13 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Layer")
     model, layer, corpus = _pick(connection)
+    with Reading(connection, [model.name], corpus) as reader:
+        layers = data_of(reader, "model_layers", {"model": model.name}).frame
+        is_measured = layer in set(layers.get_column("layer"))
+        if is_measured:
+            st.markdown(plain(layer_headline(layers, layer)))
+        _striking(reader, model.name, layer, layers)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
-    st.markdown(plain(summary(data.frame)))
     if data.frame.is_empty():
         missing(connection, "Nothing was measured for this layer yet.", [model.name])
         return
@@ -33,37 +41,45 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         chosen = pick_scatter(data, known)
     st.subheader(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
-    if "frequency" not in known:
+    if not is_measured:
         missing(
             connection, "How often these neurons fire is unknown: no text was run through the model yet.", [model.name]
         )
 
 
-def summary(neurons: pl.DataFrame) -> str:
-    """How many neurons there are, and how many of them are dead on how many tokens."""
-    told = f"{neurons.height:,} neurons."
-    watched = neurons.get_column("n_tokens_seen").drop_nulls()
-    if watched.is_empty():
-        return told
-    word = "dead" if neurons.get_column("is_dead").is_not_null().any() else "never active"
-    return f"{told} {neurons.get_column('never_active').sum():,} {word} on the {watched[0]:,} tokens seen."
+def _striking(reader: Reading, model: str, layer: int, layers: pl.DataFrame) -> None:
+    examples = layers.get_column("n_examples").drop_nulls()
+    show_striking(
+        striking(reader, model, layer),
+        examples=None if examples.is_empty() else int(examples[0]),
+        others=nearest_counterpart(reader, model, layer),
+    )
 
 
 def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, int, str | None]:
     models = {model.name: model for model in choose_models(connection)}
-    several = len(corpora_of(connection, list(models))) > 1
-    wide, narrow, last = st.columns([3, 1, 1]) if several else (*st.columns([3, 1]), st.container())
     names = list(models)
-    wanted = asked_among("model", names)
-    name = wide.selectbox("Model", names, index=0 if wanted is None else names.index(wanted), key="model")
-    layers = range(models[name].n_layers)
-    # A person who chose another model than the address names did not mistake its layer.
-    place = asked_among("layer", layers, is_silent=wanted not in (None, name)) or 0
-    # A key of its own for each model: a layer that one model lacks is not asked of it.
-    layer = narrow.selectbox("Layer", layers, index=place, key=f"layer-{name}")
+    wanted = asked_among("model", names) or kept_model()
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        index = names.index(wanted) if wanted in names else 0
+        name = st.selectbox("Model", names, index=index, key=own_key("model"))
+        layers = range(models[name].n_layers)
+        # A person who chose another model than the address names did not mistake its layer.
+        place = asked_among("layer", layers, is_silent=wanted not in (None, name)) or 0
+        # A key of its own for each model: a layer that one model lacks is not asked of it.
+        key = own_key(f"layer-{name}")
+        layer = st.selectbox("Layer", layers, index=place, key=key, width=110)
+        for label, target in (("Previous", layer - 1), ("Next", layer + 1)):
+            is_beyond = target not in layers
+            st.button(label, key=label.lower(), disabled=is_beyond, on_click=_go, args=(key, target))
+        corpus = pick_corpus(connection, [name], width=220, is_labelled=True)
     remember(model=name, layer=str(layer))
-    with last:
-        return models[name], layer, pick_corpus(connection, [name], is_labelled=True)
+    return models[name], layer, corpus
+
+
+def _go(key: str, layer: int) -> None:
+    st.session_state[key] = layer
+    remember(layer=str(layer))
 
 
 answer(show)

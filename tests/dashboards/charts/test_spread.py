@@ -117,3 +117,24 @@ def test_a_distribution_is_a_line_a_model_over_powers_of_ten() -> None:
     assert drawn["x"]["scale"] == {"type": "log"}
     assert drawn["color"]["scale"]["domain"] == ["small", "large"]
     assert {tip["field"] for tip in drawn["tooltip"]} == {*bins.columns} - {"frequency"}
+
+
+def test_those_without_a_logarithm_have_a_bar_apart() -> None:
+    bins = spread.binned(pl.Series("frequency", [0.01, 0.1, 0.1, 0.5]), is_log=True)
+    number = spread.Number("frequency", is_log=True)
+    drawn = spread.with_bar_apart(bins, number, ("#000001", "#000002"), n=7, word="dead").to_dict()
+    others, bar, name = drawn["layer"]
+    (apart,) = drawn["datasets"][bar["data"]["name"]]
+    assert apart["n_neurons"] == 7
+    # It stands clear of the first bin, and no number stands under it.
+    first = bins["low"][0]
+    assert 0 < apart["low"] < apart["high"] < first
+    assert f"datum.value < {0.99 * first}" in others["encoding"]["x"]["axis"]["labelExpr"]
+    assert [part["mark"]["color"] for part in (others, bar, name)] == ["#000001", "#000002", "#000002"]
+
+
+def test_a_bar_apart_of_equal_numbers_can_be_seen() -> None:
+    bins = spread.binned(pl.Series("frequency", [0.5, 0.5]), is_log=True)
+    drawn = spread.with_bar_apart(bins, spread.Number("frequency", is_log=True), ("#1", "#2"), n=1, word="dead")
+    (apart,) = drawn.to_dict()["datasets"][drawn.to_dict()["layer"][1]["data"]["name"]]
+    assert apart["high"] / apart["low"] > 1.05

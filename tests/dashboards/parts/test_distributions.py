@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, within
+from dashboards.parts.distributions import LOGARITHMIC, NUMBERS, known_numbers, silent, within
 from queries.views.install import view
 
 
@@ -49,3 +49,11 @@ def test_a_rectangle_of_nothing_known_leaves_all(rectangle: dict[str, list[float
 def test_what_is_known_of_a_rectangle_counts() -> None:
     neurons = pl.DataFrame({"x": [1.0, 5.0]})
     assert within(neurons, {"x": [0.0, 1.0], "stranger": [0.0, 1.0]})["x"].to_list() == [1.0]
+
+
+def test_those_that_never_fired_are_counted_and_called_dead_where_they_can_be() -> None:
+    neurons = pl.DataFrame({"never_active": [True, None, False, True], "is_dead": [True, None, False, True]})
+    assert silent(neurons) == (2, "dead")
+    unknown = neurons.with_columns(is_dead=pl.lit(None, pl.Boolean))
+    assert silent(unknown) == (2, "never active")
+    assert silent(unknown.with_columns(never_active=pl.lit(None, pl.Boolean))) == (0, "never active")

@@ -296,7 +296,7 @@ def test_a_script_token_is_text_wherever_it_stands(page: Opener, full_path: Path
 
 def test_a_layer_counts_its_dead_and_lists_its_neurons(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "layer", model="tiny-2m", layer="2")
-    assert "6 neurons. 1 dead on the 84 tokens seen." in text(opened)
+    assert "1 of 6 neurons (16.7%) are dead on the 84 tokens seen" in text(opened)
     assert list(table(opened, "address")["address"]) == [f"tiny-2m/L2N{i}" for i in range(6)]
     assert page(full_path, "layer", model="tiny-2m", layer="99").selectbox(key="layer-tiny-2m").value == 0
 
@@ -319,7 +319,7 @@ def test_a_layer_and_a_model_are_shown_on_a_corpus_of_choice(page: Opener, full_
         (100 * expected["frequency"]).to_list()
     )
     n_dead, seen = expected.filter(pl.col("active") == 0).height, expected["seen"][0]
-    assert f"6 neurons. {n_dead} dead on the {seen:,} tokens seen." in text(layer)
+    assert f"{n_dead} of 6 neurons ({n_dead / 6:.1%}) are dead on the {seen:,} tokens seen of {corpus}" in text(layer)
     assert layer.query_params["corpus"] == corpus
     model = page(full_path, "model", model="tiny-2m", corpus=corpus)
     in_order(model)

@@ -73,17 +73,19 @@ def test_a_layer_is_told_beside_the_others() -> None:
         {**dead(4), "median_frequency": 0.2, "saturated_share": 0.3},
     )
     assert layer_headline(rows, 0) == (
-        "2 of 100 neurons are dead on the 5,000 tokens seen of prose (2.0%; 4.0% to 10.0% in the other layers). The "
-        "median of the others fires at 10.0% of them, in the other layers 20.0% to 30.0%. 3 are positional and 2 are "
-        "token detectors. 10% of the predictions settle here, of 3 layers number 3."
+        "2 of 100 neurons (2.0%) are dead on the 5,000 tokens seen of prose, the least of any layer (4.0% to 10.0% in "
+        "the others). The median of those that fire is active at 10.0% of the tokens, the least of any layer (20.0% to "
+        "30.0% in the others). 3 are positional and 2 are token detectors. 10% of the predictions settle here, the "
+        "least of any layer (30.0% to 60.0% in the others)."
     )
-    assert "60% of the predictions settle here, more than in any other layer." in layer_headline(rows, 1)
+    assert "are dead on the 5,000 tokens seen of prose, the most of any layer (2.0% to 4.0%" in layer_headline(rows, 1)
+    assert "(4.0%) are dead on the 5,000 tokens seen of prose (2.0% to 10.0% in the others)." in layer_headline(rows, 2)
 
 
 def test_a_layer_alone_is_beside_none() -> None:
     assert layer_headline(layers(dead(2)), 0) == (
-        "2 of 100 neurons are dead on the 5,000 tokens seen of prose (2.0%). The median of the others fires at "
-        "25.0% of them."
+        "2 of 100 neurons (2.0%) are dead on the 5,000 tokens seen of prose. The median of those that fire is active "
+        "at 25.0% of the tokens."
     )
 
 

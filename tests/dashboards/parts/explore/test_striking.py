@@ -60,3 +60,15 @@ def test_each_is_told_with_its_number() -> None:
     assert told({"what": "rare", "number": 3.0, **row}, None) == "fires at 3 of 5,000 tokens"
     assert "0.0123 nats" in told({"what": "effect", "number": 0.0123, **row}, None)
     assert "12.5" in told({"what": "sharp", "number": 12.5, **row}, None)
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_the_nearest_counterpart_is_that_of_a_loop(full_path: Path, layer: int) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        rows = connection.sql("from counterparts").pl().to_dicts()
+        found = run_query(connection, statement("nearest_counterpart"), {"model": "tiny-1m", "layer": layer})
+    mine = [row for row in rows if row["model"] == "tiny-1m" and row["layer"] == layer]
+    beyond = [row for row in mine if row["overlap"] > row["null_99"]]
+    assert mine
+    assert found["overlap"].to_list() == ([max(row["overlap"] for row in beyond)] if beyond else [])
+    assert all(row["address"] in {one["address"] for one in beyond} for row in found.to_dicts())
