@@ -23,9 +23,6 @@ _SHEET = """
 .nt-found .nt-head > span { opacity: 0.65; }
 .nt-found .nt-bar { display: inline-block; height: 0.6rem; border-radius: 0.15rem; }
 .nt-found .nt-value { display: inline-block; min-width: 2.8rem; font-weight: 400; font-variant-numeric: tabular-nums; }
-.nt-t { font-family: monospace; font-size: 0.88rem; }
-a.nt-t.nt-link { border-bottom: 0; padding: 0 0.2rem; border-radius: 0.2rem; }
-a.nt-t.nt-link:hover { background: #8a8a8a33; }
 .nt-why { margin-right: 0.9rem; }
 .nt-why small, .nt-faint { opacity: 0.65; font-variant-numeric: tabular-nums; }
 .nt-grid { overflow-x: auto; }

@@ -20,6 +20,9 @@ SHEET = """
 .nt-step { opacity: 0.5; }
 a.nt-link, a.nt-link:visited { color: inherit; text-decoration: none; border-bottom: 1px solid #8a8a8a66; }
 a.nt-link:hover { border-bottom-color: currentcolor; }
+.nt-t { font-family: monospace; font-size: 0.88rem; }
+a.nt-t.nt-link { border-bottom: 0; padding: 0 0.2rem; border-radius: 0.2rem; }
+a.nt-t.nt-link:hover { background: #8a8a8a33; }
 a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-places { display: grid; grid-template-columns: max-content max-content 1fr; gap: 0.15rem 1rem; font-size: 0.93rem; }
 .nt-number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -32,6 +35,8 @@ a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.93rem; }
 .nt-legend i { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 50%; margin-right: 0.4rem; }
 .nt-flow { display: flex; flex-wrap: wrap; gap: 1rem 3rem; font-size: 0.93rem; }
+.nt-told { gap: 0.3rem 1.2rem; align-items: center; }
+.nt-chip { border: 1px solid #8a8a8a77; border-radius: 1rem; padding: 0.05rem 0.6rem; }
 .nt-table { border-collapse: collapse; font-size: 0.93rem; font-variant-numeric: tabular-nums; }
 .nt-table th { font-weight: 400; opacity: 0.65; text-align: left; }
 .nt-table th, .nt-table td { padding: 0.15rem 1.2rem 0.15rem 0; border: 0; border-bottom: 1px solid #8a8a8a33; }

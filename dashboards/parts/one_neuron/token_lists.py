@@ -1,0 +1,94 @@
+"""The tokens that a neuron promotes and suppresses, as lists with bars; those that were searched for are marked."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from catalog.spelling import readable, visible
+from dashboards.widgets.html import SHEET
+from dashboards.widgets.links import token_link
+
+_SHEET = """
+<style>
+.nt-list { display: grid; grid-template-columns: 1.8rem minmax(4rem, max-content) minmax(3rem, 1fr) max-content;
+  gap: 0.05rem 0.5rem; font-size: 0.9rem; align-items: center; font-variant-numeric: tabular-nums; }
+.nt-list > div { display: contents; }
+.nt-list .nt-rank, .nt-list .nt-gap { opacity: 0.55; text-align: right; }
+.nt-list .nt-name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.nt-list i { display: block; height: 0.6rem; border-radius: 0.15rem; }
+.nt-list .nt-mark .nt-name a { font-weight: 700; background: #e6b80055; }
+</style>
+"""
+
+
+def is_meant(token: str, words: Collection[str]) -> bool:
+    """Whether a token is what one of these words stands for: the same letters, whatever their case and white space.
+
+    A word with commas stands for each of its parts.
+    """
+    alternatives = {part for word in words for part in (word, *word.split(",")) if part}
+    plain = token.strip().casefold()
+    return token in alternatives or (plain != "" and plain in {word.strip().casefold() for word in alternatives})
+
+
+def places_of(tokens: pl.DataFrame, words: Collection[str]) -> pl.DataFrame:
+    """Those of a neuron's tokens that the words stand for, by side and rank."""
+    return tokens.filter(
+        pl.col("token").map_elements(lambda token: is_meant(token, words), return_dtype=pl.Boolean)
+    ).sort("side", "rank")
+
+
+def told_places(tokens: pl.DataFrame, words: Sequence[str]) -> list[str]:
+    """Where each word stands among a neuron's tokens, a sentence a word.
+
+    Args:
+        tokens: both sides of the neuron, with side, rank, token and z_score.
+        words: what was searched for.
+    """
+    n_listed = max((tokens.filter(side=side).height for side in ("promoted", "suppressed")), default=0)
+    told = []
+    for word in words:
+        rows = places_of(tokens, [word]).to_dicts()
+        places = [
+            f"{visible(row['token'])} {row['side']}, rank {row['rank']} of {n_listed}, z {row['z_score']:.2f}"
+            for row in rows
+        ]
+        absent = f"not among the {n_listed} tokens that it promotes most, nor among those that it suppresses most"
+        told.append(f"{readable(word)}: {'; '.join(places) or absent}")
+    return told
+
+
+def list_html(tokens: pl.DataFrame, words: Collection[str], *, colour: str, most: int) -> str:
+    """One side: the first tokens, and after them those that were searched for.
+
+    Args:
+        tokens: the tokens of one side, best first, with rank, token, score, z_score and corpus_count.
+        words: what was searched for.
+        colour: of the bars, as #rrggbb.
+        most: tokens to show but for those that were searched for.
+    """
+    marked = places_of(tokens, words) if words else tokens.clear()
+    shown = tokens.head(most)
+    beyond = marked.filter(pl.col("rank") > most)
+    longest = max((abs(score) for score in shown.get_column("score")), default=0.0) or 1.0
+    meant = set(marked.get_column("rank"))
+    rows = [_row(row, longest, colour, is_marked=row["rank"] in meant) for row in shown.to_dicts()]
+    if not beyond.is_empty():
+        rows.append('<div><span class="nt-gap">⋮</span><span></span><span></span><span></span></div>')
+        rows += [_row(row, longest, colour, is_marked=True) for row in beyond.to_dicts()]
+    return f'{SHEET}{_SHEET}<div class="nt-list">{"".join(rows)}</div>'
+
+
+def _row(row: Mapping[str, Any], longest: float, colour: str, *, is_marked: bool) -> str:
+    score, z_score, count = row["score"], row["z_score"], row["corpus_count"]
+    width = 100 * min(1.0, abs(score) / longest)
+    seen = "" if count is None else f", {count:,} in the corpus"
+    told = f"score {score:.4f}, z {z_score:.2f}{seen}"
+    mark = ' class="nt-mark"' if is_marked else ""
+    return (
+        f'<div{mark}><span class="nt-rank">{row["rank"]}</span>'
+        f'<span class="nt-name">{token_link(row["token"], title=told)}</span>'
+        f'<span title="{told}"><i style="width: {width:.1f}%; background: {colour}"></i></span>'
+        f'<span title="{told}">{score:.2f}</span></div>'
+    )

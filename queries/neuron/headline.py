@@ -1,0 +1,58 @@
+"""One neuron in one sentence, made from its rows: how often it fires, on what, and which tokens it moves."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from catalog.spelling import visible, visible_list
+from queries.neuron.page import NeuronPage
+
+_MOST_NAMED = 3
+
+
+def headline(page: NeuronPage) -> str:
+    """How often it fires, on which token most, and the tokens that it promotes and suppresses first."""
+    clauses = [*_firing(page), *_moving(page)]
+    return f"{'; '.join(clauses)}." if clauses else ""
+
+
+def labels_of(facts: Mapping[str, Any]) -> list[str]:
+    """What kind of neuron it is, in the words of the columns: a label for each kind that it is of.
+
+    Args:
+        facts: its row of the view `neurons`.
+    """
+    has = {
+        "dead": facts["is_dead"],
+        "never active": facts["never_active"] and not facts["is_dead"],
+        "provably dead": facts["is_provably_dead"],
+        "fires only at BOS": facts["fires_only_at_bos"],
+        f"token {facts['token_status']}": facts["is_token_detector"],
+        "suppresses its triggers": facts["suppresses_triggers"],
+        f"positional: {facts['position_kind']}, {facts['position_strength']}": facts["position_strength"]
+        in ("strong", "weak"),
+    }
+    return [name for name, is_so in has.items() if is_so]
+
+
+def _firing(page: NeuronPage) -> list[str]:
+    if page.corpus is None:
+        return []
+    n_seen, n_active = (int(page.domains.get_column(name).sum()) for name in ("n_tokens_seen", "n_active"))
+    if not n_seen:
+        return []
+    if not n_active:
+        return [f"Never fires on the {n_seen:,} tokens of {page.corpus}"]
+    first = page.triggers.ngrams.filter((pl.col("n") == 1) & (pl.col("rank") == 1)).to_dicts()
+    most = [f", most often at {visible(row['text'])} ({row['share']:.0%} of its activations)" for row in first]
+    return [f"Fires at {100 * n_active / n_seen:.2g}% of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
+
+
+def _moving(page: NeuronPage) -> Sequence[str]:
+    sides = {
+        side: page.tokens.filter(pl.col("side") == side).sort("rank").head(_MOST_NAMED).get_column("token").to_list()
+        for side in ("promoted", "suppressed")
+    }
+    verbs = {"promoted": "promotes", "suppressed": "suppresses"}
+    return [f"{verbs[side]} {visible_list(tokens)}" for side, tokens in sides.items() if tokens]

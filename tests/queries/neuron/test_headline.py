@@ -1,0 +1,51 @@
+"""The sentence about a neuron, against plain counts over what the hand-made models did."""
+
+import duckdb
+
+from catalog.spelling import visible
+from queries.neuron.headline import headline, labels_of
+from queries.neuron.page import NeuronPage, neuron_page
+from tests.support.tiny import address
+from tests.support.warehouse import hand_made
+
+
+def page_of(connection: duckdb.DuckDBPyConnection, key: tuple[int, int, int]) -> NeuronPage:
+    return neuron_page(connection, address(key))
+
+
+def test_it_fires_as_often_as_it_did_in_the_hand_made_model(full: duckdb.DuckDBPyConnection) -> None:
+    key = (0, 0, 4)
+    counted = [m for line in hand_made().coefficients[0, key].values() for m in line[1:]]
+    share = 100 * sum(m > 0 for m in counted) / len(counted)
+    assert headline(page_of(full, key)).startswith(f"Fires at {share:.2g}% of the {len(counted):,} tokens of builtin")
+
+
+def test_it_names_the_first_three_tokens_of_either_side(full: duckdb.DuckDBPyConnection) -> None:
+    page = page_of(full, (0, 0, 1))
+    said = headline(page)
+    for side, verb in (("promoted", "promotes"), ("suppressed", "suppresses")):
+        tokens = sorted((row for row in page.tokens.to_dicts() if row["side"] == side), key=lambda row: row["rank"])
+        assert f"; {verb} {' '.join(visible(row['token']) for row in tokens[:3])}" in said
+
+
+def test_a_dead_neuron_never_fires(full: duckdb.DuckDBPyConnection) -> None:
+    page = page_of(full, (0, 0, 3))
+    assert headline(page).startswith("Never fires on the 41 tokens of builtin; promotes ")
+    assert "dead" in labels_of(page.facts)
+
+
+def test_kinds_are_those_of_the_view(full: duckdb.DuckDBPyConnection) -> None:
+    rows = full.sql("select * from neurons").pl().to_dicts()
+    told = {row["address"]: labels_of(row) for row in rows}
+    assert {address for address, names in told.items() if "dead" in names} == {
+        row["address"] for row in rows if row["is_dead"]
+    }
+    positional = {address for address, names in told.items() if any(name.startswith("positional") for name in names)}
+    assert positional == {row["address"] for row in rows if row["position_strength"] in ("strong", "weak")} != set()
+    assert any(not names for names in told.values())
+
+
+def test_without_text_it_tells_of_tokens_alone(full: duckdb.DuckDBPyConnection) -> None:
+    (found,) = full.execute("select address from neurons where corpus is null limit 1").fetchall()
+    said = headline(neuron_page(full, found[0]))
+    assert said.startswith("promotes ")
