@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from catalog.errors import NeurothekError
 from catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
 from catalog.terminal.options import Size, common_options
 from catalog.terminal.printing import show_tables
@@ -17,6 +18,16 @@ from ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequ
 
 DEMO_TOKENS = 40_000
 DEMO_EXAMPLES = 2_000
+DEMO_SHORTCUTS = ("mini-opt-0.7m", "mini-opt-2m")
+"""The models whose shortcuts and exits the demo measures; those of a third would take another minute."""
+
+DEMO_CHANGED = "mini-opt-0.7m"
+"""The model some of whose neurons the demo changes: a small one, so that larger ones can be changed in other ways."""
+
+DEMO_WORDS = ("said", "his", "had")
+DEMO_PROMPTS = ("def f(x):", "import os", "for i in range(", "class Model:", "if name is None:", "return self.")
+DEMO_CHANGE_TOKENS = 500
+DEMO_SETS = 10
 
 _OPTIONS = {one.name: one for one in fields(IngestRequest) if one.metadata}
 """The fields of a request that say how they are asked for."""
@@ -96,20 +107,42 @@ def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> No
 def demo(ctx: click.Context, tokens: int) -> None:
     """Build a warehouse of the mini-OPT family from scratch, offline, judge it by rules, and compare its sizes.
 
-    The demo skips the jobs shortcuts and exits, which would take minutes more. To add them for one model, run
-    `neurothek ingest mini-opt-2m --job shortcuts --job exits --tokens 40000`.
+    The jobs shortcuts and exits run on two of its sizes, without the classifiers of exits, and neurons of mini-opt-0.7m
+    are changed, on little text. To add shortcuts of the largest, run
+    `neurothek ingest mini-opt-5m --job shortcuts --tokens 40000`.
     """
     from ingest import minis
 
+    text = TextRequest(tokens_per_domain=tokens)
     jobs = (*DEFAULT_JOBS, "clusters", "controls", "events")
-    request = IngestRequest(jobs=jobs, text=TextRequest(tokens_per_domain=tokens), examples=DEMO_EXAMPLES)
+    request = IngestRequest(jobs=jobs, text=text, examples=DEMO_EXAMPLES)
     pairs = IngestRequest(jobs=("counterparts",))
-    status = _ingest(ctx, (request, minis.names()), (pairs, minis.sizes()))
+    states = IngestRequest(jobs=("shortcuts", "exits"), text=text, examples=DEMO_EXAMPLES, baselines=False)
+    status = _ingest(ctx, (request, minis.names()), (pairs, minis.sizes()), (states, DEMO_SHORTCUTS))
     if status == 0:
+        change_neurons(ctx.obj)
         note(f"rules: {ctx.obj.annotate_by_rules()}")
         comparison = ctx.obj.compare()
         show_tables(comparison.sections(), "table", comparison.data())
     ctx.exit(status)
+
+
+def change_neurons(door: Any) -> None:  # noqa: ANN401 - the front door, which lies above this package
+    """Turn kinds of neurons off and some that promote words of prose on, unless that was done before."""
+    with door.reader() as connection:
+        rows = connection.execute("select job from runs where model = $model", {"model": DEMO_CHANGED}).fetchall()
+    if {("interventions",), ("continuations",)} <= set(rows):
+        return
+    of_all: dict[str, Any] = {"tokens": DEMO_CHANGE_TOKENS, "sets": DEMO_SETS}
+    written = {"prompts": DEMO_PROMPTS, "unwanted": "code", "name": "promote said, his, had set to 0.3"}
+    try:
+        with console_progress() as progress:
+            for what in ({"each": "kind"}, {"words": DEMO_WORDS, "set": 0.3, **written}):
+                planned = door.plan_intervention(DEMO_CHANGED, **what, **of_all)
+                door.carry_out(planned, progress=progress)
+                note(f"{DEMO_CHANGED}: changed neurons ({', '.join(planned.names)})")
+    except NeurothekError as error:
+        note(f"no neurons of {DEMO_CHANGED} were changed: {error}")
 
 
 def _ingest(ctx: click.Context, *asked: tuple[IngestRequest, Sequence[str]]) -> int:

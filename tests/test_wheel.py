@@ -129,3 +129,18 @@ def test_any_duckdb_client_opens_the_warehouse_under_another_name(installed: Ins
         connection.execute(f"attach '{installed.outside / 'neurothek.duckdb'}' as mine (read_only)")
         rows = connection.execute("select model, count(*) from mine.main.neurons group by model").fetchall()
     assert {"mini-opt-0.7m", "mini-opt-2m", "mini-opt-5m"} <= {model for model, _ in rows}
+
+
+# Views of every page that the jobs of text leave empty.
+@pytest.mark.parametrize(
+    "view",
+    [
+        *("shortcut_quality", "shortcut_fit", "store.sub_module_fits", "exit_tradeoff", "early_exits"),
+        *("interventions", "steering", "worth_of_kinds", "attribute_shares", "continuations"),
+        *("counterparts", "annotations"),
+    ],
+)
+@pytest.mark.usefixtures("demo")
+def test_no_page_of_the_demo_is_empty(view: str, installed: Installed) -> None:
+    with duckdb.connect(str(installed.outside / "neurothek.duckdb"), read_only=True) as connection:
+        assert connection.execute(f"select count(*) from {view}").fetchall()[0][0] > 0

@@ -1,19 +1,32 @@
 """The commands that measure, from the command line: options, reports, exit codes, interruptions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
 import neurothek
+from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.store.warehouse import Warehouse
 from catalog.terminal.options import Size
 from ingest import minis
-from ingest.commands import DEMO_EXAMPLES, DEMO_TOKENS
+from ingest.commands import (
+    DEMO_CHANGED,
+    DEMO_EXAMPLES,
+    DEMO_PROMPTS,
+    DEMO_SHORTCUTS,
+    DEMO_TOKENS,
+    DEMO_WORDS,
+    change_neurons,
+)
 from ingest.jobs import registry
 from ingest.pipeline import ingest_all, ingest_model
 from ingest.pipeline.ingest_all import Outcome
@@ -156,13 +169,65 @@ def test_the_demo_measures_the_family_that_ships(
     monkeypatch.setattr(minis, "sizes", lambda: ["mini-a", "mini-b"])
     monkeypatch.setattr(ingest_all, "print_report", lambda *_, **__: 2)
     assert run("demo", *options).exit_code == 2
-    (_, request, models), (_, compared, sizes) = asked
+    (_, request, models), (_, compared, sizes), (_, states, two) = asked
     assert (models, sizes) == (["mini-a", "mini-b", "mini-b-seed1"], ["mini-a", "mini-b"])
     assert compared == IngestRequest(jobs=("counterparts",))
     text = TextRequest(tokens_per_domain=tokens)
     assert request == IngestRequest(
         jobs=(*DEFAULT_JOBS, "clusters", "controls", "events"), text=text, examples=DEMO_EXAMPLES
     )
+    # Examples are those of the job events, on which exits rest.
+    assert states == IngestRequest(jobs=("shortcuts", "exits"), text=text, examples=DEMO_EXAMPLES, baselines=False)
+    assert two == DEMO_SHORTCUTS
+    assert all(minis.folder(name) is not None for name in (*DEMO_SHORTCUTS, DEMO_CHANGED))
+
+
+@dataclass
+class Door:
+    """What `demo` asks of the front door, instead of the front door."""
+
+    jobs: tuple[str, ...] = ()
+    problem: str | None = None
+    planned: list[dict[str, Any]] = field(default_factory=list)
+
+    @contextmanager
+    def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with duckdb.connect() as connection:
+            connection.execute("create table runs (model text, job text)")
+            rows = [[DEMO_CHANGED, job] for job in self.jobs] + [["another", "continuations"]]
+            connection.executemany("insert into runs values (?, ?)", rows)
+            yield connection
+
+    def plan_intervention(self, model: str, **asked: Any) -> SimpleNamespace:
+        self.planned.append({"model": model, **asked})
+        return SimpleNamespace(names=("a kind",))
+
+    def carry_out(self, planned: SimpleNamespace, *, progress: Progress) -> None:
+        if self.problem is not None:
+            raise NeurothekError(self.problem)
+
+
+@pytest.mark.parametrize("jobs", [(), ("interventions",)])
+def test_the_demo_changes_neurons_of_one_model(jobs: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    door = Door(jobs)
+    change_neurons(door)
+    kinds, words = door.planned
+    assert (kinds["each"], words["words"], words["prompts"]) == ("kind", DEMO_WORDS, DEMO_PROMPTS)
+    # Interventions on one model are measured alike.
+    assert {(one["model"], one["tokens"], one["sets"]) for one in door.planned} == {(DEMO_CHANGED, 500, 10)}
+    assert capsys.readouterr().err.count(f"{DEMO_CHANGED}: changed neurons (a kind)") == 2
+
+
+def test_the_demo_leaves_interventions_as_they_are() -> None:
+    door = Door(("interventions", "continuations"))
+    change_neurons(door)
+    assert door.planned == []
+
+
+def test_the_demo_goes_on_where_interventions_were_measured_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    door = Door(problem="they were measured with --tokens 7")
+    change_neurons(door)
+    assert f"no neurons of {DEMO_CHANGED} were changed: they were measured with --tokens 7" in capsys.readouterr().err
 
 
 def test_a_run_reports_and_a_second_says_that_all_is_done(tmp_path: Path) -> None:
