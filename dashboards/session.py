@@ -11,6 +11,8 @@ from catalog.store.warehouse import Warehouse
 if TYPE_CHECKING:
     from queries.search.by_score import ScoredResult
     from queries.search.question import Question
+    from queries.trace.along import AlongPage
+    from queries.trace.grid import GridPage
     from queries.trace.switch import SwitchPage
     from queries.trace.trace import Lens, TracePage
 
@@ -33,6 +35,14 @@ class Desk(Protocol):
         self, model: str, prompt: str, *, position: int | None = None, lens: Lens = "id", corpus: str | None = None
     ) -> TracePage:
         """How a model builds its prediction at one position of a prompt."""
+
+    def trace_grid(
+        self, model: str, prompt: str, *, most: int | None = 64, lens: Lens = "id", corpus: str | None = None
+    ) -> GridPage:
+        """What a model predicts after each layer at each of the last positions of a prompt."""
+
+    def activations(self, neuron: str, prompt: str) -> AlongPage:
+        """One neuron's activation on each token of a prompt."""
 
     def switch(
         self,

@@ -228,6 +228,20 @@ def show_source(data: Data, picture: Callable[[], Drawing] | None = None) -> Non
         st.code(here(anchor_of(data.name)), language=None)
 
 
+def show_files(name: str, frame: pl.DataFrame, picture: Callable[[], Drawing] | None = None) -> None:
+    """The menu of what comes from no statement, since a model ran for it: its picture, its rows, its address.
+
+    Args:
+        name: of the files.
+        frame: the rows.
+        picture: makes the chart as it stands by itself; None: there is none.
+    """
+    with st.popover(MENU, type="tertiary", help="data, picture and link"):
+        _downloads(Data(name, "", frame), picture)
+        st.caption("Link to it")
+        st.code(here(anchor_of(name)), language=None)
+
+
 def _downloads(data: Data, picture: Callable[[], Drawing] | None) -> None:
     with st.container(horizontal=True, gap="small"):
         if picture is not None:

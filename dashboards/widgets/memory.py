@@ -24,7 +24,7 @@ def kept(reader: Reader, ask: Callable[..., Answer], *question: Any) -> Answer:
         question: what it is asked besides the connection.
     """
     about = reader.key if isinstance(reader, Reading) else ()
-    answer: Answer = _kept(_state(), f"{ask.__module__}.{ask.__qualname__}", (about, *question), reader, ask)
+    answer: Answer = _kept(state(), f"{ask.__module__}.{ask.__qualname__}", (about, *question), reader, ask)
     return answer
 
 
@@ -34,7 +34,7 @@ def known(ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
     Raises:
         WarehouseMissing: there is none.
     """
-    answer: Answer = _known(_state(), f"{ask.__module__}.{ask.__qualname__}", ask)
+    answer: Answer = _known(state(), f"{ask.__module__}.{ask.__qualname__}", ask)
     return answer
 
 
@@ -56,7 +56,7 @@ def _kept(
     return _ask(_reader.connection() if isinstance(_reader, Reading) else _reader, *asked)
 
 
-def _state() -> State:
+def state() -> State:
     """What changes with every publish: when the file and its log were written, and how long they are."""
     path = desk().warehouse.path.absolute()
     files = (path, path.with_name(f"{path.name}.wal"))

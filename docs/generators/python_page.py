@@ -18,6 +18,7 @@ from neurothek.keeping import Keeping
 from neurothek.measuring import Measuring
 from neurothek.questions import Questions
 from neurothek.reading import Reading
+from neurothek.running import Running
 from queries.search.question import Conditions, Question
 
 INTRODUCTION = """\
@@ -43,6 +44,7 @@ warehouse.ingest("mini-opt-0.7m", job="shortcuts", tokens=2000)
 GROUPS: Mapping[str, type[Any]] = {
     "Ask the warehouse": Questions,
     "Ask a model's files": Reading,
+    "Run a model": Running,
     "Measure": Measuring,
     "Change neurons": Changing,
     "Write, export and merge": Keeping,

@@ -14,11 +14,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboards.charts import tokens
 from dashboards.colours import ACCENT, CONTRAST
+from dashboards.live.try_neuron import try_neuron
 from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
 from dashboards.parts.one_neuron.similar import show_similar
 from dashboards.parts.one_neuron.token_lists import list_html, told_places
 from dashboards.parts.search_fields import words_of
-from dashboards.parts.switch import try_neuron
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
 from dashboards.widgets.figures import Data, data_of, show_source, statement, title_row

@@ -1,107 +1,200 @@
-"""The page that traces a prompt through a model: what each layer changes, and which neurons matter."""
+"""The page that traces a prompt through a model: what each layer predicts at each token, and which neurons matter."""
+
+from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboards.parts.switch import try_traced
+from dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
+from dashboards.live.cell import show_cell
+from dashboards.live.examples import EXAMPLES, show_examples
+from dashboards.live.switch import try_traced
+from dashboards.live.token_grid import say_legend, show_grid
 from dashboards.session import desk
-from dashboards.widgets import tables
-from dashboards.widgets.address import asked, asked_number, remember
-from dashboards.widgets.figures import download_data
+from dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember, start_afresh
+from dashboards.widgets.figures import show_files, title_row
 from dashboards.widgets.html import plain, table_html
 from dashboards.widgets.page import heading, said
 from dashboards.widgets.pickers import pick_corpus, pick_model
+from queries.names.models import choose_models
+from queries.trace.grid import GridPage
 from queries.trace.trace import Lens, TracePage
+from queries.views.contents import models_frame
 
-NEURONS = (
-    "address",
-    "layer",
-    "rank",
-    "coefficient",
-    "share",
-    "score_final",
-    "score_candidate",
-    "top_tokens",
-    "frequency",
-    "n_tokens_seen",
-)
+_ALONE = ""
+"""The choice of no second model."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is asked of a model.
+
+    Attributes:
+        model: its name.
+        side: what follows `layer` and `position` in the address: of the second model a 2.
+        prompt: the text.
+        lens: what states are read through.
+        corpus: the corpus of facts and matrices; None: the shown one.
+    """
+
+    model: str
+    side: str
+    prompt: str
+    lens: Lens
+    corpus: str | None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A grid, and the cell of it that is looked at."""
+
+    choice: Choice
+    grid: GridPage
+    trace: TracePage
+    layer: int
 
 
 def show() -> None:
     """The page from top to bottom."""
     heading("Trace")
     with said():
-        # The lease ends before the model runs, which takes longer than a publisher should wait.
-        with desk().warehouse.reader() as connection:
-            model = pick_model(connection).name
-            corpus = pick_corpus(connection, [model], width=300)
-        prompt, position = _prompt()
-        lens = _lens()
-        if not prompt:
-            st.caption(
-                "Runs the model on the prompt, on this machine: shows what it would predict after each layer, where "
-                "its prediction settles, and which neurons hold most of each update. Geva et al. 2022, section 5."
-            )
+        choices = _choices()
+        if not choices:
             return
-        with st.spinner(f"running {model}"):
-            page = desk().trace(model, prompt, position=position, lens=lens, corpus=corpus)
-        _layers(page)
-        _states(page)
-        _neurons(page)
-        try_traced(page, prompt)
+        seen: list[Seen] = []
+        for column, choice in zip(st.columns(len(choices), gap="large"), choices, strict=True):
+            with column, said():
+                seen.append(_look(choice, seen[0] if seen else None))
+        if not seen:
+            return
+        say_legend(seen[0].grid)
+        for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
+            with column:
+                show_cell(one.trace, one.grid, one.layer)
+        try_traced(seen[0].choice.prompt, [(one.trace.traced.position, _dominant(one)) for one in seen])
+        for one in seen:
+            _every_layer(one)
 
 
-def _prompt() -> tuple[str, int | None]:
-    wide, narrow = st.columns([5, 1], vertical_alignment="bottom")
-    prompt = wide.text_input("Prompt", asked("prompt") or "", key="prompt", placeholder="The capital of France is")
-    position = narrow.number_input(
-        "Position",
-        min_value=0,
-        value=asked_number("position"),
-        step=1,
-        key="position",
-        placeholder="last",
-        help="Position of the token, from 0, counting a prepended BOS; the last one unless given.",
+def _choices() -> list[Choice]:
+    """What is asked of one model, or of two; none without a prompt."""
+    # The lease ends before the model runs, which takes longer than a publisher should wait.
+    with desk().warehouse.reader() as connection:
+        first, second, third = st.columns([2, 2, 2], vertical_alignment="bottom")
+        with first:
+            model = pick_model(connection).name
+        others = [one.name for one in choose_models(connection) if one.name != model]
+        with second:
+            beside = _pick_second(others)
+        models = [model, *([beside] if beside else [])]
+        with third:
+            corpus = pick_corpus(connection, models)
+        jobs = {row["model"]: row["jobs"] or [] for row in models_frame(connection).to_dicts()}
+    prompt = _prompt()
+    lens = _lens(is_kept=all("shortcuts" in jobs[one] for one in models))
+    return [Choice(name, side, prompt, lens, corpus) for name, side in zip(models, ("", "2"), strict=False) if prompt]
+
+
+def _pick_second(others: list[str]) -> str | None:
+    """The model beside the first, if any."""
+    wanted = asked_among("model2", others)
+    picked = st.selectbox(
+        "Beside",
+        [_ALONE, *others],
+        index=0 if wanted is None else 1 + others.index(wanted),
+        key=own_key("model2"),
+        format_func=lambda name: "no other model beside it" if name == _ALONE else f"beside it {name}",
+        label_visibility="collapsed",
     )
-    remember(prompt=prompt or None, position=None if position is None else str(position))
-    return prompt, position
+    remember(model2=picked or None)
+    return picked or None
 
 
-def _lens() -> Lens:
+def _prompt() -> str:
+    prompt = st.text_input(
+        "Prompt",
+        asked("prompt") or EXAMPLES[0],
+        key=own_key("prompt"),
+        placeholder="Type a text, or choose one below",
+        label_visibility="collapsed",
+    )
+    # Positions of one prompt are not those of another.
+    _remember_prompt(prompt, is_new=asked("prompt") not in (None, prompt))
+    show_examples(_ask_example)
+    return prompt
+
+
+def _ask_example(example: str) -> None:
+    _remember_prompt(example, is_new=True)
+    start_afresh()
+
+
+def _remember_prompt(prompt: str, *, is_new: bool) -> None:
+    of_another = dict.fromkeys(("layer", "position", "layer2", "position2", "switch", "set")) if is_new else {}
+    remember(prompt=prompt or None, **of_another)
+
+
+def _lens(*, is_kept: bool) -> Lens:
+    """What states are read through; it can be chosen where there are matrices, or where the address asks for them."""
+    wants = asked("lens") == "mat"
+    if not (is_kept or wants):
+        return "id"
     through = st.toggle(
         "Through linear shortcuts",
-        asked("lens") == "mat",
-        help="What each state predicts through its map to the last one; needs the job shortcuts. Din et al. 2023.",
+        wants,
+        key=own_key("lens"),
+        help="What each state predicts through its map to the last one. Din et al. 2023.",
     )
     remember(lens="mat" if through else None)
     return "mat" if through else "id"
 
 
-def _layers(page: TracePage) -> None:
-    st.markdown(plain(page.summary))
-    (layers, *_) = page.sections()
-    st.subheader("Layers", anchor=False)
-    st.html(table_html(layers.frame, tokens=("tokens before", "tokens after")))
-    st.caption(plain(_sentence(layers.remark)))
-    download_data("trace_layers", page.layers)
+def _look(choice: Choice, beside: Seen | None) -> Seen:
+    """Draw the grid of a model, and trace the position of its chosen cell."""
+    grid = grid_of(choice.model, choice.prompt, lens=choice.lens, corpus=choice.corpus)
+    position = _position(grid, choice.side, beside)
+    layer = asked_number(f"layer{choice.side}", most=grid.n_layers - 1)
+    layer = grid.settled(position) if layer is None else layer
+    with title_row(f"trace_grid{choice.side}"):
+        st.markdown(f"**{plain(choice.model)}**")
+        show_files(f"trace_grid{choice.side}", grid.cells)
+    st.markdown(plain(grid.summary))
+    show_grid(grid, (layer, position), side=choice.side)
+    if grid.first:
+        last = len(grid.tokens) - 1
+        st.caption(f"Positions {grid.first} to {last} of 0 to {last}: the page shows the last {MOST_POSITIONS}.")
+    traced = trace_of(choice.model, choice.prompt, position=position, lens=choice.lens, corpus=choice.corpus)
+    return Seen(choice, grid, traced, layer)
 
 
-def _states(page: TracePage) -> None:
-    for section in page.sections():
-        if section.title == "states":
-            st.subheader("States", anchor=False)
-            st.html(table_html(section.frame, tokens=("tokens by id", "tokens by mat")))
-            st.caption(plain(_sentence(section.remark)))
-            download_data("trace_states", page.states)
+def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
+    """The position that the address asks for; of a second model else that of the first, if the tokens are the same."""
+    last = len(grid.tokens) - 1
+    asked_for = asked_number(f"position{side}", least=grid.first, most=last)
+    if asked_for is not None:
+        return asked_for
+    is_same = beside is not None and beside.grid.tokens == grid.tokens
+    return beside.trace.traced.position if beside is not None and is_same else last
 
 
-def _sentence(remark: str) -> str:
-    return f"{remark[:1].upper()}{remark[1:]}."
+def _dominant(one: Seen) -> list[str]:
+    return list(one.trace.neurons.filter(layer=one.layer).get_column("address"))
 
 
-def _neurons(page: TracePage) -> None:
-    st.subheader("Dominant neurons", anchor=False)
-    tables.link_to_neurons(page.neurons, NEURONS, key="dominant", height=420)
-    download_data("trace_neurons", page.neurons)
+def _every_layer(one: Seen) -> None:
+    """The layers, and the states where there are any, at the position that is looked at."""
+    page, side = one.trace, one.choice.side
+    with st.expander(f"Every layer of {plain(page.model)} at position {page.traced.position}"):
+        st.markdown(plain(page.summary))
+        for section in page.sections()[:-1]:
+            name = f"trace_{section.title}{side}"
+            with title_row(name):
+                st.markdown(f"**{section.title.capitalize()}**", help=plain(f"{section.remark}."))
+                show_files(name, page.layers if section.title == "layers" else page.states)
+            tokens = [column for column in section.frame.columns if column.startswith("tokens ")]
+            st.html(table_html(section.frame, tokens=tokens))
+        with title_row(f"trace_neurons{side}"):
+            st.caption("The ten dominant neurons of every layer, with their scores and frequencies, to take along.")
+            show_files(f"trace_neurons{side}", page.neurons)
 
 
 show()

@@ -1,6 +1,7 @@
 """The dashboard in a real browser: the way of a person from the first page to SQL, and every page in every dress."""
 
 import io
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -216,17 +217,51 @@ def test_exact_scores_of_a_word_are_computed_from_the_weights(person: Visitor) -
 
 def test_a_neuron_is_tried_on_a_prompt_and_the_address_tells_of_it(person: Visitor) -> None:
     person.open("neuron", neuron=NEURON)
-    person.page.get_by_role("textbox", name="Prompt").fill("The river is near the")
+    person.page.get_by_role("textbox", name="Text").fill("The river is near the")
     person.page.get_by_text("on (3)", exact=True).click()
     person.page.get_by_role("button", name="Run").click()
     result = person.page.get_by_text(f"{NEURON} set to 3 at every position")
     expect(result).to_be_visible()
     person.settle()
+    # Each token of the text tells the neuron's activation.
+    expect(person.page.locator(".nt-along span")).to_have_count(6)
+    expect(person.page.locator(".nt-along span").nth(2)).to_have_attribute(
+        "title", re.compile(r"·river \(position 2\)")
+    )
     assert "set=3" in person.page.url
     person.shoot("flow-11-tried")
     person.page.reload()
     person.settle()
     expect(result).to_be_visible()
+
+
+def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visitor) -> None:
+    person.open("trace", model=LARGE, model2=SMALL)
+    grids = person.page.get_by_role("grid")
+    expect(grids).to_have_count(2)
+    cell = grids.first.get_by_role("button", name="layer 1, position 2")
+    cell.hover()
+    expect(person.page.locator(".tip").first).to_contain_text("layer 1, position 2")
+    cell.click()
+    expect(person.page.get_by_text("Layer 1, position 2, after")).to_be_visible()
+    person.settle()
+    assert "layer=1" in person.page.url
+    assert "position=2" in person.page.url
+    expect(cell).to_have_attribute("aria-selected", "true")
+    person.shoot("flow-13-cell")
+    # By keys: to the cell above, which is the next layer.
+    cell.press("ArrowUp")
+    person.page.keyboard.press("Enter")
+    expect(person.page.get_by_text("Layer 2, position 2, after")).to_be_visible()
+    person.settle()
+    person.page.go_back()
+    expect(person.page.get_by_text("Layer 1, position 2, after")).to_be_visible()
+    person.settle()
+    person.page.locator("a.nt-row").first.click()
+    person.arrive(f"{LARGE}/L1N")
+    person.page.go_back()
+    person.arrive("Trace")
+    expect(person.page.get_by_text("Layer 1, position 2, after")).to_be_visible()
 
 
 def test_a_neuron_that_nobody_listed_is_switched_in_a_trace(person: Visitor) -> None:

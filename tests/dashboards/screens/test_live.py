@@ -1,12 +1,17 @@
-"""Pages that read weights: Trace, with states where they are read through kept matrices, and Search by exact score."""
+"""Pages that read weights: Trace with its grids, cells and states, and Search by exact score."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
+from catalog.spelling import visible
+from dashboards.live.answers import MOST_POSITIONS
+from dashboards.live.examples import EXAMPLES
 from queries.search.question import Question
 from tests.dashboards.widgets.test_figures import charts
 from tests.support import ingests
@@ -15,16 +20,16 @@ from tests.support.shortcuts import write_sentences
 
 pytestmark = pytest.mark.xdist_group("live_pages")
 
-SWITCH = "Turn a neuron off or on"
-"""What is below the tables, and waits to be asked; see `parts/test_switch.py`."""
-
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trace")
     build(folder / "tiny", "opt", d_ffn=32)
     asked = ingests.request((write_sentences(folder, n=60),), jobs=("projections", "shortcuts"))
-    ingests.measure(ingests.open_warehouse(folder / "w.duckdb"), folder / "tiny", asked)
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    ingests.measure(warehouse, folder / "tiny", asked)
+    build(folder / "other", "opt", d_ffn=32, n_layers=3, seed=1)
+    ingests.measure(warehouse, folder / "other", ingests.request((), jobs=("projections",)))
     return folder / "w.duckdb"
 
 
@@ -33,29 +38,109 @@ def said(text: object) -> str:
     return str(text).replace("\\", "")
 
 
-def test_states_are_shown_where_they_are_asked_for(page: Callable[..., AppTest], path: Path) -> None:
-    plain = page(path, "trace", model="tiny", prompt="one two three")
-    assert [found.value for found in plain.subheader] == ["Layers", "Dominant neurons", SWITCH]
-    through = plain.toggle[0].set_value(True).run()
-    assert [found.value for found in through.subheader] == ["Layers", "States", "Dominant neurons", SWITCH]
-    assert "mat" in through.query_params["lens"]
-    next(path.parent.rglob("0001-*.safetensors")).unlink()
-    (error,) = page(path, "trace", model="tiny", prompt="one two three", lens="mat").error
-    assert "make it again with" in said(error.value)
+def grids(page: AppTest) -> list[Any]:
+    """What the browser is told to draw of each grid."""
+    return [json.loads(one.proto.json) for one in page.get("bidi_component")]
 
 
-def test_a_trace_is_tables_alone_each_with_what_it_shows_and_its_rows(page: Callable[..., AppTest], path: Path) -> None:
-    opened = page(path, "trace", model="tiny", prompt="one two", lens="id")
+def downloads(page: AppTest) -> list[str]:
+    return [str(button.proto.label) for button in page.get("download_button")]
+
+
+def test_the_page_opens_with_an_example_that_was_run(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace")
     assert not opened.exception
     assert not opened.error
+    first, *others = EXAMPLES
+    assert opened.text_input(key="prompt").value == opened.query_params["prompt"] == first
+    (grid,) = grids(opened)
+    assert len(grid["rows"]) == 2
+    (button,) = [one for one in opened.button if said(one.label) == others[0]]
+    button.click().run()
+    assert opened.query_params["prompt"] == others[0]
+    (other,) = grids(opened)
+    assert [column["token"] for column in other["columns"]] != [column["token"] for column in grid["columns"]]
+    emptied = opened.text_input(key="prompt-1").set_value("").run()
+    assert not emptied.exception
+    assert grids(emptied) == []
+    assert len([one for one in emptied.button if said(one.label) in EXAMPLES]) == len(EXAMPLES)
+
+
+def test_a_grid_is_what_the_model_says_and_a_cell_its_neurons(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt="one two three", layer="0", position="2")
+    assert not opened.exception
+    assert not opened.error
+    door = neurothek.open(path)
+    expected, (grid,) = door.trace_grid("tiny", "one two three"), grids(opened)
+    assert grid["selected"] == [1, 2]
+    for row in grid["rows"]:
+        for position, cell in enumerate(row["cells"]):
+            wanted = expected.cell(row["number"], position)
+            assert (cell["shown"], cell["probability"]) == (visible(wanted["predicted"]), wanted["probability"])
+    traced = door.trace("tiny", "one two three", position=2)
+    shown = "".join(str(one.proto.body) for one in opened.get("html"))
+    for row in traced.neurons.to_dicts():
+        # Those of the other layer are not listed.
+        assert (f"/neuron?neuron={row['address']}" in shown) == (row["layer"] == 0)
+    assert "Layer 0, position 2, after " in "".join(said(one.value) for one in opened.markdown)
     # Of no statement: the model ran for it, so that there is no SQL behind it either.
     assert charts(opened) == []
-    assert [str(button.proto.label) for button in opened.get("download_button")] == ["CSV", "Parquet"] * 2
-    assert any("share: of the ten dominant neurons" in said(caption.value) for caption in opened.caption)
-    (neurons,) = [table.value for table in opened.dataframe]
-    traced = neurothek.open(path).trace("tiny", "one two").neurons
-    assert list(neurons["address"]) == traced.get_column("address").to_list()
-    assert list(neurons["share_percent"]) == pytest.approx([100 * share for share in traced.get_column("share")])
+    assert downloads(opened) == ["CSV", "Parquet"] * 3
+
+
+def test_without_a_cell_it_is_where_the_last_prediction_settles(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt="one two three")
+    expected = neurothek.open(path).trace_grid("tiny", "one two three")
+    last = len(expected.tokens) - 1
+    assert grids(opened)[0]["selected"] == [expected.n_layers - 1 - expected.settled(last), last]
+
+
+def test_another_prompt_forgets_the_cell(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt="one two three", layer="0", position="1", switch="L0N1", set="0")
+    opened.text_input(key="prompt").set_value("five six").run()
+    assert not opened.exception
+    assert dict(opened.query_params) == {"model": "tiny", "prompt": "five six"}
+
+
+def test_two_models_stand_side_by_side_and_the_address_keeps_both(page: Callable[..., AppTest], path: Path) -> None:
+    asked = {"model": "tiny", "model2": "other", "prompt": "one two three", "layer": "0", "position": "2"}
+    opened = page(path, "trace", **asked, layer2="1")
+    assert not opened.exception
+    assert not opened.error
+    first, second = grids(opened)
+    assert (first["label"].split(":")[0], second["label"].split(":")[0]) == ("tiny", "other")
+    assert len(second["rows"]) == 3
+    # The tokens are the same: the position is that of the first.
+    assert (first["selected"], second["selected"]) == ([1, 2], [1, 2])
+    assert opened.query_params["model2"] == "other"
+    opened.selectbox(key="model2").set_value("").run()
+    assert len(grids(opened)) == 1
+    assert "model2" not in opened.query_params
+
+
+def test_a_long_prompt_is_shown_from_its_end(page: Callable[..., AppTest], path: Path) -> None:
+    prompt = "one two three " * 15
+    n = len(neurothek.open(path).trace_grid("tiny", prompt).tokens)
+    assert n > MOST_POSITIONS
+    opened = page(path, "trace", model="tiny", prompt=prompt)
+    assert len(grids(opened)[0]["columns"]) == MOST_POSITIONS
+    told = f"Positions {n - MOST_POSITIONS} to {n - 1} of 0 to {n - 1}: the page shows the last {MOST_POSITIONS}."
+    assert told in [said(one.value) for one in opened.caption]
+
+
+def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[..., AppTest], path: Path) -> None:
+    plain = page(path, "trace", model="tiny", prompt="one two three")
+    assert "States" not in "".join(said(one.value) for one in plain.markdown)
+    through = plain.toggle[0].set_value(True).run()
+    assert "States" in "".join(said(one.value) for one in through.markdown)
+    assert "mat" in through.query_params["lens"]
+    expected = neurothek.open(path).trace_grid("tiny", "one two three", lens="mat")
+    cell = grids(through)[0]["rows"][1]["cells"][1]
+    assert cell["probability"] == expected.cell(0, 1)["probability"]
+    assert not page(path, "trace", model="other", prompt="one two three").toggle
+    next(path.parent.rglob("0001-*.safetensors")).unlink()
+    (error,) = page(path, "trace", model="tiny", prompt="one two three four", lens="mat").error
+    assert "make it again with" in said(error.value)
 
 
 @pytest.mark.parametrize("side", ["promoted", "suppressed"])

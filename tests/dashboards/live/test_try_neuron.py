@@ -1,14 +1,19 @@
-"""One neuron's switch on the pages of a neuron and of a trace: what was asked stands in the address and is shown."""
+"""Try it on the page of a neuron: a text shaded by its activation, and its switch; the address holds what was asked."""
 
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
-from dashboards.parts.switch import OFF, ON, OTHER
-from tests.dashboards.widgets.test_figures import charts
+from dashboards.live.examples import EXAMPLES
+from dashboards.live.switch import OFF, ON, OTHER
+from dashboards.live.try_neuron import along_html
+from queries.trace.along import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
 
@@ -52,7 +57,8 @@ def test_nothing_is_run_before_somebody_asks(page: Opener, path: Path) -> None:
     opened = page(path, "neuron", neuron=NEURON)
     assert not opened.exception
     assert "Try it" in [one.value for one in opened.subheader]
-    assert "Runs the model on the prompt, on this machine" in said(opened)
+    assert "Runs the model on the text, on this machine" in said(opened)
+    assert opened.text_input(key="prompt").value == EXAMPLES[0]
     # A prompt that came along from another page waits.
     waits = page(path, "neuron", neuron=NEURON, prompt=PROMPT)
     assert waits.text_input(key="prompt").value == PROMPT
@@ -69,12 +75,12 @@ def test_a_neuron_is_turned_on_and_the_address_tells_of_it(page: Opener, path: P
     assert (opened.query_params["prompt"], opened.query_params["set"]) == (PROMPT, "3")
     expected = neurothek.open(path).switch("tiny", PROMPT, NEURON, set=3)
     assert plain(expected.summary) in said(opened)
-    shown = tables(opened)
-    # The neuron, and the random one of median divergence, each with its table.
-    for title in (f"What changes most with {NEURON}", f"random neuron of median divergence, {expected.median_address}"):
-        assert title in shown
-    for row in expected.changes.to_dicts():
-        assert f"{row['probability_after']:.4f}" in shown
+    for address in (NEURON, f"{expected.median_address}, a random neuron"):
+        assert f"With {address}" in said(opened)
+    along = neurothek.open(path).activations(NEURON, PROMPT)
+    shaded = tables(opened)
+    for row in along.tokens.to_dicts():
+        assert f"(position {row['position']}): {row['activation']:.4g}" in shaded
     again = page(path, "neuron", neuron=NEURON, prompt=PROMPT, set="3")
     assert plain(expected.summary) in said(again)
     assert again.segmented_control(key="set").value == ON
@@ -95,63 +101,18 @@ def test_another_value_is_the_number_beside_the_choice(page: Opener, path: Path)
     assert f"{NEURON} set to 0 at every position" in said(opened)
 
 
-def test_a_neuron_of_a_trace_is_switched_where_was_traced(page: Opener, path: Path) -> None:
-    opened = page(path, "trace", model="tiny", prompt=PROMPT, position="2")
-    assert [one.value for one in opened.subheader] == ["Layers", "Dominant neurons", "Turn a neuron off or on"]
-    dominant = neurothek.open(path).trace("tiny", PROMPT, position=2).neurons.get_column("address").to_list()
-    (picker,) = [one for one in opened.selectbox if one.key == "switch"]
-    assert picker.options == dominant
-    picker.set_value(dominant[3])
-    press(opened)
-    assert not opened.exception
-    assert (opened.query_params["switch"], opened.query_params["set"]) == (dominant[3], "0")
-    expected = neurothek.open(path).switch("tiny", PROMPT, dominant[3], position=2)
-    assert plain(expected.summary) in said(opened)
-    assert "position 2 (0 to 3)" in expected.summary
-    downloads = [str(button.proto.label) for button in opened.get("download_button")]
-    assert downloads == ["CSV", "Parquet"] * 4
-    assert charts(opened) == []
-
-
-def test_any_neuron_may_be_named(page: Opener, path: Path) -> None:
-    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N7", set="0")
-    assert not opened.exception
-    assert opened.selectbox(key="switch").value == "L0N7"
-    assert "tiny/L0N7 set to 0 at every position" in said(opened)
-
-
-def test_without_a_neuron_nothing_is_run(page: Opener, path: Path) -> None:
-    opened = press(page(path, "trace", model="tiny", prompt=PROMPT))
-    assert not opened.exception
-    assert "set" not in opened.query_params
-    assert "percentile:" not in said(opened)
-
-
-def test_a_neuron_that_changes_nothing_is_said_to(page: Opener, path: Path) -> None:
-    door = neurothek.open(path)
-    off = (door.switch("tiny", PROMPT, f"L1N{neuron}", n_random=1) for neuron in range(32))
-    idle = next(found.address for found in off if not found.neurons["kl"][0])
-    opened = page(path, "neuron", neuron=idle, prompt=PROMPT, set="0")
-    assert f"With {idle} nothing changes." in said(opened)
-    assert "Nothing changes: percentile" in said(opened)
-    assert f"What changes most with {idle}" not in tables(opened)
-
-
 @pytest.mark.parametrize(
-    ("name", "asked", "sentence"),
+    ("asked", "sentence"),
     [
-        ("neuron", {"neuron": NEURON, "prompt": "one " * 90, "set": "0"}, "but the model reads at most 64"),
-        ("neuron", {"neuron": NEURON, "prompt": PROMPT, "set": "1e35"}, "set=1e+35 is not valid"),
-        ("neuron", {"neuron": "masked/L0N0", "prompt": PROMPT, "set": "0"}, "bert models are masked ones"),
-        ("trace", {"model": "tiny", "prompt": PROMPT, "switch": "L9N0", "set": "0"}, "layers 0 to 1"),
-        ("trace", {"model": "tiny", "prompt": PROMPT, "switch": "17", "set": "0"}, "is not the address of a neuron"),
-        ("trace", {"model": "tiny", "prompt": PROMPT, "switch": "masked/L0N0", "set": "0"}, "not a neuron of tiny"),
+        ({"neuron": NEURON, "prompt": "one " * 90, "set": "0"}, "but the model reads at most 64"),
+        ({"neuron": NEURON, "prompt": PROMPT, "set": "1e35"}, "set=1e+35 is not valid"),
+        ({"neuron": "masked/L0N0", "prompt": PROMPT, "set": "0"}, "bert models are masked ones"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(
-    page: Opener, path: Path, name: str, asked: dict[str, str], sentence: str
+    page: Opener, path: Path, asked: dict[str, str], sentence: str
 ) -> None:
-    opened = page(path, name, **asked)
+    opened = page(path, "neuron", **asked)
     assert not opened.exception
     (error,) = opened.error
     assert sentence in str(error.value).replace("\\", "")
@@ -169,3 +130,31 @@ def test_of_a_neuron_that_there_is_not_nothing_can_be_tried(page: Opener, path: 
     opened = page(path, "neuron", neuron="tiny/L9N9", prompt=PROMPT, set="0")
     assert len(opened.error) == 1
     assert "Try it" not in [one.value for one in opened.subheader]
+
+
+def test_weights_that_are_gone_are_one_sentence(page: Opener, path: Path, tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    shutil.move(path.parent / "tiny", away)
+    try:
+        for asked in ({"name": "neuron", "neuron": NEURON}, {"name": "trace", "model": "tiny"}):
+            opened = page(path, **asked, prompt="one two three four", set="0")
+            assert not opened.exception
+            (error,) = opened.error
+            assert "this answer needs the weights of tiny" in str(error.value).replace("\\", "")
+    finally:
+        shutil.move(away, path.parent / "tiny")
+
+
+def test_tokens_are_shaded_by_their_activation_and_shown_as_themselves() -> None:
+    rows = [(0, "<script>", 2.0), (1, " a", -1.0), (2, "\n", 0.0)]
+    page = AlongPage("tiny/L0N1", pl.DataFrame(rows, schema=dict(ALONG_COLUMNS), orient="row"))
+    shown = along_html(page, above="#112233", below="#445566")
+    spans = re.findall(r"<span.*?</span>", shown)
+    assert len(spans) == 3
+    # 200 of 255 at the strongest, half of that at half of it.
+    assert "#112233c8" in spans[0]
+    assert "#44556664" in spans[1]
+    assert "background" not in spans[2]
+    assert "&lt;script&gt; (position 0): 2" in spans[0]
+    assert "·a (position 1): -1" in spans[1]
+    assert "<script" not in shown

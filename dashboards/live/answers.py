@@ -1,0 +1,56 @@
+"""Answers that a model gave on a page, kept as long as the warehouse is the same: a click runs a whole page again."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from dashboards.session import desk
+from dashboards.widgets.memory import State, state
+from queries.trace.along import AlongPage
+from queries.trace.grid import GridPage
+from queries.trace.switch import SwitchPage
+from queries.trace.trace import Lens, TracePage
+
+MOST_POSITIONS = 40
+"""Positions of a prompt that a grid shows, from its end: more are slow to compute and to read."""
+
+_MOST_ANSWERS = 60
+
+Asked = Mapping[str, Any]
+Answered = TypeVar("Answered")
+
+
+def grid_of(model: str, prompt: str, *, lens: Lens, corpus: str | None) -> GridPage:
+    """What a model predicts after each layer at the last positions of a prompt."""
+    asked = {"model": model, "prompt": prompt, "lens": lens, "corpus": corpus, "most": MOST_POSITIONS}
+    return _answered(GridPage, "trace_grid", model, asked)
+
+
+def trace_of(model: str, prompt: str, *, position: int, lens: Lens, corpus: str | None) -> TracePage:
+    """How a model builds its prediction at one position."""
+    asked = {"model": model, "prompt": prompt, "position": position, "lens": lens, "corpus": corpus}
+    return _answered(TracePage, "trace", model, asked)
+
+
+def switch_of(model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:
+    """What the next token becomes when one neuron of a model is set to a value."""
+    asked = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "position": position}
+    return _answered(SwitchPage, "switch", model, asked)
+
+
+def activations_of(neuron: str, prompt: str) -> AlongPage:
+    """One neuron's activation on each token of a prompt."""
+    return _answered(AlongPage, "activations", neuron.partition("/")[0], {"neuron": neuron, "prompt": prompt})
+
+
+def _answered(kind: type[Answered], method: str, model: str, asked: Asked) -> Answered:
+    with st.spinner(f"running {model} on the prompt, on this machine; the first time takes some seconds"):
+        answer = _kept(state(), method, asked)
+    assert isinstance(answer, kind)
+    return answer
+
+
+@st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)
+def _kept(state: State, method: str, asked: Asked) -> Any:  # noqa: ANN401 - each method has an answer of its own
+    return getattr(desk(), method)(**asked)

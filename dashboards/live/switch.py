@@ -1,0 +1,143 @@
+"""One neuron's switch: turned off, on or to another value for a prompt, and what changes beside random neurons."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboards.colours import ACCENT, CONTRAST
+from dashboards.live.answers import switch_of
+from dashboards.live.changes_chart import changes_chart, divergence_chart
+from dashboards.widgets.address import asked, own_key, remember
+from dashboards.widgets.figures import show_files, title_row
+from dashboards.widgets.html import plain, table_html
+from dashboards.widgets.page import Theme, said, theme
+from queries.trace.switch import SwitchPage
+
+OFF, ON, OTHER = "off", "on (3)", "another value"
+VALUES = {OFF: 0.0, ON: 3.0}
+"""Choices that stand for a number; Geva et al. 2022 turn neurons on by 3."""
+
+SOURCE = "Turning neurons off and on: Geva et al. 2022, section 6.1; one prompt and random neurons: this project."
+_PAPER_WIDTH = 480
+CHANGES = "The ten tokens whose probability changes most: before → after."
+
+
+def pick_value(choice: DeltaGenerator, number: DeltaGenerator) -> float:
+    """What a neuron is to be set to: the choice, or the number beside it."""
+    value = asked_value()
+    usual = OFF if value is None else {known: name for name, known in VALUES.items()}.get(value, OTHER)
+    key = own_key("set")
+    chosen = choice.segmented_control("Set it to", [OFF, ON, OTHER], default=usual, key=key, width="stretch")
+    other = number.number_input(
+        "Other value",
+        value=1.0 if value is None or usual != OTHER else value,
+        step=0.5,
+        format="%g",
+        key=own_key("value"),
+        help="What the neuron's activation is set to where another value is chosen.",
+    )
+    return float(other) if chosen == OTHER else VALUES[chosen or OFF]
+
+
+def asked_value() -> float | None:
+    """The value that the address asks for; None where it asks for none."""
+    typed = asked("set")
+    try:
+        return None if typed is None or not math.isfinite(float(typed)) else float(typed)
+    except ValueError:
+        return None
+
+
+def say_no_value() -> None:
+    """Say so where the address asks for a value that is none."""
+    if asked("set") is not None and asked_value() is None:
+        st.warning(plain(f"The address asks for an unknown value: {asked('set')}."))
+
+
+@st.fragment
+def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]]) -> None:
+    """Ask for a neuron of some cells, or any other, and a value, and show what changes at the cell's position.
+
+    Args:
+        prompt: the traced prompt.
+        cells: of each cell its position and the addresses of its dominant neurons, which are of one model.
+    """
+    st.subheader("Switch a neuron off", anchor=False, help=plain(SOURCE))
+    dominant = [address for _, addresses in cells for address in addresses]
+    wanted = asked("switch")
+    known = dominant if wanted is None or wanted in dominant else [wanted, *dominant]
+    with st.form("switch", border=False):
+        wide, *choices, last = st.columns([3, 3, 1.4, 0.8], vertical_alignment="bottom")
+        picked = wide.selectbox(
+            "Neuron",
+            known,
+            index=known.index(wanted) if wanted else 0,
+            # Neurons of another cell are another choice.
+            key=own_key(f"switch-{dominant[0]}-{cells[0][0]}"),
+            accept_new_options=True,
+            help="One of the neurons above, or any other: type an address such as L3N17.",
+        )
+        value = pick_value(*choices)
+        if last.form_submit_button("Run", type="primary"):
+            remember(switch=picked, set=f"{value:g}" if picked else None)
+    say_no_value()
+    neuron, value_asked = asked("switch"), asked_value()
+    if neuron is None or value_asked is None:
+        return
+    positions = {address.partition("/")[0]: position for position, addresses in cells for address in addresses}
+    first, *_ = positions
+    named = neuron.partition("/")[0]
+    model = named if named in positions else first
+    with said():
+        show_switch(switch_of(model, neuron, prompt, value=value_asked, position=positions[model]))
+
+
+def show_switch(page: SwitchPage) -> None:
+    """What one switch does: in a sentence, among random neurons, and token by token beside one of these."""
+    st.markdown(plain(page.summary))
+    predicted, *_ = page.sections()
+    left, right = st.columns([1.2, 1], gap="large")
+    with left:
+        st.html(table_html(predicted.frame))
+        st.caption(plain(f"{predicted.remark[:1].upper()}{predicted.remark[1:]}."))
+    with right:
+        with title_row("switch_neurons"):
+            st.markdown(f"**{plain(f'Among {page.neurons.height - 1} random neurons')}**", help=plain(SOURCE))
+            show_files("switch_neurons", page.neurons)
+        chart = divergence_chart(page.neurons, CONTRAST[theme()], on=theme())
+        st.altair_chart(chart, width="stretch", key="divergence")
+        st.caption("Ticks: random neurons of its layer, set likewise; spot: this neuron.")
+    _changes(page)
+
+
+def _changes(page: SwitchPage) -> None:
+    """The tokens that change most, of the neuron and of the random one of median divergence, on one scale."""
+    largest = max((abs(change) for change in page.changes.get_column("change")), default=0.0)
+    sides = (
+        ("switch_changes", page.address, f"With {page.address}"),
+        ("switch_changes_random", page.median_address, f"With {page.median_address}, a random neuron"),
+    )
+    for column, (name, address, title) in zip(st.columns(2, gap="large"), sides, strict=True):
+        with column:
+            _changed(name, page.changes.filter(address=address), title, largest)
+
+
+def _changed(name: str, rows: pl.DataFrame, title: str, largest: float) -> None:
+    """What one neuron's switch changes, or that it changes nothing."""
+
+    def draw(on: Theme) -> alt.LayerChart:
+        return changes_chart(rows, (ACCENT[on], CONTRAST[on]), largest=largest, on=on)
+
+    with title_row(name):
+        st.markdown(f"**{plain(title)}**")
+        if not rows.is_empty():
+            show_files(name, rows, lambda: draw("light").properties(title=title, width=_PAPER_WIDTH))
+    if rows.is_empty():
+        st.caption("Nothing changes.")
+        return
+    st.altair_chart(draw(theme()), width="stretch", key=name, alt=title)
+    st.caption(CHANGES)

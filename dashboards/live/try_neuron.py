@@ -1,0 +1,86 @@
+"""Try it: one neuron's activation on each token of a text that somebody types, and what switching it changes."""
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from catalog.spelling import visible
+from dashboards.colours import ACCENT, CONTRAST
+from dashboards.live.answers import activations_of, switch_of
+from dashboards.live.examples import EXAMPLES
+from dashboards.live.switch import SOURCE, asked_value, pick_value, say_no_value, show_switch
+from dashboards.widgets.address import asked, own_key, remember
+from dashboards.widgets.figures import show_files, title_row
+from dashboards.widgets.html import plain
+from dashboards.widgets.page import said, theme
+from queries.trace.along import AlongPage
+
+WHAT = (
+    "Runs the model on the text, on this machine: the neuron's activation on each token, then the next token with the "
+    "neuron set to the value at every position, and with each of 20 random neurons of its layer set to it."
+)
+_STYLE = """
+<style>
+.nt-along { font-family: monospace; font-size: 0.95rem; line-height: 1.9; overflow-wrap: anywhere; }
+.nt-along span { white-space: pre-wrap; border-radius: 0.2rem; padding: 0.12rem 0; }
+.nt-along .nt-zero { opacity: 0.7; }
+</style>
+"""
+
+
+@st.fragment
+def try_neuron(address: str, text: str | None = None) -> None:
+    """Ask for a text and a value, and show what the neuron does; the address of the page holds both.
+
+    Args:
+        address: the neuron.
+        text: what stands in the field unless the address asks for another: a text that the neuron fires on.
+    """
+    st.subheader("Try it", anchor=False, help=plain(SOURCE))
+    with st.form("switch", border=False):
+        wide, *choices, last = st.columns([5, 3, 1.4, 0.8], vertical_alignment="bottom")
+        typed = wide.text_input("Text", asked("prompt") or text or EXAMPLES[0], key=own_key("prompt"))
+        value = pick_value(*choices)
+        if last.form_submit_button("Run", type="primary"):
+            remember(prompt=typed or None, set=f"{value:g}")
+    say_no_value()
+    prompt, value_asked = asked("prompt"), asked_value()
+    if value_asked is None or prompt is None:
+        st.caption(WHAT)
+        return
+    with said():
+        show_along(activations_of(address, prompt))
+        show_switch(switch_of(address.partition("/")[0], address, prompt, value=value_asked, position=None))
+
+
+def show_along(page: AlongPage) -> None:
+    """The text, each token shaded by the neuron's activation, which hovering tells."""
+    with title_row("activations"):
+        st.markdown("**Activation on each token**")
+        show_files("activations", page.tokens)
+    st.html(along_html(page, above=ACCENT[theme()], below=CONTRAST[theme()]))
+    st.caption(plain(f"{page.summary} Hover over a token for its value; below 0 in the second colour."))
+
+
+def along_html(page: AlongPage, *, above: str, below: str) -> str:
+    """The tokens of a text, shaded from the largest activation down.
+
+    Args:
+        page: the activations.
+        above: the colour of the largest one above 0, as #rrggbb; lesser ones are paler.
+        below: the same of those below 0.
+    """
+    rows = page.tokens.to_dicts()
+    largest = max((abs(row["activation"]) for row in rows), default=0.0) or 1.0
+    return f'{_STYLE}<div class="nt-along">{"".join(_token(row, largest, above, below) for row in rows)}</div>'
+
+
+def _token(row: Mapping[str, Any], largest: float, above: str, below: str) -> str:
+    activation = row["activation"]
+    share = abs(activation) / largest
+    colour = f"{above if activation > 0 else below}{round(200 * share):02x}"
+    shade = f' style="background: {colour}"' if activation else ' class="nt-zero"'
+    title = html.escape(f"{visible(row['token'])} (position {row['position']}): {activation:.4g}")
+    return f'<span{shade} title="{title}">{html.escape(visible(row["token"]))}</span>'

@@ -1,0 +1,71 @@
+"""One cell of a trace in words and as a table: the neurons' numbers, their links, and hostile tokens as themselves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from catalog.tables.traces import TRACE_LAYERS, Traced
+from dashboards.live.cell import cell_sentence, neurons_html
+from queries.trace.trace import NEURON_COLUMNS, TracePage
+
+CELL: Mapping[str, Any] = {"predicted": " yes", "probability": 0.25, "final_rank": 1, "before": " yes"}
+
+
+def neurons(**changed: Any) -> pl.DataFrame:
+    row = {
+        "layer": 1,
+        "rank": 1,
+        "neuron": 3,
+        "address": "tiny/L1N3",
+        "coefficient": 1.25,
+        "contribution": 2.0,
+        "share": 0.125,
+        "score_candidate": 0.0,
+        "score_final": -0.5,
+        "score_token": None,
+        "top_tokens": [" <script>", "\n"],
+        "frequency": 0.015,
+        "kind": "token detector",
+        "n_tokens_seen": 4096,
+        "corpus": "builtin",
+    }
+    return pl.DataFrame([row | changed], schema=dict(NEURON_COLUMNS))
+
+
+def page(share: float | None) -> TracePage:
+    layers = pl.DataFrame(
+        [{"layer": 1, "dominant_share": share}], schema={"layer": pl.Int16, "dominant_share": pl.Float64}
+    )
+    nothing = pl.DataFrame(schema=dict(TRACE_LAYERS.columns))
+    traced = Traced(("one",), 0, 7, 0.5, 1, False, None, nothing, nothing, nothing, nothing)
+    return TracePage("tiny", traced, " yes", None, layers, neurons(), nothing)
+
+
+def test_a_cell_says_what_it_predicts_and_what_the_ten_hold() -> None:
+    held = " Ten neurons hold 27.0% of what the FFN writes:"
+    assert cell_sentence(CELL, page(0.27), 1) == f"Predicts ·yes (25.0%), as the whole model does.{held}"
+    other = {**CELL, "predicted": " no", "final_rank": 1234}
+    assert cell_sentence(other, page(0.27), 1) == (
+        f"Predicts ·no (25.0%); ·yes (50.0%), predicted in the end, has rank 1,234. Before the FFN it was ·yes.{held}"
+    )
+    assert cell_sentence({**CELL, "before": None}, page(None), 1) == "Predicts ·yes (25.0%), as the whole model does."
+
+
+def test_a_neuron_is_a_link_with_its_numbers() -> None:
+    shown = neurons_html(neurons(), " yes", "#123456")
+    assert 'href="/neuron?neuron=tiny/L1N3"' in shown
+    for text in (">L1N3</a>", "12.5%", "1.250", "-0.500", "1.5%", "adds to ·yes", "of 4,096 tokens of builtin"):
+        assert text in shown
+    assert "·&lt;script&gt; ↵" in shown
+    assert "<script" not in shown
+
+
+@pytest.mark.parametrize("missing", ["share", "frequency", "top_tokens"])
+def test_what_is_not_known_is_a_dash_or_nothing(missing: str) -> None:
+    shown = neurons_html(neurons(**{missing: None}), " yes", "#123456")
+    assert "None" not in shown
+    assert "nan" not in shown.casefold()
+    if missing != "top_tokens":
+        assert ">-</td>" in shown

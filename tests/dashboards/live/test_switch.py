@@ -1,0 +1,139 @@
+"""One neuron's switch on the page of a trace: the address holds it, and it is shown beside a random one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import neurothek
+from dashboards.live.switch import OFF
+from tests.support import ingests
+from tests.support.models import build
+
+pytestmark = pytest.mark.xdist_group("live_pages")
+
+Opener = Callable[..., AppTest]
+PROMPT = "one two three"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("switch")
+    warehouse = ingests.open_warehouse(folder / "w.duckdb")
+    for name, kind in {"tiny": "opt", "masked": "bert", "other": "opt350"}.items():
+        build(folder / name, kind, d_ffn=32)  # type: ignore[arg-type]  # kinds that there are
+        ingests.measure(warehouse, folder / name, ingests.request((), jobs=("projections",)))
+    return folder / "w.duckdb"
+
+
+def said(page: AppTest) -> str:
+    """What stands on the page, with the marks of Markdown taken out."""
+    return "\n".join(str(part.value) for part in (*page.markdown, *page.caption, *page.error)).replace("\\", "")
+
+
+def plain(text: str) -> str:
+    """A text as `said` has it."""
+    return text.replace("\\", "")
+
+
+def drawn_rows(page: AppTest) -> list[pl.DataFrame]:
+    """The rows of each chart of a page."""
+    protos = [one.proto for one in page.get("vega_lite_chart")]
+    return [pl.read_ipc_stream(one.data.data) for proto in protos for one in proto.datasets]
+
+
+def press(page: AppTest) -> AppTest:
+    (button,) = [one for one in page.button if one.label == "Run"]
+    return button.click().run()
+
+
+def picker(page: AppTest) -> Any:  # noqa: ANN401 - a select box
+    (found,) = [one for one in page.selectbox if str(one.key).startswith("switch-")]
+    return found
+
+
+def test_a_neuron_of_the_chosen_cell_is_switched_at_its_position(page: Opener, path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, position="2", layer="1")
+    assert "Switch a neuron off" in [one.value for one in opened.subheader]
+    traced = neurothek.open(path).trace("tiny", PROMPT, position=2).neurons.filter(layer=1)
+    dominant = traced.get_column("address").to_list()
+    assert (picker(opened).options, picker(opened).value) == (dominant, dominant[0])
+    assert "percentile" not in said(opened)
+    picker(opened).set_value(dominant[3])
+    press(opened)
+    assert not opened.exception
+    assert (opened.query_params["switch"], opened.query_params["set"]) == (dominant[3], "0")
+    expected = neurothek.open(path).switch("tiny", PROMPT, dominant[3], position=2)
+    assert plain(expected.summary) in said(opened)
+    assert "position 2 (0 to 3)" in expected.summary
+    shown = said(opened)
+    for address in (expected.address, f"{expected.median_address}, a random neuron"):
+        assert f"With {address}" in shown
+    again = page(path, "trace", **dict(opened.query_params))
+    assert plain(expected.summary) in said(again)
+
+
+def test_the_charts_hold_what_changes_of_both(page: Opener, path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L1N3", set="3")
+    expected = neurothek.open(path).switch("tiny", PROMPT, "L1N3", set=3)
+    tables = drawn_rows(opened)
+    changes = [rows for rows in tables if "points" in rows.columns]
+    assert len(changes) == 2
+    for rows, address in zip(changes, (expected.address, expected.median_address), strict=True):
+        wanted = expected.changes.filter(address=address)
+        assert rows["probability_after"].to_list() == wanted["probability_after"].to_list()
+    (divergences,) = [rows for rows in tables if "kl" in rows.columns]
+    assert divergences["kl"].to_list() == expected.neurons["kl"].to_list()
+
+
+def test_neurons_of_two_models_can_be_switched(page: Opener, path: Path) -> None:
+    asked = {"model": "tiny", "model2": "other", "prompt": PROMPT, "position": "2", "position2": "1"}
+    opened = page(path, "trace", **asked, switch="other/L0N5", set="0")
+    assert not opened.exception
+    assert {address.partition("/")[0] for address in picker(opened).options} == {"tiny", "other"}
+    expected = neurothek.open(path).switch("other", PROMPT, "L0N5", position=1)
+    assert plain(expected.summary) in said(opened)
+
+
+def test_any_neuron_may_be_named(page: Opener, path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N7", set="0")
+    assert not opened.exception
+    assert picker(opened).value == "L0N7"
+    assert "tiny/L0N7 set to 0 at every position" in said(opened)
+
+
+def test_a_neuron_that_changes_nothing_is_said_to(page: Opener, path: Path) -> None:
+    door = neurothek.open(path)
+    off = (door.switch("tiny", PROMPT, f"L1N{neuron}", n_random=1) for neuron in range(32))
+    idle = next(found.address for found in off if not found.neurons["kl"][0])
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch=idle, set="0")
+    assert "Nothing changes." in [one.value for one in opened.caption]
+    assert "Nothing changes: percentile" in said(opened)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"switch": "L9N0", "set": "0"}, "layers 0 to 1"),
+        ({"switch": "17", "set": "0"}, "is not the address of a neuron"),
+        ({"switch": "masked/L0N0", "set": "0"}, "not a neuron of tiny"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    page: Opener, path: Path, asked: dict[str, str], sentence: str
+) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, **asked)
+    assert not opened.exception
+    (error,) = opened.error
+    assert sentence in str(error.value).replace("\\", "")
+
+
+@pytest.mark.parametrize("value", ["much", "nan", "inf"])
+def test_an_address_with_no_number_is_said(page: Opener, path: Path, value: str) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N7", set=value)
+    assert not opened.exception
+    assert [one.value for one in opened.warning] == [rf"The address asks for an unknown value\: {value}\."]
+    assert opened.segmented_control(key="set").value == OFF

@@ -1,0 +1,85 @@
+"""What a browser draws of a grid: every cell once, the last layer on top, and what hovering over a cell tells."""
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboards.colours import ACCENT
+from dashboards.live.token_grid import grid_data
+from queries.trace.grid import CELL_COLUMNS, GridPage
+
+TOKENS = ("</s>", "one", " two")
+
+
+def page(*, first: int = 0, lens: str = "id") -> GridPage:
+    """Two layers; after position 1 layer 0 says something else than the whole model."""
+    rows = [
+        (layer, position, TOKENS[position], said, 0.75, [said, " no"], [0.75, 0.25], before, " yes", rank)
+        for layer, position, said, before, rank in (
+            (0, 0, " yes", " yes", 1),
+            (0, 1, " no", " <b>", 7),
+            (0, 2, " yes", None, 1),
+            (1, 0, " yes", " yes", 1),
+            (1, 1, " yes", " no", 1),
+            (1, 2, " yes", " yes", 1),
+        )
+        if position >= first
+    ]
+    cells = pl.DataFrame(rows, schema=dict(CELL_COLUMNS), orient="row")
+    return GridPage("tiny", "id" if lens == "id" else "mat", TOKENS, first, cells)
+
+
+def test_the_last_layer_is_on_top_and_the_prompt_at_the_foot() -> None:
+    found = grid_data(page(), (1, 2), "dark")
+    assert [row["number"] for row in found["rows"]] == [1, 0]
+    assert found["columns"] == [
+        {"position": 0, "token": "</s>"},
+        {"position": 1, "token": "one"},
+        {"position": 2, "token": "·two"},
+    ]
+    assert found["shade"] == ACCENT["dark"]
+    assert found["selected"] == [0, 2]
+    assert grid_data(page(), (0, 1), "light")["selected"] == [1, 1]
+
+
+def test_a_cell_tells_what_is_predicted_and_what_became_of_it() -> None:
+    top, low = (row["cells"] for row in grid_data(page(), (1, 2), "light")["rows"])
+    cell = low[1]
+    assert (cell["shown"], cell["probability"], cell["is_final"], cell["is_changed"]) == ("·no", 0.75, False, True)
+    assert cell["place"] == "layer 0, position 1, after one"
+    assert cell["tokens"] == [["·no", 0.75], ["·no", 0.25]]
+    assert cell["notes"] == [
+        "its FFN changed the first token from ·<b>",
+        "·yes, predicted in the end, has rank 7",
+    ]
+    assert (top[1]["is_final"], top[1]["is_changed"], top[1]["notes"]) == (
+        True,
+        True,
+        ["its FFN changed the first token from ·no"],
+    )
+    # Of a state that is read through a matrix nobody knows what was before.
+    assert (low[2]["is_changed"], low[2]["notes"]) == (False, [])
+
+
+def test_a_cell_that_is_not_shown_is_not_marked() -> None:
+    found = grid_data(page(first=1), (1, 0), "light")
+    assert found["selected"] is None
+    assert [column["position"] for column in found["columns"]] == [1, 2]
+    assert [len(row["cells"]) for row in found["rows"]] == [2, 2]
+    assert grid_data(page(first=1), (1, 1), "light")["selected"] == [0, 0]
+
+
+@pytest.mark.parametrize("side", ["", "2"])
+def test_a_click_stands_in_the_address_and_forgets_what_was_switched(side: str) -> None:
+    def click(side: str) -> None:
+        from dashboards.live.token_grid import choose_cell  # noqa: PLC0415 - it runs as a page of its own
+
+        choose_cell(3, 5, side=side)
+
+    page = AppTest.from_function(click, args=(side,))
+    for name, value in {"model": "tiny", "layer": "0", "position": "1", "switch": "L0N1", "set": "0"}.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    before = {"layer": "0", "position": "1"} if side else {}
+    assert dict(page.query_params) == {"model": "tiny", **before, f"layer{side}": "3", f"position{side}": "5"}
