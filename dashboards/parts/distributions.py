@@ -61,7 +61,7 @@ def pick_distribution(data: Data, known: Sequence[str], part: str = "") -> None:
         return spread.with_bar_apart(bins, number, (ACCENT[theme], CONTRAST[theme]), n=n_silent, word=word)
 
     caption = f"{view('neurons').columns[number.column]}{part}{aside}"
-    show_figure(f"Neurons by {number.title}", draw, caption, data, own_legend=True)
+    show_figure(f"Neurons by {number.title}", draw, caption, data, source="Source: this project.", own_legend=True)
 
 
 def silent(neurons: pl.DataFrame) -> tuple[int, str]:
@@ -95,6 +95,7 @@ def pick_scatter(data: Data, known: Sequence[str]) -> pl.DataFrame:
         lambda theme: spread.scatter(drawn, x, y, ACCENT[theme]),
         f"Each point is a neuron; drag a rectangle to list those inside it.{part}",
         data.showing(f"{y.column}_against_{x.column}", drawn),
+        source="Source: this project.",
         own_legend=True,
         selects=True,
     )

@@ -24,28 +24,31 @@ MOST_NEURONS = 200
 MOST_DRAWN = 2000
 """Neurons beside the random ones."""
 
+SOURCE = "After Geva et al. 2022, section 6.1; random sets: this project."
+WORTH_SOURCE = "The kinds are those of Voita et al. 2023 and Geva et al. 2022; the figure is this project's."
+ALONE_SOURCE = "Source: this project; turning neurons off: Geva et al. 2022, section 6.1."
+
 EFFECTS = (
     "What changing the neurons adds to the loss: dots; grey: {n_sets} random sets of as many neurons, matched by layer "
     "and frequency, from the least to the largest effect, and their mean. A dot within the grey says nothing about "
-    "these neurons. On {n_tokens} tokens of {corpus}. After Geva et al. 2022, section 6.1; random sets: this project."
+    "these neurons. On {n_tokens} tokens of {corpus}."
 )
 WORTH = (
     "What turning off all neurons of a kind adds to the loss, less the mean of its random sets; bars: from the least "
-    "to the largest of {n_sets} random sets. On {n_tokens} tokens of {corpus}. The kinds are those of Voita et al. 2023"
-    " and Geva et al. 2022; figure: this project."
+    "to the largest of {n_sets} random sets. On {n_tokens} tokens of {corpus}."
 )
 PLACES = (
     "By position in the text and domain: dots, over the range of {n_sets} random sets. On {n_tokens} tokens of "
-    "{corpus}. After Geva et al. 2022, section 6.1; by place, and random sets: this project."
+    "{corpus}."
 )
 SHARES = (
     "Share of {n} continuations that score 0.5 or more, with Wilson 95% intervals; of random sets the mean, from the "
-    "least to the largest of a set. After Geva et al. 2022, section 6.1; random sets: this project."
+    "least to the largest of a set."
 )
 WRITTEN = "{shown}random: the first random set. After Geva et al. 2022, section 6.1; random sets: this project."
 ALONE = (
     "What turning off one neuron adds to the loss; grey: up to 20 random neurons of the layer that fire. On {n_tokens} "
-    "tokens of {corpus}. Source: this project; turning neurons off: Geva et al. 2022, section 6.1."
+    "tokens of {corpus}."
 )
 _ALONE = ("address", "effect_on_loss", "effect_percentile", "random_effect", "random_effect_most", "kl")
 
@@ -78,13 +81,33 @@ def worth(reader: Reading, names: Sequence[str]) -> None:
     data = data_of_models(reader, "worth_of_kinds", names, "kind")
     if data.frame.is_empty():
         return
+    st.markdown(plain(worth_sentence(data.frame)))
     show_figure(
         "What kinds of neurons are worth, by size",
         lambda _: worth_by_size.worth_of_kinds(data.frame),
         WORTH.format(**_told(data.frame)),
         data,
+        source=WORTH_SOURCE,
         own_legend=True,
     )
+
+
+def worth_sentence(rows: pl.DataFrame) -> str:
+    """What turning off kinds of neurons costs the largest model, beyond its random sets, and which cost no more.
+
+    Args:
+        rows: of the view `worth_of_kinds`, smallest model first.
+    """
+    model = rows.get_column("model")[-1]
+    own = rows.filter(model=model).sort("worth", descending=True).to_dicts()
+    dear = [f"{row['kind']} ({row['worth']:.2g})" for row in own if row["effect"] > row["random_effect_most"]]
+    cheap = [row["kind"] for row in own if row["effect"] <= row["random_effect_most"]]
+    costs = f"cost more than every random set of as many, in nats a token beyond their mean: {', '.join(dear)}"
+    said = [f"In {model}, neurons that {costs}"] if dear else []
+    if cheap:
+        none = "cost no more than random sets do" if dear else f"In {model}, none costs more than random sets do"
+        said.append(f"{' and '.join(cheap)} {none}" if dear else f"{none}: {', '.join(cheap)}")
+    return f"{'; '.join(said)}."
 
 
 def effects_of_model(reader: Reading, model: str) -> list[str]:
@@ -97,6 +120,7 @@ def effects_of_model(reader: Reading, model: str) -> list[str]:
         partial(_effects, data.frame),
         EFFECTS.format(**_told(data.frame)),
         data,
+        source=SOURCE,
         own_legend=True,
     )
     names: list[str] = data.frame.get_column("intervention").to_list()
@@ -114,6 +138,7 @@ def places(reader: Reading, model: str, intervention: str) -> None:
         lambda _: effect_ranges.by_position(data.frame),
         PLACES.format(**_told(data.frame) | {"n_tokens": n_tokens}),
         data,
+        source=SOURCE,
         own_legend=True,
     )
 
@@ -130,6 +155,7 @@ def shares_of_continuations(reader: Reading, model: str, intervention: str) -> N
         lambda _: attribute_shares.attribute_shares(data.frame),
         SHARES.format(n=numbers(untouched, "n_continuations")),
         data,
+        source=SOURCE,
         own_legend=True,
     )
 
@@ -161,6 +187,7 @@ def single_neurons(reader: Reading, model: str) -> None:
         partial(_single, pl.concat([rows.filter("is_control"), others])),
         ALONE.format(n_tokens=numbers(rows, "n_tokens"), corpus=corpora(rows)),
         data,
+        source=ALONE_SOURCE,
         own_legend=True,
     )
     tables.link_to_neurons(rows.head(MOST_NEURONS), _ALONE, key="alone", height=420)

@@ -15,38 +15,39 @@ from dashboards.widgets.html import plain
 from dashboards.widgets.page import Theme, missing
 from dashboards.widgets.reading import Reading
 
+SOURCE = "After Din et al. 2023, Jump to Conclusions."
+PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."
+
 FIT = (
     "How well {how} predicts a state above it: mean r^2 of the coordinates, on {n_validation} sentences of {corpus} "
-    "held out from the {n_fit} to fit; below 0 is worse than predicting the mean. After Din et al. 2023, Jump to "
-    "Conclusions."
+    "held out from the {n_fit} to fit; below 0 is worse than predicting the mean."
 )
 HOW = {"mat": "the least-squares map of a state", "id": "a state as it is"}
 """Methods that have a heat map, and what they are."""
 
 PRECISION_BY_SIZE = (
     "How often a shortcut predicts the model's own token: thick lines mat, thin lines id; bands are Wilson 95% "
-    "intervals, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
+    "intervals, on {n} sentences of {corpus}."
 )
 SURPRISAL_BY_SIZE = (
     "How surprised the model is at a shortcut's token: thick lines mat, thin lines id; bands are 95% intervals of the "
-    "mean, on {n} sentences of {corpus}. After Din et al. 2023, Jump to Conclusions."
+    "mean, on {n} sentences of {corpus}."
 )
 PRECISION = (
     "How often a shortcut's token is the model's first, or among its first 5 or 10, with Wilson 95% intervals, on {n} "
-    "sentences of {corpus}. From the last state every method is the model itself. After Din et al. 2023, Jump to "
-    "Conclusions."
+    "sentences of {corpus}. From the last state every method is the model itself."
 )
 SURPRISAL = (
     "-ln of the probability that the model gives to a shortcut's token: mean with its 95% interval, on {n} sentences "
-    "of {corpus}. After Din et al. 2023, Jump to Conclusions."
+    "of {corpus}."
 )
 PARTS = (
     "Linear maps replace one part of every block above the state; mat replaces whole blocks. On {n} sentences of "
-    "{corpus}, 95% intervals. After Din et al. 2023, Jump to Conclusions."
+    "{corpus}, 95% intervals."
 )
 PART_FITS = (
     "How well a linear map predicts the output of a part of a layer from its input, on {n_validation} sentences of "
-    "{corpus}; {n_fit} to fit. The maps are those of Din et al. 2023, Jump to Conclusions; figure: this project."
+    "{corpus}; {n_fit} to fit."
 )
 WHOLE = ("mat", "id")
 """The shortcuts that lead to the last state in one step."""
@@ -75,7 +76,25 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
     ):
         with column:
             draw = partial(_by_model, rows, number, look)
-            show_figure(title, draw, caption.format(**told), data.showing(f"{data.name}_{number}", rows))
+            shown = data.showing(f"{data.name}_{number}", rows)
+            show_figure(title, draw, caption.format(**told), shown, source=SOURCE)
+
+
+def told_shortcuts(rows: pl.DataFrame, model: str) -> str:
+    """How often a model's own token is read off its states, in a sentence: early, and just before the end.
+
+    Args:
+        rows: of the view `shortcut_quality`.
+        model: which one.
+    """
+    said = []
+    for method, name in (("mat", "linear map"), ("id", "state as it is")):
+        own = rows.filter(model=model, method=method).sort("state")
+        if own.height > 1:
+            first, last = own.row(0, named=True), own.row(-2, named=True)
+            shares = f"{first['precision_1']:.0%} from state {first['state']}, {last['precision_1']:.0%} from"
+            said.append(f"by the {name} {shares} state {last['state']}")
+    return f"The token that {model} will predict is read off its states: {'; '.join(said)}." if said else ""
 
 
 def heat_maps(reader: Reading, model: str) -> None:
@@ -91,6 +110,7 @@ def heat_maps(reader: Reading, model: str) -> None:
                 partial(heat_map, data.frame),
                 FIT.format(how=HOW[method], corpus=corpus, **told),
                 data.showing(f"shortcut_fit_{method}"),
+                source=SOURCE,
                 own_legend=True,
             )
 
@@ -107,7 +127,12 @@ def shortcuts_of_model(reader: Reading, model: str) -> None:
         shown = data.showing("precision_by_state", rows)
         title = f"Precision by state, {model}"
         show_figure(
-            title, lambda _: shortcuts.precision_of_model(rows), PRECISION.format(**told), shown, own_legend=True
+            title,
+            lambda _: shortcuts.precision_of_model(rows),
+            PRECISION.format(**told),
+            shown,
+            source=SOURCE,
+            own_legend=True,
         )
     with right:
         shown = data.showing("surprisal_by_state", rows)
@@ -116,6 +141,7 @@ def shortcuts_of_model(reader: Reading, model: str) -> None:
             lambda _: shortcuts.of_one_model(rows, "surprisal"),
             SURPRISAL.format(**told),
             shown,
+            source=SOURCE,
             own_legend=True,
         )
 
@@ -139,6 +165,7 @@ def parts(reader: Reading, model: str) -> None:
                 partial(_of_model, rows, number),
                 PARTS.format(**told),
                 data.showing(f"parts_{number}", rows),
+                source=SOURCE,
                 own_legend=True,
             )
     with right:
@@ -166,6 +193,7 @@ def _part_fits(reader: Reading, model: str) -> None:
         lambda _: shortcuts.part_fits(fits.frame),
         PART_FITS.format(**told),
         fits,
+        source=PART_FITS_SOURCE,
         own_legend=True,
     )
 

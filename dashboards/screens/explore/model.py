@@ -100,6 +100,7 @@ def _map(reader: Reading, model: KnownModel, options: Sequence[By]) -> None:
         lambda theme: neuron_map.neuron_map(cells, by, theme),
         MAP.format(cells=f"A row is a layer, {each}", order=neuron_map.ORDERS[by]),
         data.showing("neuron_map", cells),
+        source="Kinds as in Voita et al. 2023; the map is this project's.",
         own_legend=True,
         selects=True,
     )

@@ -9,7 +9,8 @@ from dashboards.charts.models import Look
 from dashboards.colours import model_colours
 from dashboards.parts import exits, shortcuts
 from dashboards.widgets.address import asked_among, remember
-from dashboards.widgets.html import legend_html
+from dashboards.widgets.figures import data_of_models
+from dashboards.widgets.html import legend_html, plain
 from dashboards.widgets.page import Theme, answer, heading, theme
 from dashboards.widgets.pickers import pick_corpus, pick_models
 from dashboards.widgets.reading import Reading
@@ -32,6 +33,8 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
         return Look(model_colours(everything, theme=theme), {})
 
     if measured:
+        rows = data_of_models(reader, "shortcut_quality", names, "method", "state").frame
+        st.markdown(plain(shortcuts.told_shortcuts(rows, measured[-1])))
         colours = look(theme()).colours
         st.html(legend_html({name: colours[name] for name in measured}))
     shortcuts.compare_shortcuts(reader, names, look)

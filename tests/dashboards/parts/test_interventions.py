@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from catalog.store.warehouse import Warehouse
-from dashboards.parts.interventions import MOST_NEURONS, MOST_PROMPTS
+from dashboards.parts.interventions import MOST_NEURONS, MOST_PROMPTS, worth_sentence
 from dashboards.widgets.figures import data_of, statement
 from queries.ask.one_query import run_query
 from queries.errors import NothingChosen
@@ -123,10 +123,11 @@ def test_single_neurons_are_listed_the_largest_effect_first(page: Opener, whole_
 def test_every_caption_says_what_random_neurons_did_and_whose_figure_it_is(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "interventions", model=MEASURED[0], intervention="mine")
     captions = [caption.value.replace("\\", "") for caption in opened.caption]
-    told = [caption for caption in captions if "this project" in caption]
+    assert sum("random" in caption for caption in captions) == 6
+    sources = [str(title.proto.help).replace("\\", "") for title in opened.markdown if title.proto.help]
+    told = [source for source in (*sources, *captions) if "this project" in source]
     assert len(told) == 6
-    assert all("random" in caption for caption in told)
-    assert all("Geva et al. 2022" in caption for caption in told)
+    assert all("Geva et al. 2022" in source for source in told)
 
 
 def test_of_models_without_interventions_the_page_is_a_sentence_and_a_command(page: Opener, full_path: Path) -> None:
@@ -174,3 +175,23 @@ def test_the_sql_behind_a_figure_yields_its_data(whole_path: Path, name: str) ->
         assert run_query(connection, data.sql).equals(data.frame)
         nobody = run_query(connection, statement(name), {"model": MEASURED[0], "intervention": "it's none"})
         assert nobody.is_empty()
+
+
+def worth(kind: str, effect: float, least: float, most: float, model: str = "b") -> dict[str, object]:
+    mean = (least + most) / 2
+    return {"model": model, "kind": kind, "effect": effect, "random_effect_most": most, "worth": effect - mean}
+
+
+def test_the_sentence_tells_kinds_beyond_all_random_sets_from_the_others() -> None:
+    smaller = worth("dead", 9.0, 0.0, 1.0, model="a")
+    dead, detectors = worth("dead", 0.0, 0.0, 0.0), worth("token detectors", 0.5, 0.25, 0.5)
+    dominant, positional = worth("dominant", 1.5, 0.25, 0.75), worth("positional", 1.25, 0.0, 0.5)
+    assert worth_sentence(pl.DataFrame([smaller, dead, dominant, positional, detectors])) == (
+        "In b, neurons that cost more than every random set of as many, in nats a token beyond their mean: "
+        "dominant (1), positional (1); token detectors and dead cost no more than random sets do."
+    )
+    assert worth_sentence(pl.DataFrame([dominant])) == (
+        "In b, neurons that cost more than every random set of as many, in nats a token beyond their mean: "
+        "dominant (1)."
+    )
+    assert worth_sentence(pl.DataFrame([dead])) == "In b, none costs more than random sets do: dead."

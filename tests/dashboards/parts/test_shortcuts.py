@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from catalog.store.warehouse import Warehouse
 from dashboards.charts import shortcuts
 from dashboards.charts.models import Look
+from dashboards.parts.shortcuts import told_shortcuts
 from dashboards.widgets.figures import data_of, data_of_models, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
@@ -161,12 +162,13 @@ def test_the_page_is_about_the_largest_model_or_the_one_of_the_address(page: Ope
 def test_every_caption_says_whose_figure_it_is_and_on_how_many_sentences(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "shortcuts")
     captions = [caption.value.replace("\\", "") for caption in opened.caption]
-    told = [caption for caption in captions if "Din et al. 2023" in caption]
+    assert sum(bool(re.search(r"\b\d+ sentences", caption)) for caption in captions) == 10
+    sources = [str(title.proto.help).replace("\\", "") for title in opened.markdown if title.proto.help]
+    told = [source for source in (*sources, *captions) if "Din et al. 2023" in source]
     assert len(told) == 10
-    assert all(re.search(r"\b\d+ sentences|on \d+ sentences", caption) for caption in told)
-    assert all("Jump to Conclusions" in caption for caption in told)
+    assert all("Jump to Conclusions" in source for source in told)
     # Which of its figures it is nobody looked up in the paper itself.
-    assert not any(re.search(r"(Figures?|[Ss]ections?) \d+", caption) for caption in told)
+    assert not any(re.search(r"(Figures?|[Ss]ections?) \d+", source) for source in told)
 
 
 def test_where_only_some_methods_ran_the_page_says_which_lack(page: Opener, tmp_path: Path, whole_path: Path) -> None:
@@ -188,3 +190,22 @@ def test_where_only_some_methods_ran_the_page_says_which_lack(page: Opener, tmp_
 def test_sizes_are_compared_by_what_their_states_say(page: Opener, whole_path: Path, full_path: Path) -> None:
     assert "Precision of shortcuts by depth" in text(page(whole_path))
     assert "--job shortcuts" in text(page(full_path))
+
+
+def test_the_sentence_is_of_the_first_state_and_the_one_before_the_last() -> None:
+    rows = [
+        {"model": model, "method": method, "state": state, "precision_1": share}
+        for model, shift in (("a", 0.0), ("b", 0.01))
+        for method, shares in (
+            ("mat", (0.44, 0.6, 0.8, 1.0)),
+            ("id", (0.01, 0.3, 0.4, 1.0)),
+            ("mat_ffn", (0.1, 0.2, 0.3, 1.0)),
+        )
+        for state, share in enumerate([part + shift * (part < 1) for part in shares])
+    ]
+    told = told_shortcuts(pl.DataFrame(rows), "b")
+    assert told == (
+        "The token that b will predict is read off its states: by the linear map 45% from state 0, 81% from state 2; "
+        "by the state as it is 2% from state 0, 41% from state 2."
+    )
+    assert told_shortcuts(pl.DataFrame(rows), "c") == ""
