@@ -1,36 +1,39 @@
-"""The page of clusters of value vectors: how large and how tight they are, and which tokens their neurons share."""
+"""The page of clusters of value vectors: what the neurons of each promote together, the tightest first."""
+
+from typing import cast, get_args
 
 import duckdb
 import polars as pl
 import streamlit as st
 
-from catalog.terminal.cells import MISSING
+from catalog.spelling import typed
 from dashboards.charts import spread
 from dashboards.colours import ACCENT
+from dashboards.parts.explore import cluster_cards
+from dashboards.parts.explore.cluster_cards import Order
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked, asked_among, remember
-from dashboards.widgets.columns import columns
-from dashboards.widgets.figures import Draw, data_of, show_figure, show_source
+from dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember
+from dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
 from dashboards.widgets.html import plain
-from dashboards.widgets.page import answer, heading, missing
+from dashboards.widgets.links import link_html
+from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import pick_model
 
-LISTED = (
-    "cluster_id",
-    "cluster_size",
-    "n_layers",
-    "first_layer",
-    "last_layer",
-    "cohesion",
-    "shared_tokens",
-    "top_share",
-)
 MEMBERS = ("address", "centre_cosine", "top_tokens")
-SIZES = (
-    "Clusters of the shown clustering by their number of neurons. Agglomerative clustering by cosine: Geva et al. "
-    "2022, section 5.2; complete linkage and the number of clusters are this project's."
+MORE = 24
+"""Cards that are shown at first, and added by each click."""
+
+MOST_SHOWN = 480
+COHESION = "Cohesion: mean cosine of the pairs of value vectors. A cluster's number leads to its neurons."
+DISTINCTIVE = (
+    "A token is listed where it is among the first ten that a neuron promotes. Distinctive of a cluster: listed by at "
+    "least two of its neurons, and by a larger share of them (p) than of all neurons of the model (q); in the order of "
+    "p ln(p / q). This project's."
 )
-COHESION = "Clusters of at least two neurons, by the mean cosine of their pairs of value vectors. Source: this project."
+CLUSTERED = (
+    "Agglomerative clustering of value vectors by cosine: Geva et al. 2022, section 5.2; complete linkage and the "
+    "number of clusters are this project's."
+)
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -45,51 +48,130 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     if data.frame.is_empty():
         missing(connection, "The neurons of this model were not clustered yet.", [model], jobs=("clusters",))
         return
-    told = data.frame.row(0, named=True)
-    st.markdown(plain(f"{told['n_clusters']:,} clusters of {data.frame.get_column('size').sum():,} neurons."))
+    known = data.frame.get_column("cluster_id").to_list()
+    chosen = asked_among("cluster", known)
+    if chosen is not None:
+        _show_one(connection, model, data.frame.filter(pl.col("cluster_id") == chosen))
+        return
+    st.markdown(plain(cluster_cards.clusters_headline(data.frame)))
+    _cards(connection, model, data)
+    _spread(data)
+
+
+def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.DataFrame) -> None:
+    (row,) = cluster.to_dicts()
+    which = {"model": model, "clustering_id": row["clustering_id"]}
+    st.html(link_html("All clusters", "clusters", model=model))
+    st.subheader(f"Neurons of cluster {row['cluster_id']}", anchor=False)
+    told = f"{cluster_cards.size_told(row)} in {cluster_cards.layers_told(row)}, {cluster_cards.cohesion_told(row)}."
+    st.markdown(plain(told))
+    tokens = _tokens(connection, which, [row["cluster_id"]])
+    if not tokens.frame.is_empty():
+        with title_row(tokens.name):
+            st.markdown("**Distinctive tokens**", help=plain(DISTINCTIVE))
+            show_source(tokens)
+        st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()]))
+        st.caption("Bars: share of the cluster's neurons that list the token; the mark: of all neurons.")
+    data = data_of(connection, "cluster_neurons", {**which, "cluster_id": row["cluster_id"]})
+    with title_row(data.name):
+        st.markdown("**Neurons, nearest to the centre first**")
+        show_source(data)
+    tables.link_to_neurons(data.frame, MEMBERS, key=f"members-{row['cluster_id']}", height=420)
+
+
+def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> None:
+    which = {"model": model, "clustering_id": data.frame.get_column("clustering_id")[0]}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        word = _ask_token()
+        order = _pick_order(has_token=word is not None)
+    clusters = data.frame if word is None else with_token(connection, data.frame, which, word)
+    if clusters.is_empty():
+        st.info(plain(f"No neuron of {model} lists {word} among the first ten tokens that it promotes."))
+        return
+    n_shown = asked_number("shown", least=MORE, most=MOST_SHOWN) or MORE
+    shown = cluster_cards.in_order(clusters, order).head(n_shown)
+    tokens = _tokens(connection, which, shown.get_column("cluster_id").to_list())
+    title = f"{clusters.height:,} clusters"
+    if word is not None:
+        title += f" with neurons that promote {word}"
+    with title_row(tokens.name):
+        st.markdown(f"**{plain(title)}**", help=plain(f"{DISTINCTIVE} {CLUSTERED}"))
+        show_source(tokens)
+    st.html(cluster_cards.cards_html(shown.to_dicts(), tokens.frame, {"model": model}, word))
+    st.caption(plain(f"Tokens that tell a cluster from the rest of the model; hover for their shares. {COHESION}"))
+    if shown.height < min(clusters.height, MOST_SHOWN):
+        st.button(
+            f"Show more of the {clusters.height:,}",
+            key="more",
+            type="tertiary",
+            on_click=remember,
+            kwargs={"shown": str(shown.height + MORE)},
+        )
+
+
+def _ask_token() -> str | None:
+    wanted = asked("token") or ""
+    written = st.text_input(
+        "Token", value=wanted, key=own_key("token"), placeholder="that its neurons promote", width=300
+    ).strip()
+    remember(token=written or None)
+    return written or None
+
+
+def with_token(
+    connection: duckdb.DuckDBPyConnection, clusters: pl.DataFrame, which: dict[str, object], word: str
+) -> pl.DataFrame:
+    """The clusters with neurons that list a token, with the number of these.
+
+    Args:
+        connection: the page's lease.
+        clusters: rows of the statement `clusters`.
+        which: name of the model, and number of the clustering.
+        word: a word, which stands for every token that reads the same, or a token with its white space marked.
+    """
+    parameters = {**which, "word": word.casefold(), "token": typed(word)}
+    found = data_of(connection, "clusters_of_token", parameters).frame
+    return clusters.join(found, on="cluster_id", how="inner", maintain_order="left")
+
+
+def _pick_order(*, has_token: bool) -> Order:
+    every: tuple[Order, ...] = get_args(Order)
+    options = [every[-1], *every[:-1]] if has_token else list(every[:-1])
+    wanted = asked_among("order", options, is_silent=True) or options[0]
+    picked = st.segmented_control(
+        "In the order of",
+        options,
+        default=wanted,
+        key=own_key(f"order-{has_token}"),
+        format_func=str.capitalize,
+        required=True,
+    )
+    order = cast("Order", picked)
+    remember(order=None if order == options[0] else order)
+    return order
+
+
+def _tokens(connection: duckdb.DuckDBPyConnection, which: dict[str, object], cluster_ids: list[int]) -> Data:
+    parameters = {**which, "cluster_ids": cluster_ids, "n": cluster_cards.MOST_TOKENS}
+    return data_of(connection, "distinctive_tokens", parameters)
+
+
+def _spread(data: Data) -> None:
     left, right = st.columns(2, gap="medium")
-    for column, name, title, caption in (
-        (left, "size", "Clusters by size", SIZES),
-        (right, "cohesion", "Clusters by cohesion", COHESION),
+    for column, name, title in (
+        (left, "size", "Clusters by size"),
+        (right, "cohesion", "Clusters by cohesion"),
     ):
         with column:
             number = spread.Number(name, is_log=name == "size")
             bins = spread.binned(data.frame.get_column(name), is_log=number.is_log)
             if not bins.is_empty():
                 shown = data.showing(f"clusters_by_{name}")
-                show_figure(title, _histogram(bins, number), caption, shown)
-    _list(connection, model, data.frame)
+                show_figure(title, _histogram(bins, number), "", shown, source=CLUSTERED)
 
 
 def _histogram(bins: pl.DataFrame, number: spread.Number) -> Draw:
     return lambda theme: spread.histogram(bins, number, ACCENT[theme], counted="clusters")
-
-
-def _list(connection: duckdb.DuckDBPyConnection, model: str, clusters: pl.DataFrame) -> None:
-    st.subheader("Clusters", anchor=False)
-    event = st.dataframe(
-        tables.with_percents(tables.shown(clusters.rename({"size": "cluster_size"}).select(LISTED), keep=LISTED)),
-        column_config=columns(),
-        placeholder=MISSING,
-        hide_index=True,
-        # What was chosen among one model's clusters is not chosen among another's.
-        key=f"clusters-{model}",
-        on_select="rerun",
-        selection_mode=["single-row", "single-cell"],
-        height=360,
-    )
-    st.caption("Click a row to list its neurons.")
-    place = tables.chosen_row(event.selection)
-    known = clusters.get_column("cluster_id").to_list()
-    chosen = known[place] if place is not None and place < clusters.height else asked_among("cluster", known)
-    if chosen is None:
-        return
-    remember(cluster=str(chosen))
-    which = {"model": model, "clustering_id": clusters.get_column("clustering_id")[0]}
-    data = data_of(connection, "cluster_neurons", {**which, "cluster_id": chosen})
-    st.subheader(f"Neurons of cluster {chosen}", anchor=False)
-    tables.link_to_neurons(data.frame, MEMBERS, key=f"members-{chosen}", height=420)
-    show_source(data)
 
 
 answer(show)

@@ -192,7 +192,7 @@ def test_the_first_click_counts_after_another_layer_was_chosen(person: Visitor) 
 
 def test_a_cluster_chosen_in_one_model_is_not_chosen_in_another(person: Visitor) -> None:
     person.open("clusters", model=LARGE)
-    person.click_row("clusters", 1)
+    person.page.locator("a.nt-row").nth(1).click()
     chosen = person.page.get_by_role("heading", name="Neurons of cluster")
     expect(chosen).to_be_visible()
     assert "cluster=" in person.page.url

@@ -1,0 +1,131 @@
+"""Clusters of value vectors as cards: what their neurons promote more often than the model's others."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from dashboards.parts.explore.token_links import STYLE, card_html, token_html
+from dashboards.widgets.links import link_html
+
+Order = Literal["cohesion", "size", "share with the token"]
+
+MOST_TOKENS = 8
+LEAST_MEMBERS = 2
+
+_STYLE = """
+<style>
+.nt-shares { display: grid; grid-template-columns: max-content minmax(6rem, 22rem) max-content; gap: 0.15rem 0.8rem;
+  align-items: center; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+.nt-shares > i { position: relative; display: block; height: 0.75rem; background: #8a8a8a1c; border-radius: 1px; }
+.nt-shares > i b, .nt-shares > i u { position: absolute; left: 0; top: 0; bottom: 0; border-radius: 1px; }
+.nt-shares > i b { background: var(--nt-bar); }
+.nt-shares > i u { border-right: 2px solid currentcolor; opacity: 0.7; }
+</style>
+"""
+
+
+def in_order(clusters: pl.DataFrame, order: Order) -> pl.DataFrame:
+    """The clusters, the first to look at first; those of one neuron, which have no cohesion, last.
+
+    Args:
+        clusters: rows with cluster_id, size, cohesion, and n_listing where a token was asked for.
+        order: what comes first.
+    """
+    if order == "size":
+        return clusters.sort("size", "cohesion", "cluster_id", descending=[True, True, False], nulls_last=True)
+    if order == "share with the token" and "n_listing" in clusters.columns:
+        share = clusters.with_columns(share=pl.col("n_listing") / pl.col("size"))
+        return share.sort("share", "size", "cluster_id", descending=[True, True, False]).drop("share")
+    return clusters.sort("cohesion", "size", "cluster_id", descending=[True, True, False], nulls_last=True)
+
+
+def cards_html(
+    clusters: Sequence[Mapping[str, Any]], tokens: pl.DataFrame, links: Mapping[str, str], word: str | None = None
+) -> str:
+    """A card for each cluster: its number, which leads to its neurons, its size and layers, and its tokens.
+
+    Args:
+        clusters: rows with cluster_id, size, first_layer, last_layer, cohesion, and n_listing where a token was asked
+            for.
+        tokens: rows of the statement `distinctive_tokens`.
+        links: what the page of clusters is asked for besides the cluster.
+        word: the token that was asked for.
+    """
+    by_cluster: dict[int, list[dict[str, Any]]] = {}
+    for row in tokens.to_dicts():
+        by_cluster.setdefault(row["cluster_id"], []).append(row)
+    cards = []
+    for cluster in clusters:
+        number = str(cluster["cluster_id"])
+        name = link_html(f"cluster {number}", "clusters", css="nt-row", **links, cluster=number)
+        listing = f"; {cluster['n_listing']:,} list {word}" if word else ""
+        aside = f"{size_told(cluster)}, {layers_told(cluster)}"
+        sentence = f"{cohesion_told(cluster)}{listing}"
+        body = " ".join(
+            token_html(row["token"], title=share_told(row)) for row in by_cluster.get(cluster["cluster_id"], [])
+        )
+        cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no token of two of them</span>'))
+    return f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
+
+
+def shares_html(tokens: pl.DataFrame, colour: str) -> str:
+    """The distinctive tokens of one cluster, each with the share of its neurons that list it, and of all neurons.
+
+    Args:
+        tokens: rows of the statement `distinctive_tokens` about one cluster.
+        colour: of the bars.
+    """
+    rows = []
+    for row in tokens.to_dicts():
+        inside, everywhere = 100 * row["share_inside"], 100 * row["share_all"]
+        told = html.escape(share_told(row))
+        bar = f'<i title="{told}"><b style="width: {inside:.1f}%"></b><u style="width: {everywhere:.1f}%"></u></i>'
+        rows.append(f"<span>{token_html(row['token'])}</span>{bar}<span>{told}</span>")
+    return f'{STYLE}{_STYLE}<div class="nt-shares" style="--nt-bar: {colour}">{"".join(rows)}</div>'
+
+
+def share_told(row: Mapping[str, Any]) -> str:
+    """How many of a cluster's neurons list a token, and which share of all does: "6 of 9 neurons; 0.4% of all"."""
+    return f"{row['n_inside']:,} of {row['n_members']:,} neurons; {row['share_all']:.1%} of all"
+
+
+def size_told(cluster: Mapping[str, Any]) -> str:
+    """How many neurons a cluster has."""
+    return f"{cluster['size']:,} neuron{'' if cluster['size'] == 1 else 's'}"
+
+
+def layers_told(cluster: Mapping[str, Any]) -> str:
+    """Which layers its neurons come from."""
+    first, last = cluster["first_layer"], cluster["last_layer"]
+    return f"layer {first}" if first == last else f"layers {first} to {last}"
+
+
+def cohesion_told(cluster: Mapping[str, Any]) -> str:
+    """How tight it is."""
+    return "one neuron alone" if cluster["cohesion"] is None else f"cohesion {cluster['cohesion']:.2f}"
+
+
+def clusters_headline(clusters: pl.DataFrame) -> str:
+    """How many clusters there are, how large and how tight, and how many of them reach over several layers.
+
+    Args:
+        clusters: rows of the statement `clusters`; at least one.
+    """
+    several = clusters.filter(pl.col("size") >= LEAST_MEMBERS)
+    told = f"{clusters.get_column('size').sum():,} neurons in {clusters.height:,} clusters"
+    if several.is_empty():
+        return f"{told}, each of one neuron."
+    sizes, cohesions = (several.get_column(name).to_list() for name in ("size", "cohesion"))
+    spanning = several.filter(pl.col("n_layers") > 1).height
+    return (
+        f"{told}. The median cluster has {_median(sizes):,.0f} neurons and a cohesion of {_median(cohesions):.2f}, the "
+        f"tightest {max(cohesions):.2f}. {spanning / several.height:.0%} of them reach over several layers."
+    )
+
+
+def _median(numbers: Sequence[float]) -> float:
+    ordered = sorted(numbers)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,92 @@
+-- The tokens that tell some clusters of one model from the rest of it, at most $n for each, the most distinctive first.
+-- A token is listed where it is among the first ten that a neuron promotes. It is distinctive of a cluster where at least
+-- two of its neurons list it, and a larger share of them (p) than of all neurons of the model (q); in the order of
+-- p * ln(p / q), its part in the divergence of the cluster's lists from the model's.
+with named as (
+    select model_id, tokenizer_id
+    from store.models
+    where name = $model
+),
+members as (
+    select clusters.cluster_id, clusters.layer, clusters.neuron
+    from store.clusters as clusters
+    inner join named on named.model_id = clusters.model_id
+    where clusters.clustering_id = $clustering_id and list_contains($cluster_ids::integer[], clusters.cluster_id)
+),
+sizes as (
+    select cluster_id, count(*) as n_members
+    from members
+    group by cluster_id
+),
+listed as (
+    select members.cluster_id, unnest(list_slice(projections.top_token_ids, 1, 10)) as token_id
+    from members
+    cross join named
+    inner join store.projections as projections
+        on projections.model_id = named.model_id
+        and projections.layer = members.layer
+        and projections.neuron = members.neuron
+),
+inside as (
+    select cluster_id, token_id, count(*) as n_inside
+    from listed
+    group by cluster_id, token_id
+    having count(*) >= 2
+),
+wanted as (
+    select distinct token_id
+    from inside
+),
+everywhere as (
+    select postings.token_id, count(*) as n_listing
+    from store.postings as postings
+    inner join named on named.model_id = postings.model_id
+    inner join wanted on wanted.token_id = postings.token_id
+    where postings.side = 'promoted' and postings.rank <= 10
+    group by postings.token_id
+),
+neurons as (
+    select count(*) as n_neurons
+    from store.projections as projections
+    inner join named on named.model_id = projections.model_id
+),
+shares as (
+    select
+        inside.cluster_id,
+        inside.token_id,
+        inside.n_inside,
+        sizes.n_members,
+        inside.n_inside / sizes.n_members as share_inside,
+        everywhere.n_listing / neurons.n_neurons as share_all,
+    from inside
+    inner join sizes on sizes.cluster_id = inside.cluster_id
+    inner join everywhere on everywhere.token_id = inside.token_id
+    cross join neurons
+),
+ranked as (
+    select
+        cluster_id,
+        token_id,
+        n_inside,
+        n_members,
+        share_inside,
+        share_all,
+        row_number() over (
+            partition by cluster_id order by share_inside * ln(share_inside / share_all) desc, token_id
+        ) as place,
+    from shares
+    where share_inside > share_all
+)
+select
+    ranked.cluster_id,
+    ranked.place,
+    tokens.text as token,
+    ranked.n_inside,
+    ranked.n_members,
+    ranked.share_inside,
+    ranked.share_all,
+from ranked
+cross join named
+inner join store.tokens as tokens on tokens.tokenizer_id = named.tokenizer_id and tokens.token_id = ranked.token_id
+where ranked.place <= $n
+order by ranked.cluster_id, ranked.place

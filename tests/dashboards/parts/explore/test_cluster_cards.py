@@ -1,0 +1,178 @@
+"""Clusters as cards: distinctive tokens and clusters of a token against loops over the lists of all neurons."""
+
+import math
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from dashboards.parts.explore.cluster_cards import (
+    cards_html,
+    clusters_headline,
+    cohesion_told,
+    in_order,
+    layers_told,
+    share_told,
+    shares_html,
+    size_told,
+)
+from dashboards.widgets.figures import statement
+from queries.ask.one_query import run_query
+
+Place = tuple[int, int]
+
+
+def lists_of(
+    connection: duckdb.DuckDBPyConnection, model: str
+) -> tuple[dict[Place, list[int]], dict[int, list[Place]]]:
+    """The first ten tokens of every neuron, and the neurons of every cluster of the shown clustering."""
+    tops = connection.execute(
+        "select layer, neuron, top_token_ids from store.projections inner join store.models using (model_id) "
+        "where name = ?",
+        [model],
+    ).fetchall()
+    members: dict[int, list[Place]] = defaultdict(list)
+    rows = connection.execute(
+        "select cluster_id, layer, neuron from cluster_members where model = ? and is_shown", [model]
+    ).fetchall()
+    for cluster, layer, neuron in rows:
+        members[cluster].append((layer, neuron))
+    return {(layer, neuron): ids[:10] for layer, neuron, ids in tops}, members
+
+
+@pytest.mark.parametrize("model", ["tiny-1m", "tiny-2m"])
+@pytest.mark.parametrize("n", [1, 3, 100])
+def test_distinctive_tokens_are_those_of_a_loop(full_path: Path, model: str, n: int) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        tops, members = lists_of(connection, model)
+        ((clustering,),) = connection.execute(
+            "select distinct clustering_id from cluster_members where model = ? and is_shown", [model]
+        ).fetchall()
+        asked = sorted(members)[1:]
+        values = {"model": model, "clustering_id": clustering, "cluster_ids": asked, "n": n}
+        found = run_query(connection, statement("distinctive_tokens"), values).to_dicts()
+        texts = dict(
+            connection.execute(
+                "select token_id, text from store.tokens inner join store.models using (tokenizer_id) where name = ?",
+                [model],
+            ).fetchall()
+        )
+    everywhere = Counter(token for tokens in tops.values() for token in set(tokens))
+    expected = []
+    for cluster in asked:
+        inside = Counter(token for place in members[cluster] for token in set(tops[place]))
+        size = len(members[cluster])
+        scored = []
+        for token, count in inside.items():
+            p, q = count / size, everywhere[token] / len(tops)
+            if count >= 2 and p > q:
+                scored.append((-p * math.log(p / q), token, count, p, q))
+        for place, (_, token, count, p, q) in enumerate(sorted(scored)[:n], start=1):
+            expected.append((cluster, place, texts[token], count, size, pytest.approx(p), pytest.approx(q)))
+    names = ("cluster_id", "place", "token", "n_inside", "n_members", "share_inside", "share_all")
+    assert [tuple(row[name] for name in names) for row in found] == expected
+    assert expected or model == "tiny-1m"
+
+
+def test_clusters_of_a_token_are_those_whose_neurons_list_it(full_path: Path) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        tops, members = lists_of(connection, "tiny-2m")
+        tokens = connection.execute(
+            "select token_id, text, word from store.tokens inner join store.models using (tokenizer_id) "
+            "where name = 'tiny-2m'"
+        ).fetchall()
+        ((clustering,),) = connection.execute(
+            "select distinct clustering_id from cluster_members where model = 'tiny-2m' and is_shown"
+        ).fetchall()
+        n_found = 0
+        for _, text, word in tokens[:60]:
+            for asked in ({"word": word, "token": word}, {"word": "no such word", "token": text}):
+                values = {"model": "tiny-2m", "clustering_id": clustering, **asked}
+                found = run_query(connection, statement("clusters_of_token"), values)
+                ids = {one for one, exact, other in tokens if exact == asked["token"] or other == asked["word"]}
+                expected = {
+                    cluster: sum(bool(ids & set(tops[place])) for place in places)
+                    for cluster, places in sorted(members.items())
+                }
+                assert dict(found.rows()) == {cluster: n for cluster, n in expected.items() if n}
+                n_found += found.height
+    assert n_found
+
+
+CLUSTERS = pl.DataFrame(
+    {
+        "cluster_id": [0, 1, 2, 3],
+        "size": [4, 2, 9, 1],
+        "n_layers": [2, 1, 3, 1],
+        "first_layer": [0, 1, 0, 2],
+        "last_layer": [1, 1, 2, 2],
+        "cohesion": [0.25, 0.5, 0.125, None],
+        "n_listing": [1, 2, 3, 1],
+    }
+)
+
+
+def test_clusters_stand_in_the_order_that_is_asked_for() -> None:
+    assert in_order(CLUSTERS, "cohesion")["cluster_id"].to_list() == [1, 0, 2, 3]
+    assert in_order(CLUSTERS, "size")["cluster_id"].to_list() == [2, 0, 1, 3]
+    assert in_order(CLUSTERS, "share with the token")["cluster_id"].to_list() == [1, 3, 2, 0]
+    # Without a token there is no such share.
+    bare = CLUSTERS.drop("n_listing")
+    assert in_order(bare, "share with the token").equals(in_order(bare, "cohesion"))
+
+
+def test_all_clusters_are_told_in_a_sentence() -> None:
+    assert clusters_headline(CLUSTERS) == (
+        "16 neurons in 4 clusters. The median cluster has 4 neurons and a cohesion of 0.25, the tightest 0.50. 67% of "
+        "them reach over several layers."
+    )
+    assert "5 neurons in 2 clusters. The median cluster has 4 neurons" in clusters_headline(CLUSTERS[[0, 3]])
+    assert clusters_headline(CLUSTERS[3:]) == "1 neurons in 1 clusters, each of one neuron."
+
+
+def tokens(*rows: tuple[int, str, int, int, float]) -> pl.DataFrame:
+    made: list[dict[str, Any]] = [
+        {
+            "cluster_id": cluster,
+            "place": 1,
+            "token": token,
+            "n_inside": n,
+            "n_members": size,
+            "share_inside": n / size,
+            "share_all": share,
+        }
+        for cluster, token, n, size, share in rows
+    ]
+    return pl.DataFrame(made)
+
+
+TOKENS = tokens((0, " <b>", 3, 4, 0.01), (2, " tea", 2, 9, 0.5))
+
+
+def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
+    drawn = cards_html(CLUSTERS.to_dicts(), TOKENS, {"model": "m"}, "tea")
+    first, second, third, last = drawn.split('<div class="nt-card">')[1:]
+    assert 'href="/clusters?model=m&amp;cluster=0"' in first
+    assert "4 neurons, layers 0 to 1" in first
+    assert "cohesion 0.25; 1 list tea" in first
+    assert 'title="3 of 4 neurons; 1.0% of all"' in first
+    assert "<b>" not in first.split("</header>")[1]
+    assert "no token of two of them" in second
+    assert "·tea" in third
+    assert "one neuron alone" in last
+
+
+def test_bars_are_as_long_as_the_shares() -> None:
+    drawn = shares_html(TOKENS[:1], "#123456")
+    assert '<b style="width: 75.0%">' in drawn
+    assert '<u style="width: 1.0%">' in drawn
+    assert "3 of 4 neurons; 1.0% of all" in drawn
+
+
+def test_what_is_told_of_one_is_in_the_singular() -> None:
+    one = CLUSTERS.row(3, named=True)
+    assert (size_told(one), layers_told(one), cohesion_told(one)) == ("1 neuron", "layer 2", "one neuron alone")
+    assert share_told(TOKENS.row(1, named=True)) == "2 of 9 neurons; 50.0% of all"

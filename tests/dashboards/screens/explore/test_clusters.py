@@ -1,0 +1,63 @@
+"""The page of clusters: cards that lead to neurons, a field for a token, one cluster at a time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+from streamlit.testing.v1 import AppTest
+
+Opener = Callable[..., AppTest]
+
+
+def text(page: AppTest) -> str:
+    parts = [*page.title, *page.subheader, *page.markdown, *page.caption, *page.info, *page.warning]
+    return "\n".join(str(part.value) for part in parts).replace("\\", "")
+
+
+def cards(page: AppTest) -> list[str]:
+    bodies = [element.proto.body for element in page.get("html") if '<div class="nt-cards">' in element.proto.body]
+    return [card for body in bodies for card in body.split('<div class="nt-card">')[1:]]
+
+
+def test_the_tightest_cluster_comes_first(page: Opener, full_path: Path) -> None:
+    shown = page(full_path, "clusters", model="tiny-2m")
+    assert not shown.exception
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        rows = connection.sql(
+            "select cluster_id from clusters_summary where model = 'tiny-2m' and is_shown "
+            "order by cohesion desc nulls last, size desc, cluster_id"
+        ).fetchall()
+    assert [card.split("cluster=")[1].split('"')[0] for card in cards(shown)] == [str(one) for (one,) in rows]
+    assert "neurons in" in text(shown)
+
+
+def test_a_cluster_shows_its_neurons(page: Opener, full_path: Path) -> None:
+    shown = page(full_path, "clusters", model="tiny-2m", cluster="1")
+    assert "Neurons of cluster 1" in text(shown)
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        rows = connection.sql(
+            "select address from cluster_members where model = 'tiny-2m' and is_shown and cluster_id = 1"
+        ).fetchall()
+    (table,) = [one.value for one in shown.dataframe if "centre_cosine" in one.value.columns]
+    assert set(table["address"]) == {address for (address,) in rows}
+    assert not cards(shown)
+
+
+def test_a_token_narrows_the_clusters_and_stays_in_the_address(page: Opener, full_path: Path) -> None:
+    every = page(full_path, "clusters", model="tiny-2m")
+    every.text_input(key="token").set_value("coffee").run()
+    assert every.query_params["token"] == "coffee"
+    assert "clusters with neurons that promote coffee" in text(every)
+    assert cards(every)
+    assert all("list coffee" in card for card in cards(every))
+    none = page(full_path, "clusters", model="tiny-2m", token="no such token")
+    assert "No neuron of tiny-2m lists no such token among the first ten" in text(none)
+    assert not cards(none)
+
+
+def test_the_order_is_kept_in_the_address(page: Opener, full_path: Path) -> None:
+    shown = page(full_path, "clusters", model="tiny-2m", order="size")
+    assert shown.query_params["order"] == "size"
+    sizes = [int(card.split("<span>")[1].split(" neuron")[0]) for card in cards(shown)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "order" not in page(full_path, "clusters", model="tiny-2m", order="cohesion").query_params
