@@ -8,11 +8,11 @@ import duckdb
 import polars as pl
 
 from catalog.advice import command_line
-from dashboards.charts import exits as exit_charts
-from dashboards.charts import shortcuts
 from dashboards.charts.models import Look
 from dashboards.charts.pictures import Drawing
-from dashboards.charts.shortcuts import heat_map
+from dashboards.charts.predictions import exits as exit_charts
+from dashboards.charts.predictions import shortcuts
+from dashboards.charts.predictions.shortcuts import heat_map
 from dashboards.papers.figure import SeriesFigure, captioned
 from dashboards.papers.panels import (
     PANEL_HEIGHT,

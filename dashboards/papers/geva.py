@@ -10,9 +10,14 @@ import polars as pl
 from catalog.advice import command_line
 from catalog.tables.annotations import POOLED, RULES
 from dashboards.charts import concepts as concept_charts
-from dashboards.charts.layers import against_random, candidate_scores, extreme_kinds, shares_of_dominant
 from dashboards.charts.models import Look
 from dashboards.charts.pictures import Drawing
+from dashboards.charts.predictions.events import (
+    against_random,
+    candidate_scores,
+    extreme_kinds,
+    shares_of_dominant,
+)
 from dashboards.papers.figure import SeriesFigure, captioned
 from dashboards.papers.panels import (
     PANEL_HEIGHT,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import polars as pl
 import streamlit as st
 
-from dashboards.charts import exits
 from dashboards.charts.models import Look
-from dashboards.parts.shortcuts import corpora
+from dashboards.charts.predictions import exits
+from dashboards.parts.shortcuts import SOURCE, corpora
 from dashboards.widgets import tables
 from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
 from dashboards.widgets.page import Theme, missing
@@ -15,37 +15,30 @@ from dashboards.widgets.reading import Reading
 
 BY_MODEL = (
     "How often leaving early by the least-squares shortcut keeps the model's own token, at each threshold on its "
-    "confidence, against the layers that ran; dotted: 95%. On {n} sentences of {corpus}. After Din et al. 2023, Jump "
-    "to Conclusions."
+    "confidence, against the layers that ran; dotted: 95%. On {n} sentences of {corpus}."
 )
 OF_MODEL = (
     "How often leaving early keeps the model's own token, against the layers that ran, on {n} sentences of {corpus}. "
-    "Dotted lines: always left at one state. {saved} After Din et al. 2023, Jump to Conclusions."
+    "Dotted lines: always left at one state. {saved}"
 )
 RULES = (
     "An example is left where the clusters of its dominant sub-updates, or a classifier for each layer, say that its "
     "prediction is settled: share that keeps the model's own prediction, and mean number of layers not run, over "
     "{seeds} splits, on {corpus}. Table 6 of Geva et al. 2022."
 )
+UNMEASURED = "Early exits were not measured for these models yet."
 _ALONG = ("method", "layers_run", "parameter")
 METHOD = "mat"
 """The shortcut that models are compared by."""
 
 
-def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
-    """Early exit, model beside model; says how to measure it where nothing was."""
-    st.subheader("Early exit", anchor=False)
+def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> bool:
+    """Early exit, model beside model; whether it was measured for any."""
     curves = data_of_models(reader, "exit_tradeoff", names, *_ALONG)
     rules = data_of(reader, "early_exits", {"models": list(names)})
     if curves.frame.is_empty() and rules.frame.is_empty():
-        missing(
-            reader.shown,
-            "Early exits were not measured for these models.",
-            names,
-            jobs=("exits",),
-            corpus=reader.corpus,
-        )
-        return
+        return False
+    st.subheader("Early exit", anchor=False)
     rows = curves.frame.filter(pl.col("method") == METHOD)
     if not rows.is_empty():
         drawn = curves.showing(curves.name, rows)
@@ -54,9 +47,12 @@ def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme],
             lambda theme: exits.tradeoff_by_model(rows, look(theme)),
             BY_MODEL.format(n=_numbers(rows, "n"), corpus=corpora(rows)),
             drawn,
+            source=SOURCE,
         )
     if not rules.frame.is_empty():
-        show_rules(rules)
+        with st.expander("Rules that learn when to stop"):
+            show_rules(rules)
+    return True
 
 
 def exits_of_model(reader: Reading, model: str) -> None:
@@ -79,12 +75,12 @@ def exits_of_model(reader: Reading, model: str) -> None:
         ),
         curves,
         own_legend=True,
+        source=SOURCE,
     )
 
 
 def show_rules(rules: Data) -> None:
     """The table of rules, with what it shows and the SQL behind it."""
-    st.markdown("**Rules that learn when to stop**")
     tables.show_table(rules.frame.drop("corpus"), key="early_exits")
     st.caption(RULES.format(seeds=_numbers(rules.frame, "n_seeds"), corpus=corpora(rules.frame)))
     show_source(rules)

@@ -7,9 +7,9 @@ import altair as alt
 import polars as pl
 import streamlit as st
 
-from dashboards.charts import shortcuts
 from dashboards.charts.models import Look
-from dashboards.charts.shortcuts import heat_map
+from dashboards.charts.predictions import shortcuts
+from dashboards.charts.predictions.shortcuts import heat_map
 from dashboards.widgets.figures import data_of, data_of_models, show_figure
 from dashboards.widgets.html import plain
 from dashboards.widgets.page import Theme, missing
@@ -17,6 +17,7 @@ from dashboards.widgets.reading import Reading
 
 SOURCE = "After Din et al. 2023, Jump to Conclusions."
 PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."
+UNFITTED = "No linear shortcuts were fitted to these models yet."
 
 FIT = (
     "How well {how} predicts a state above it: mean r^2 of the coordinates, on {n_validation} sentences of {corpus} "
@@ -65,8 +66,7 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
     data = data_of_models(reader, "shortcut_quality", names, "method", "state")
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
     if rows.is_empty():
-        what = "No linear shortcuts were fitted to these models yet."
-        missing(reader.shown, what, names, jobs=("shortcuts",), corpus=reader.corpus)
+        missing(reader.shown, UNFITTED, names, jobs=("shortcuts",), corpus=reader.corpus)
         return
     told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, right = st.columns(2, gap="medium")

@@ -6,6 +6,7 @@ import duckdb
 import streamlit as st
 
 from dashboards.colours import model_colours
+from dashboards.parts.sizes import conclusions
 from dashboards.widgets import tables
 from dashboards.widgets.html import legend_html, plain
 from dashboards.widgets.memory import kept
@@ -13,7 +14,6 @@ from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_models
 from dashboards.widgets.reading import Reading
 from queries.compare.comparison import Comparison, compare
-from queries.compare.trends import RULE
 from queries.names.models import choose_models
 
 # Columns of the first table.
@@ -41,22 +41,30 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     everything = [model.name for model in choose_models(connection)]
     names, corpus = _pick(connection, everything)
     comparison = kept(connection, _compare, tuple(names), corpus)
-    _opening(comparison)
+    conclusions.show_conclusions(comparison)
+    colours = model_colours(everything, theme=theme())
+    st.html(legend_html({name: colours[name] for name in names}))
+    cards = conclusions.show_cards(comparison)
     _headlines(comparison)
     if comparison.layers.is_empty():
         _say_unmeasured(connection, names, corpus)
         return
-    colours = model_colours(everything, theme=theme())
-    st.html(legend_html({name: colours[name] for name in names}))
-    # Here, because they need altair, which takes a third of a second to load: heading and table stand before.
-    from dashboards.parts import exits, shortcuts, sizes  # noqa: PLC0415
+    # Here, because they need altair, which takes a third of a second to load: the conclusions stand before.
+    from dashboards.parts import exits, shortcuts  # noqa: PLC0415
+    from dashboards.parts.sizes import curves, selection  # noqa: PLC0415
 
-    look = sizes.look_of(everything, comparison)
+    look = selection.look_of(everything, comparison)
     with Reading(connection, names, corpus) as reader:
-        sizes.draw(sizes.Sizes(reader, comparison, names, look))
-        st.subheader("What each state already predicts", anchor=False)
-        shortcuts.compare_shortcuts(reader, names, look)
-        exits.compare_exits(reader, names, look)
+        sizes = selection.Sizes(reader, comparison, names, look)
+        curves.draw(sizes, cards)
+        if shortcuts.measured(reader, names):
+            st.subheader("What each state already predicts", anchor=False)
+            shortcuts.compare_shortcuts(reader, names, look)
+        else:
+            sizes.missing(shortcuts.UNFITTED, "shortcuts")
+        if not exits.compare_exits(reader, names, look):
+            sizes.missing(exits.UNMEASURED, "exits")
+        sizes.say_what_is_missing()
 
 
 def _compare(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> Comparison:
@@ -72,17 +80,12 @@ def _pick(connection: duckdb.DuckDBPyConnection, everything: Sequence[str]) -> t
         return chosen, pick_corpus(connection, chosen)
 
 
-def _opening(comparison: Comparison) -> None:
-    """What the sizes of each family show, and what that rests on."""
-    for one in comparison.conclusions:
-        if one.kind != "not measured":
-            st.markdown(f"**{plain(one.sentence)}**", help=plain(RULE))
-            st.caption(plain(" ".join([*one.rests_on, one.omission])))
-
-
 def _headlines(comparison: Comparison) -> None:
-    tables.show_table(tables.shown(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines")
-    notes = list(comparison.notes)
+    with st.expander("All headline numbers"):
+        tables.show_table(tables.shown(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines")
+        st.caption("Size: parameters without embeddings.")
+    # Which models are variants is said with the conclusions.
+    notes = [f"{model} is not comparable: {why}" for model, why in comparison.why_not().items()]
     if comparison.common_corpus is not None:
         notes.append(f"more of these models were measured on {comparison.common_corpus}: choose it as the corpus")
     if notes:

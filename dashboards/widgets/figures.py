@@ -148,7 +148,7 @@ def show_figure(
     """
     with title_row(data.name):
         st.markdown(f"**{plain(title)}**", help=plain(source) or None)
-        show_source(data, partial(_on_paper, title, draw))
+        show_source(data, partial(on_paper, title, draw))
     drawing = draw(theme())
     chart = drawing if own_legend else without_legend(drawing)
     chart.padding = _PADDING
@@ -166,6 +166,13 @@ def show_figure(
     if caption:
         st.caption(plain(caption))
     return selected
+
+
+def show_drawing(title: str, drawing: Drawing, name: str) -> None:
+    """Draw a chart alone, which has its own legend or needs none; whoever shows it says what it is."""
+    drawing.padding = _PADDING
+    _leave_unchecked(drawing)
+    st.altair_chart(drawing, width="stretch", height=height_of(drawing), key=f"chart-{name}", alt=title)
 
 
 def title_row(name: str) -> DeltaGenerator:
@@ -208,7 +215,7 @@ def without_legend(chart: Drawing) -> Drawing:
     return bare
 
 
-def _on_paper(title: str, draw: Draw) -> Drawing:
+def on_paper(title: str, draw: Draw) -> Drawing:
     """The chart as it stands by itself: with its title and its legend, on white."""
     drawing: Drawing = draw("light").properties(title=title, width=_PAPER_WIDTH)
     return drawing

@@ -15,6 +15,7 @@ from catalog.store.errors import WarehouseMissing
 from dashboards.session import desk
 from dashboards.widgets.html import plain
 from queries.errors import NoModels
+from queries.names.durations import estimated
 from queries.names.unmeasured import corpus_words
 
 Theme = Literal["light", "dark"]
@@ -68,11 +69,27 @@ def missing(
     jobs: Sequence[str] = ("activity", "contexts"),
     corpus: str | None = None,
 ) -> None:
-    """Say that models were not measured by jobs, on a corpus if one was asked for, and which command does it."""
+    """Say in a line what was not measured, about how long that takes, and below it the command that does it.
+
+    Args:
+        connection: a reader.
+        what: what is missing, a sentence.
+        models: the models that lack it.
+        jobs: names of the jobs that measure it.
+        corpus: the corpus that was asked for; None: any.
+    """
     asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
-    st.info(plain(f"{what}{asked_for}"))
+    st.caption(plain(f"{what}{asked_for} {time_needed(connection, models, jobs)}"))
     chosen = (word for job in jobs for word in ("--job", job))
     show_command(command_line("ingest", *models, *chosen, *corpus_words(connection, models, corpus)))
+
+
+def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jobs: Sequence[str]) -> str:
+    """How long jobs take on models, as a sentence about the command below it."""
+    duration = estimated(connection, models, jobs)
+    if duration is None:
+        return "To measure it (--plan says how long that takes):"
+    return f"To measure it, {duration.in_words} by the time that {' and '.join(duration.measured)} took:"
 
 
 def show_command(command: str) -> None:

@@ -84,7 +84,7 @@ MEASURES = (
     ),
     Measure(
         "mean_saturation_depth",
-        "Depth where predictions settle",
+        "Settling depth",
         "the depth at which predictions settle",
         False,
         "predictions that settle at {} of the depth",
@@ -93,7 +93,7 @@ MEASURES = (
     ),
     Measure(
         "dominant_share",
-        "Share of the ten largest neurons",
+        "Ten largest neurons",
         "the share of the ten largest neurons in an update",
         False,
         "updates of which the ten largest neurons hold {}",

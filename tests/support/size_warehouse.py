@@ -78,3 +78,10 @@ def _add(connection: duckdb.DuckDBPyConnection, number: int, size: Size) -> None
         for neuron, n_active in enumerate(size.n_active)
     ]
     made.insert(connection, "neuron_facts", neurons)
+    fired = [
+        source["activity"][0]
+        | {"model_id": number, "corpus_id": number, "layer": 0, "neuron": neuron, "run_id": number}
+        | {"n_positions": size.n_tokens, "n_active": n_active, "first_active": 0 if n_active else None}
+        for neuron, n_active in enumerate(size.n_active)
+    ]
+    made.insert(connection, "activity", fired)

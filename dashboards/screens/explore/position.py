@@ -9,7 +9,7 @@ from dashboards.charts.maps import position_kinds, position_map
 from dashboards.colours import KINDS
 from dashboards.parts.explore.headlines import positions_headline
 from dashboards.parts.explore.opening import open_chosen
-from dashboards.parts.sizes import sequences
+from dashboards.parts.sizes.selection import sequences
 from dashboards.widgets import tables
 from dashboards.widgets.figures import Data, data_of, show_figure
 from dashboards.widgets.html import plain

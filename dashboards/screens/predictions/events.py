@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboards.charts import layers
 from dashboards.charts.models import Look
+from dashboards.charts.predictions import events as drawings
 from dashboards.colours import model_colours
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, remember
@@ -104,7 +105,7 @@ def _candidates(reader: Reading, measured: Sequence[str]) -> None:
     data = data_of(reader, "top_candidate_scores", {"model": model})
     show_figure(
         f"Scores for the token at the top, {model}",
-        lambda _: layers.candidate_scores(data.frame),
+        lambda _: drawings.candidate_scores(data.frame),
         CANDIDATES,
         data,
         own_legend=True,
@@ -115,8 +116,8 @@ def _candidates(reader: Reading, measured: Sequence[str]) -> None:
         shares = replace(data_of_models(reader, "dominant_share", [model], "layer"), name="dominant_and_random")
         show_figure(
             f"Dominant and random neurons, {model}",
-            lambda _: layers.against_random(
-                layers.shares_of_dominant(shares.frame), "share", title="share of the update"
+            lambda _: drawings.against_random(
+                drawings.shares_of_dominant(shares.frame), "share", title="share of the update"
             ),
             BESIDE_RANDOM,
             shares,
@@ -127,7 +128,7 @@ def _candidates(reader: Reading, measured: Sequence[str]) -> None:
         if not extremes.frame.is_empty():
             show_figure(
                 f"Where extreme updates come from, {model}",
-                lambda _: layers.extreme_kinds(extremes.frame),
+                lambda _: drawings.extreme_kinds(extremes.frame),
                 EXTREMES,
                 extremes,
                 own_legend=True,

@@ -13,8 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from catalog.store.warehouse import Warehouse
-from dashboards.charts import shortcuts
 from dashboards.charts.models import Look
+from dashboards.charts.predictions import shortcuts
 from dashboards.parts.shortcuts import told_shortcuts
 from dashboards.widgets.figures import data_of, data_of_models, without_legend
 from tests.dashboards.conftest import Opener

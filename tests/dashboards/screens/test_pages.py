@@ -152,10 +152,10 @@ def test_headlines_and_the_tokens_behind_them(page: Opener, full_path: Path) -> 
     # Figures and headlines name the tokens on which "dead" was seen.
     seen = int(row["n_tokens_seen"])
     assert seen == 41
-    captions = [caption.value.replace("\\", "") for caption in opened.caption if "Dead" in caption.value]
+    captions = [caption.value.replace("\\", "") for caption in opened.caption if "Never active" in caption.value]
     assert captions
     assert all(f"tiny-1m {seen}" in caption for caption in captions)
-    assert any("Voita et al. 2023" in caption for caption in captions)
+    assert any("Voita et al. 2023" in str(title.proto.help).replace("\\", "") for title in opened.markdown)
 
 
 def test_models_are_picked_and_kept_in_the_address(page: Opener, full_path: Path) -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from dashboards.charts.models import Look
-from dashboards.charts.shortcuts import (
+from dashboards.charts.predictions.shortcuts import (
     METHOD_COLOURS,
     MOST_NUMBERS,
     PART_COLOURS,

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from catalog.store.warehouse import Warehouse
-from dashboards.charts import exits
 from dashboards.charts.models import Look
+from dashboards.charts.predictions import exits
 from dashboards.widgets.figures import without_legend
 from queries.compare.exits import exit_tradeoff
 from tests.support import event_warehouse as made

@@ -1,0 +1,143 @@
+"""What the sizes show, in a sentence and in a card per number: it stands before a chart is drawn."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboards.widgets.html import plain
+from queries.compare.comparison import Comparison
+from queries.compare.conclusion import Conclusion, short
+from queries.compare.trends import MEASURES, RULE, Measure, Trend, percentages
+
+N_CARDS = 4
+
+DEFINITIONS = {
+    "dead_share": "Never active on the tokens seen, not counting a prepended BOS. Voita et al. 2023, section 3.",
+    "median_frequency": "Of the neurons that fired: half of them are active at no more than this share of the tokens.",
+    "token_detector_share": "Neurons that respond to a few tokens, and to these nearly always. Voita et al. 2023, "
+    "section 4.",
+    "positional_share": "Neurons whose activity tells about the position. Voita et al. 2023, section 5.",
+    "mean_saturation_depth": "Mean depth from which on the final token stays at the top. Geva et al. 2022, section 5.",
+    "dominant_share": "Mean share of a layer's update that its ten largest neurons hold. Geva et al. 2022, section 5.",
+}
+"""What the numbers of the cards are, by their column."""
+
+_STYLE = """
+<style>
+.st-key-conclusion p { font-size: 1.3rem; line-height: 1.45; }
+.st-key-conclusion [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
+.nt-card-number { font-size: 1.3rem; font-weight: 600; line-height: 1.3; white-space: nowrap; }
+.nt-card-way { font-size: 0.85rem; opacity: 0.75; min-height: 1.3em; }
+[class*="st-key-card-"] .stElementContainer:has(.stVegaLiteChart) { margin-bottom: 0; }
+[class*="st-key-head-"] { flex-wrap: nowrap; }
+[class*="st-key-head-"] p { font-size: 0.93rem; white-space: nowrap; }
+</style>
+"""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A number against size.
+
+    Attributes:
+        measure: what it is.
+        trends: of the families that have it.
+        points: rows as `dashboards.charts.by_size.against_size` draws them.
+        menu: where on the page its menu belongs.
+        place: where its chart does.
+    """
+
+    measure: Measure
+    trends: Sequence[Trend]
+    points: pl.DataFrame
+    menu: DeltaGenerator
+    place: DeltaGenerator
+
+
+def show_conclusions(comparison: Comparison) -> None:
+    """The sentence of each family of which text was read, and what it rests on."""
+    st.html(_STYLE)
+    with st.container(key="conclusion", gap="small"):
+        for one in comparison.conclusions:
+            if one.kind != "not measured":
+                st.markdown(plain(one.sentence), help=plain(RULE))
+                st.caption(plain(" ".join([*one.rests_on, one.omission])))
+
+
+def show_cards(comparison: Comparison) -> list[Card]:
+    """The numbers of the cards, in a row; whoever has loaded what draws fills in the charts."""
+    known = [one for one in comparison.conclusions if one.kind == "trend"]
+    chosen = [measure for measure in MEASURES if _is_drawn(known, measure)][:N_CARDS]
+    cards: list[Card] = []
+    for column, measure in zip(st.columns(len(chosen), gap="small") if chosen else (), chosen, strict=True):
+        with column, st.container(border=True, gap="small", key=f"card-{measure.column}"):
+            trends = _trends(known, measure)
+            with _head(measure):
+                st.markdown(f"**{plain(measure.title)}**", help=plain(DEFINITIONS[measure.column]))
+                menu = st.container(width="content")
+            st.html("".join(_numbers(trend) for trend in trends))
+            place = st.container()
+        cards.append(Card(measure, trends, points(comparison.models, known, measure), menu, place))
+    if any(not card.points.get_column("is_size").all() for card in cards):
+        st.caption("Hollow points are variants, which are no sizes.")
+    return cards
+
+
+def points(models: pl.DataFrame, conclusions: Sequence[Conclusion], measure: Measure) -> pl.DataFrame:
+    """A row per model that the conclusions tell of, and per variant of their families that may be compared.
+
+    Args:
+        models: rows of the view `scaling`.
+        conclusions: of the families to draw.
+        measure: which number.
+    """
+    plain_sizes = [model for one in conclusions for model in one.models]
+    is_size = pl.col("model").is_in(plain_sizes)
+    is_variant = (
+        pl.col("variant").is_not_null()
+        & pl.col("comparable")
+        & pl.col("family").is_in([one.family for one in conclusions])
+    )
+    rows = models.filter((is_size | is_variant) & pl.col(measure.column).is_not_null())
+    values = rows.get_column(measure.column)
+    return rows.select("model", "family", "size", is_size.alias("is_size")).with_columns(
+        pl.Series("size_label", [short(size) for size in rows.get_column("size")], dtype=pl.String),
+        values.alias("value"),
+        pl.Series("value_label", percentages(values.to_list()), dtype=pl.String),
+    )
+
+
+def _is_drawn(conclusions: Sequence[Conclusion], measure: Measure) -> bool:
+    trends = _trends(conclusions, measure)
+    return any(trend.direction is not None and not trend.is_sparse for trend in trends)
+
+
+def _trends(conclusions: Sequence[Conclusion], measure: Measure) -> list[Trend]:
+    return [trend for one in conclusions if (trend := one.trend(measure)) is not None]
+
+
+def _head(measure: Measure) -> DeltaGenerator:
+    """A row for the title of a card and its menu, however narrow the card is."""
+    return st.container(
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        gap=None,
+        key=f"head-{measure.column}",
+    )
+
+
+def _numbers(trend: Trend) -> str:
+    """From the smallest to the largest size where the number goes one way, else between which numbers it lies."""
+    way = trend.direction or "one size"
+    if way in ("rises", "falls"):
+        first, *_, last = percentages(trend.values)
+        ends = f"{first} → {last}"
+    else:
+        low, high = percentages([min(trend.values), max(trend.values)])
+        ends = low if low == high else f"{low} to {high}"
+    return f'<div class="nt-card-number">{html.escape(ends)}</div><div class="nt-card-way">{way}</div>'

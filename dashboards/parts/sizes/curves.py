@@ -1,0 +1,320 @@
+"""The figures that compare sizes on a page: curves by depth, how frequencies spread, which neurons are of a kind."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+import streamlit as st
+
+from dashboards.charts import by_size
+from dashboards.charts import layers as charts
+from dashboards.charts import spread as spread_charts
+from dashboards.charts.models import Look
+from dashboards.charts.pictures import Drawing
+from dashboards.parts.sizes.conclusions import Card
+from dashboards.parts.sizes.selection import Sizes, sequences
+from dashboards.widgets import tables
+from dashboards.widgets.figures import Data, on_paper, show_drawing, show_figure, show_source
+from dashboards.widgets.html import plain
+from dashboards.widgets.page import Theme, theme
+from queries.ask.statements import filled
+from queries.views.of_models import SMALLEST_FIRST, of_models
+from queries.views.thresholds import thresholds
+
+VOITA, GEVA = "Voita et al. 2023", "Geva et al. 2022"
+INK = {"light": "#222222", "dark": "#e6e6e6"}
+"""Of the numbers beside points."""
+
+_SUPPRESSION = ("model", "n_detectors", "observed", "observed_low", "observed_high", "expected", "difference")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A number of the layers of models against depth.
+
+    Attributes:
+        title: what it shows.
+        data: the rows.
+        number: the column that is drawn.
+        caption: what one sees, in a line.
+        source: whose figure or definition it is.
+        nothing: what is said instead where all of it is 0, or a single detector.
+    """
+
+    title: str
+    data: Data
+    number: charts.OfLayer
+    caption: str
+    source: str
+    nothing: str
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether there is next to nothing to see."""
+        numbers = self.data.frame.get_column(self.number).drop_nulls()
+        return not numbers.sum() or (not numbers.dtype.is_float() and numbers.sum() == 1)
+
+
+def draw(sizes: Sizes, cards: Sequence[Card]) -> None:
+    """All of them, from the cards on."""
+    fill(sizes, cards)
+    st.subheader("By depth", anchor=False)
+    _draw_curves(sizes, [*_of_activity(sizes), *_of_detectors(sizes), *_of_positions(sizes), *_of_predictions(sizes)])
+    st.subheader("How frequencies spread", anchor=False)
+    _spread(sizes)
+    _kinds(sizes)
+
+
+def fill(sizes: Sizes, cards: Sequence[Card]) -> None:
+    """Draw what stands below the numbers of the cards, and their menus."""
+    sql = filled(of_models("scaling", SMALLEST_FIRST), {"models": list(sizes.names)})
+    for card in cards:
+        title, name = card.measure.title, f"size_{card.measure.column}"
+        draw_card = partial(_draw_card, by_size.labelled(card.points), sizes.look)
+        with card.place:
+            show_drawing(title, draw_card(theme()), name)
+        with card.menu:
+            show_source(Data(name, sql, card.points, sizes.reader.corpus), partial(on_paper, title, draw_card))
+
+
+def _draw_card(rows: pl.DataFrame, look: Callable[[Theme], Look], theme: Theme) -> Drawing:
+    return by_size.against_size(rows, look(theme), INK[theme])
+
+
+def _draw_curves(sizes: Sizes, curves: Sequence[Curve]) -> None:
+    """Two in a row; of those that would show nothing a sentence each, below."""
+    drawn = [curve for curve in curves if not curve.is_sparse]
+    for start in range(0, len(drawn), 2):
+        for column, curve in zip(st.columns(2, gap="medium"), drawn[start : start + 2], strict=False):
+            with column:
+                _draw_curve(sizes, curve)
+    said = [curve.nothing for curve in curves if curve.is_sparse]
+    if said:
+        st.caption(plain(" ".join(said)))
+
+
+def _draw_curve(sizes: Sizes, curve: Curve) -> None:
+    frame = curve.data.frame
+    show_figure(
+        curve.title,
+        lambda theme: charts.by_depth(frame, curve.number, sizes.look(theme)),
+        curve.caption,
+        curve.data,
+        source=curve.source,
+    )
+
+
+def _of_activity(sizes: Sizes) -> Iterator[Curve]:
+    dead = sizes.data("dead_by_depth")
+    if _is_known(dead.frame, "dead_share"):
+        yield Curve(
+            "Dead neurons",
+            dead,
+            "dead_share",
+            f"Never active {sizes.on_text}.",
+            f"Figure 1 of {VOITA}, dead neurons by layer. A prepended BOS does not count, a choice of this project.",
+            f"No neuron of these models is dead {sizes.on_text}.",
+        )
+    else:
+        st.caption("Activations of these models are never exactly 0, so none of their neurons can be called dead.")
+    yield Curve(
+        "Activation frequency",
+        sizes.data("frequency_by_depth"),
+        "mean_frequency",
+        f"Share of the tokens at which a neuron is active, mean over those that fired {sizes.on_text}.",
+        f"Figure 1 of {VOITA}, activation frequency by layer.",
+        f"No neuron of these models fired {sizes.on_text}.",
+    )
+
+
+def _of_detectors(sizes: Sizes) -> Iterator[Curve]:
+    data = sizes.typology("detectors")
+    if data.frame.is_empty():
+        sizes.missing("N-grams were not counted, so token detectors are unknown.", "ngrams")
+        return
+    of = thresholds("detected_ngrams")
+    tokens = _of_tokens(data)
+    yield Curve(
+        "Token detectors",
+        tokens,
+        "n_detectors",
+        f"Neurons that respond to at most {of['most_tokens']:.0f} tokens, each {of['least_recall']:.0%} of the time, "
+        f"{sizes.on_text}.",
+        f"Figure 3a of {VOITA}.",
+        _few_detectors(tokens.frame, sizes.on_text),
+    )
+
+
+def _of_positions(sizes: Sizes) -> Iterator[Curve]:
+    data = sizes.typology("positions")
+    if data.frame.is_empty():
+        sizes.missing("Positions were not measured, so positional neurons are unknown.", "positions")
+    elif not _is_known(data.frame, "n_positional"):
+        st.caption("The corpus has too few sequences of full length to tell which neurons are positional.")
+    else:
+        least, n = thresholds("neurons")["positional_information"], sequences(data.frame)
+        yield Curve(
+            "Positional neurons",
+            data,
+            "positional_share",
+            f"Activity tells more than {least:g} nats about the position, on {n} full-length sequences.",
+            f"Figure 8 of {VOITA}.",
+            f"No neuron of these models is positional on {n} full-length sequences.",
+        )
+
+
+def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
+    data = sizes.of_view("saturation_by_layer", "layer")
+    if data.frame.is_empty():
+        sizes.missing("Events were not measured, so where predictions settle is unknown.", "events")
+        return
+    examples = ", ".join(f"{number:,}" for number in sorted(set(data.frame.get_column("n_examples"))))
+    yield Curve(
+        "Where predictions settle",
+        data,
+        "saturated_share",
+        f"Share of {examples} examples whose final token is at the top from this layer on.",
+        f"Tables 9 and 10 of {GEVA}, which number layers from 1.",
+        f"No prediction settles, on {examples} examples.",
+    )
+    yield Curve(
+        "Share of the ten largest neurons",
+        sizes.of_view("dominant_share", "layer"),
+        "dominant_share",
+        f"Mean share of a layer's update that its ten largest neurons hold, on {examples} examples.",
+        f"Figure 6 of {GEVA}.",
+        f"No update has a dominant neuron, on {examples} examples.",
+    )
+
+
+def _spread(sizes: Sizes) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        spread = sizes.data("frequency_distribution")
+        show_figure(
+            "Frequencies of the neurons that fired",
+            lambda theme: spread_charts.frequency_distribution(spread.frame, sizes.look(theme)),
+            f"Neurons that fired at least once {sizes.on_text}; eight bins per factor of ten.",
+            spread,
+            source=f"By this project; the frequency is that of {VOITA}, section 3.",
+        )
+    with right:
+        curve = sizes.data("dead_by_tokens")
+        if _is_known(curve.frame, "dead_share"):
+            show_figure(
+                "Dead neurons against tokens seen",
+                lambda theme: spread_charts.dead_by_tokens(curve.frame, sizes.look(theme)),
+                "Where a curve still falls at its end, some of the dead neurons would fire on more text.",
+                curve,
+                source="By this project.",
+            )
+
+
+def _kinds(sizes: Sizes) -> None:
+    """Which tokens neurons respond to, and which positions."""
+    has_tokens = not sizes.typology("detectors").frame.is_empty()
+    positions = sizes.typology("positions")
+    has_positions = not positions.frame.is_empty() and bool(positions.frame.get_column("n_positional").sum())
+    if not has_tokens and not has_positions:
+        return
+    st.subheader("What neurons respond to", anchor=False)
+    figures: list[Callable[[], None]] = [lambda: _coverage(sizes)] if has_tokens else []
+    if has_positions:
+        figures.append(lambda: _kinds_of_positional(sizes, positions))
+    for column, figure in zip(st.columns(2, gap="medium"), figures, strict=False):
+        with column:
+            figure()
+    if has_tokens:
+        _detected(sizes)
+
+
+def _coverage(sizes: Sizes) -> None:
+    everything = sizes.typology("coverage")
+    rows = everything.frame.filter((pl.col("region") == "first half") & (pl.col("n") == 1))
+    least = thresholds("coverage_bins")["min_activations"]
+    show_figure(
+        "Tokens that cover a neuron",
+        lambda theme: charts.bars_by_model(
+            rows, "bin", "share", sizes.look(theme), title="alive neurons", order="bin_order"
+        ),
+        "Alive neurons of the first half of the layers, by the fewest tokens that hold 95% of their activations, "
+        f"{sizes.on_text}; too few: fewer than {least:.0f} activations.",
+        everything.showing("coverage", rows),
+        source=f"Figure 2 of {VOITA}.",
+    )
+
+
+def _kinds_of_positional(sizes: Sizes, positions: Data) -> None:
+    kinds = positions.showing("positional_kinds", by_kind(positions.frame))
+    show_figure(
+        "Positional neurons by kind",
+        lambda theme: charts.bars_by_model(
+            kinds.frame, "kind", "n_neurons", sizes.look(theme), title="positional neurons"
+        ),
+        f"Strong and weak ones, on {sequences(positions.frame)} full-length sequences.",
+        kinds,
+        source="The kinds are of this project.",
+    )
+
+
+def _detected(sizes: Sizes) -> None:
+    """Which tokens detectors detect; nothing where there are next to none, which is said by depth."""
+    tokens = _of_tokens(sizes.typology("detected"))
+    n_detectors = _of_tokens(sizes.typology("detectors")).frame.get_column("n_detectors").sum()
+    if n_detectors <= 1:
+        return
+    if not tokens.frame.is_empty():
+        columns = st.columns(3, gap="medium")
+        of: tuple[tuple[str, charts.OfLayer, str, str], ...] = (
+            ("Tokens detected", "n_detected", f"In the layer, {sizes.on_text}.", "3b"),
+            ("Tokens detected so far", "n_cumulative", "In the layer or any below it.", "3b"),
+            ("Tokens new in a layer", "n_new", "In the layer and in none below it.", "4"),
+        )
+        for column, (title, number, caption, figure) in zip(columns, of, strict=True):
+            with column:
+                data = tokens.showing(f"detected_{number}")
+                _draw_curve(sizes, Curve(title, data, number, caption, f"Figure {figure} of {VOITA}.", ""))
+    suppression = sizes.typology("suppression").frame
+    if not suppression.is_empty():
+        with st.expander("Detectors that suppress the tokens that trigger them"):
+            tables.show_table(suppression.select(_SUPPRESSION), key="suppression")
+            st.caption(
+                "Observed share with its Wilson 95% interval, and the share expected of equally frequent tokens. "
+                f"{plain(VOITA)}, section 4.4; the base rate is this project's."
+            )
+
+
+def by_kind(layers: pl.DataFrame) -> pl.DataFrame:
+    """How many positional neurons of each kind each model has: rows with model, kind, n_neurons, n_strong."""
+    names = {
+        "oscillatory": "oscillatory",
+        "both extremes": "both_extremes",
+        "one extreme": "one_extreme",
+        "other": "other",
+    }
+    counted = [
+        layers.group_by("model", maintain_order=True).agg(
+            pl.lit(kind).alias("kind"),
+            (pl.col(f"n_{name}_strong") + pl.col(f"n_{name}_weak")).sum().alias("n_neurons"),
+            pl.col(f"n_{name}_strong").sum().alias("n_strong"),
+        )
+        for kind, name in names.items()
+    ]
+    return pl.concat(counted)
+
+
+def _few_detectors(rows: pl.DataFrame, on_text: str) -> str:
+    """Where the only detector is, or that there is none."""
+    having = rows.filter(pl.col("n_detectors") > 0).rows(named=True)
+    if not having:
+        return f"No neuron of these models detects a token, {on_text}."
+    return f"One neuron alone detects a token, in layer {having[0]['layer']} of {having[0]['model']}."
+
+
+def _of_tokens(data: Data) -> Data:
+    return data.showing(data.name, data.frame.filter(pl.col("n") == 1))
+
+
+def _is_known(frame: pl.DataFrame, column: str) -> bool:
+    return frame.get_column(column).null_count() < frame.height

@@ -1,0 +1,84 @@
+"""The models that a page compares, with what is read of them, and how their text is told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+import streamlit as st
+
+from dashboards.charts.models import Look
+from dashboards.colours import model_colours
+from dashboards.widgets.figures import Data, data_of, data_of_models
+from dashboards.widgets.page import Theme, missing
+from dashboards.widgets.reading import Reading
+from queries.ask.statements import filled
+from queries.compare.comparison import Comparison
+from queries.compare.kinds import kinds_statement
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the figures are drawn from.
+
+    Attributes:
+        reader: what the page reads, of the corpus that was asked for or of each model's shown one.
+        comparison: the models side by side.
+        names: the models, smallest first.
+        look: colours and dashes of the models in a theme.
+        lacking: what was not measured: a sentence -> the jobs that measure it; filled while the page is drawn.
+    """
+
+    reader: Reading
+    comparison: Comparison
+    names: Sequence[str]
+    look: Callable[[Theme], Look]
+    lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def data(self, name: str) -> Data:
+        """Rows of one of the dashboard's own statements about these models."""
+        return data_of(self.reader, name, {"models": list(self.names)})
+
+    def of_view(self, view: str, *then: str) -> Data:
+        """Rows of a view about these models."""
+        return data_of_models(self.reader, view, self.names, *then)
+
+    def typology(self, part: str) -> Data:
+        """Rows of the comparison about kinds of neurons, with the statement that yields them."""
+        frame: pl.DataFrame = getattr(self.comparison.typology, part)
+        sql = filled(kinds_statement(part), {"models": list(self.names)})
+        return Data(part, sql, frame, self.reader.corpus)
+
+    def missing(self, what: str, *jobs: str) -> None:
+        """Remember that the models were not measured by jobs."""
+        self.lacking[what] = jobs
+
+    def say_what_is_missing(self) -> None:
+        """A line for each of what was not measured, with the command that measures it."""
+        if self.lacking:
+            st.subheader("Not measured yet", anchor=False)
+        for what, jobs in self.lacking.items():
+            missing(self.reader.shown, what, self.names, jobs=jobs, corpus=self.reader.corpus)
+
+    @property
+    def on_text(self) -> str:
+        """On how many tokens the models were run, as the end of a sentence."""
+        return on_tokens(self.comparison.models)
+
+
+def on_tokens(models: pl.DataFrame) -> str:
+    """On how many tokens models were run, as the end of a sentence: one number where it is the same for all."""
+    watched = models.filter(pl.col("n_tokens_seen").is_not_null())
+    numbers = dict(zip(watched.get_column("model"), watched.get_column("n_tokens_seen"), strict=True))
+    if len(set(numbers.values())) == 1:
+        return f"on the {next(iter(numbers.values())):,} tokens seen"
+    return f"on the tokens seen ({', '.join(f'{model} {number:,}' for model, number in numbers.items())})"
+
+
+def sequences(positions: pl.DataFrame) -> str:
+    """On how many full-length sequences, in words."""
+    return ", ".join(f"{number:,}" for number in sorted(set(positions.get_column("n_sequences").drop_nulls())))
+
+
+def look_of(models: Sequence[str], comparison: Comparison) -> Callable[[Theme], Look]:
+    """How the models look in a theme: colours by their place among all, dashes where they cannot be compared."""
+    return lambda theme: Look(model_colours(models, theme=theme), comparison.why_not())

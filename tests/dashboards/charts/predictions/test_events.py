@@ -1,0 +1,74 @@
+"""Drawings of sub-updates: shares beside random ones, scores, where extreme updates come from."""
+
+import polars as pl
+
+from dashboards.charts.predictions import events
+
+DOMINANT = pl.DataFrame(
+    {
+        "model": ["a", "a", "a"],
+        "layer": [0, 1, 2],
+        "dominant_share": [0.5, 0.25, 0.75],
+        "random_share": [0.125, None, 0.0625],
+        "n_examples": [40, 40, 39],
+        "n_random_examples": [20, 0, 19],
+    }
+)
+EXTREMES = pl.DataFrame(
+    {
+        "model": ["a"] * 3,
+        "kind": ["early common tokens", "late common tokens", "specific tokens"],
+        "extreme_share": [0.25, 0.0, 0.75],
+        "value_vector_share": [0.01, 0.0, 0.02],
+        "n_clusters": [1, 0, 3],
+        "n_extreme": [5, 0, 15],
+        "n_value_vectors": [10, 0, 20],
+        "mean_layers_spanned": [2.0, None, 3.0],
+        "early_share": [0.8, None, 0.1],
+        "mean_target_probability": [0.1, None, 0.9],
+    }
+)
+
+
+def test_dominant_and_random_neurons_are_rows_of_their_own() -> None:
+    found = {
+        (row["layer"], row["kind"]): (row["share"], row["n"]) for row in events.shares_of_dominant(DOMINANT).to_dicts()
+    }
+    assert found == {
+        (0, "dominant"): (0.5, 40),
+        (1, "dominant"): (0.25, 40),
+        (2, "dominant"): (0.75, 39),
+        (0, "random"): (0.125, 20),
+        (2, "random"): (0.0625, 19),
+    }
+
+
+def test_a_layer_stands_beside_its_random_ones() -> None:
+    chart = events.against_random(events.shares_of_dominant(DOMINANT), "share", title="share of the update").to_dict()
+    (rows,) = chart["datasets"].values()
+    drawn = {(row["layer"], row["of"]): row["share"] for row in rows}
+    assert drawn[0, "ten dominant neurons"] == 0.5
+    assert drawn[2, "ten random others"] == 0.0625
+    assert len(drawn) == 5
+    colour = chart["encoding"]["color"]["scale"]
+    assert dict(zip(colour["domain"], colour["range"], strict=True))["ten random others"] == "#8a8a8a"
+    # A part of the whole is seen as one.
+    assert chart["encoding"]["y"]["scale"]["domain"] == [0, 1]
+    assert chart["encoding"]["x"]["axis"]["values"] == [0, 1, 2]
+
+
+def test_value_vectors_stand_beside_random_vectors() -> None:
+    rows = pl.DataFrame({"layer": [0, 0], "kind": ["value", "random"], "norm_overlap": [0.5, 0.25], "n": [4, 500]})
+    chart = events.against_random(rows, "norm_overlap", title="overlap").to_dict()
+    assert chart["encoding"]["color"]["scale"]["domain"] == ["value vectors", "random vectors"]
+
+
+def test_extreme_updates_stand_beside_the_value_vectors_they_come_from() -> None:
+    chart = events.extreme_kinds(EXTREMES).to_dict()
+    (rows,) = chart["datasets"].values()
+    drawn = {(row["kind"], row["of"]): row["share"] for row in rows}
+    for row in EXTREMES.to_dicts():
+        assert drawn[row["kind"], "of the extreme updates"] == row["extreme_share"]
+        assert drawn[row["kind"], "of all value vectors"] == row["value_vector_share"]
+    assert len(drawn) == 2 * EXTREMES.height
+    assert chart["encoding"]["y"]["sort"] == EXTREMES["kind"].to_list()

@@ -1,0 +1,100 @@
+"""The sentence and the cards on the page: what they say of made-up sizes, before a chart is drawn."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from catalog.store.warehouse import Warehouse
+from dashboards.parts.sizes.conclusions import DEFINITIONS, _numbers, points
+from queries.compare.comparison import compare
+from queries.compare.trends import MEASURES, Number, Trend
+from tests.dashboards.conftest import Opener
+from tests.support.size_warehouse import Size, create
+
+SIZES = (
+    Size("1m", 1_000_000, (0, 0, *(200,) * 98)),
+    Size("1m-seed", 1_000_000, (0, *(100,) * 99), variant="seed 1"),
+    Size("4m", 4_000_000, (*(0,) * 40, *(400,) * 60)),
+)
+ZEROS = (Size("1m", 1_000_000, (200,) * 100), Size("4m", 4_000_000, (400,) * 100))
+
+
+def shown_text(page: AppTest) -> str:
+    """All the words of a page, with the marks of Markdown taken out."""
+    parts = [*page.title, *page.subheader, *page.markdown, *page.caption, *page.info, *page.code]
+    html = [element.proto.body for element in page.get("html")]
+    return "\n".join([*(str(part.value) for part in parts), *html]).replace("\\", "")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sizes") / "made.duckdb"
+    create(path, SIZES)
+    return path
+
+
+def test_the_page_opens_with_the_sentence_and_what_it_rests_on(page: Opener, path: Path) -> None:
+    opened = page(path)
+    assert [error.message for error in opened.exception] == []
+    said = [one.value.replace("\\", "") for one in opened.markdown]
+    sentence = "From 1m to 4m, dead neurons rise from 2.0% to 40% and the median frequency rises from 20% to 40%."
+    assert sentence in said
+    assert (
+        opened.caption[0].value.replace("\\", "")
+        == (
+            "Each saw 1,000 tokens of text. Training tokens per parameter are about the same (20.0 to 20.0). "
+            "Without embeddings, 1m has 1.0M, 4m has 4.0M parameters. "
+        ).strip()
+    )
+
+
+def test_cards_hold_the_numbers_and_variants_are_hollow(page: Opener, path: Path) -> None:
+    opened = page(path, models="made-1m,made-1m-seed,made-4m")
+    cards = re.findall(r'card-number">([^<]+)</div><div class="nt-card-way">([^<]+)<', shown_text(opened))
+    assert cards == [("2.0% → 40%", "rises"), ("20% → 40%", "rises")]
+    assert "Hollow points are variants" in shown_text(opened)
+    assert "Left out: made-1m-seed (a variant: seed 1)." in shown_text(opened)
+
+
+def test_points_are_the_sizes_and_their_variants(path: Path) -> None:
+    with Warehouse(path).reader() as connection:
+        comparison = compare(connection)
+    dead = points(comparison.models, comparison.conclusions, MEASURES[0])
+    assert dead.select("model", "is_size", "value", "value_label", "size_label").rows() == [
+        ("made-1m", True, 0.02, "2.0%", "1.0M"),
+        ("made-1m-seed", False, 0.01, "1.0%", "1.0M"),
+        ("made-4m", True, 0.4, "40%", "4.0M"),
+    ]
+    positional = next(one for one in MEASURES if one.column == "positional_share")
+    assert points(comparison.models, comparison.conclusions, positional).is_empty()
+
+
+def test_a_number_that_is_0_everywhere_has_no_card_and_a_sentence(page: Opener, tmp_path: Path) -> None:
+    create(tmp_path / "zeros.duckdb", ZEROS)
+    text = shown_text(page(tmp_path / "zeros.duckdb"))
+    assert "dead neurons stay at 0% and the median frequency rises from 20% to 40%." in text
+    assert text.count("nt-card-way") == 1 + text.count(".nt-card-way")
+    assert "No neuron of these models is dead on the 1,000 tokens seen." in text
+
+
+@pytest.mark.parametrize(
+    ("values", "ends", "way"),
+    [
+        ((0.1, 0.2, 0.4), "10% → 40%", "rises"),
+        ((0.4, 0.1), "40% → 10%", "falls"),
+        ((0.3, 0.3), "30%", "stays flat"),
+        ((0.3, 0.31), "30% to 31%", "stays flat"),
+        ((0.2, 0.5, 0.1), "10% to 50%", "goes up and down"),
+    ],
+)
+def test_an_arrow_is_for_what_goes_one_way(values: tuple[float, ...], ends: str, way: str) -> None:
+    trend = Trend(MEASURES[1], tuple(f"m{value}" for value in values), tuple(map(Number, values)))
+    assert _numbers(trend) == f'<div class="nt-card-number">{ends}</div><div class="nt-card-way">{way}</div>'
+
+
+def test_every_measure_is_defined() -> None:
+    assert set(DEFINITIONS) == {measure.column for measure in MEASURES}
+    assert pl.Series(list(DEFINITIONS.values())).str.ends_with(".").all()

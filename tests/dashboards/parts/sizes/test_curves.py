@@ -1,0 +1,61 @@
+"""Curves by depth: which have nothing to see and what is said instead; kinds summed over layers."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dashboards.charts.layers import OfLayer
+from dashboards.papers.material import Material
+from dashboards.parts.sizes.curves import Curve, _few_detectors, by_kind
+from dashboards.widgets.figures import Data
+from queries.compare.kinds import KINDS
+from tests.dashboards.conftest import Opener
+from tests.dashboards.parts.sizes.test_conclusions import SIZES, shown_text
+from tests.support.size_warehouse import create
+
+
+def curve(number: OfLayer, *values: Any) -> Curve:
+    return Curve("title", Data("name", "", pl.DataFrame({number: list(values)})), number, "", "", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("one", "is_sparse"),
+    [
+        (curve("dead_share", 0.0, 0.0), True),
+        (curve("dead_share", None, 0.0), True),
+        (curve("dead_share", 0.0, 1.0), False),
+        (curve("n_detectors", 0, 0), True),
+        (curve("n_detectors", 0, 1, 0), True),
+        (curve("n_detectors", 1, 1), False),
+        (curve("n_detectors", 2), False),
+    ],
+)
+def test_zeros_and_a_single_detector_are_not_drawn(one: Curve, is_sparse: bool) -> None:
+    assert one.is_sparse == is_sparse
+
+
+def test_a_single_detector_is_named_with_its_layer() -> None:
+    rows = pl.DataFrame({"model": ["a", "b", "b"], "layer": [0, 0, 1], "n_detectors": [0, 0, 1]})
+    assert _few_detectors(rows, "on a text") == "One neuron alone detects a token, in layer 1 of b."
+    none = rows.with_columns(pl.lit(0).alias("n_detectors"))
+    assert _few_detectors(none, "on a text") == "No neuron of these models detects a token, on a text."
+
+
+def test_what_was_not_measured_stands_last_with_its_commands(page: Opener, tmp_path: Any) -> None:  # noqa: ANN401
+    create(tmp_path / "made.duckdb", SIZES)
+    text = shown_text(page(tmp_path / "made.duckdb"))
+    assert "Not measured yet" in text
+    for job in ("ngrams", "positions", "events", "shortcuts", "exits"):
+        assert f"--job {job}" in text
+
+
+def test_kinds_are_summed_over_layers(whole: Material) -> None:
+    """Against the positional neurons themselves, one by one."""
+    counted = by_kind(whole.kinds.positions.filter(pl.col("n_positional").is_not_null()))
+    found = {(row["model"], row["kind"]): (row["n_neurons"], row["n_strong"]) for row in counted.to_dicts()}
+    assert {kind for _, kind in found} == {*KINDS}
+    for (model, kind), numbers in found.items():
+        own = whole.positional.filter(model=model, position_kind=kind)
+        assert numbers == (own.height, own.filter(position_strength="strong").height)
+    assert sum(n for n, _ in found.values()) == whole.positional.height > 5
