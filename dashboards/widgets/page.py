@@ -31,6 +31,8 @@ _STYLE = """
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] { background: none; }
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
 .stTextArea textarea { font-family: monospace; }
+[class*="st-key-conclusion"] p { font-size: 1.3rem; line-height: 1.45; }
+[class*="st-key-conclusion"] [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
 </style>
 """
 
@@ -59,6 +61,21 @@ def heading(title: str) -> None:
     """The page's title, and what streamlit's own style lacks."""
     st.html(_STYLE)
     st.title(plain(title), anchor=False)
+
+
+def say_first(sentence: str, rests_on: str = "", *, rule: str = "", key: str = "") -> None:
+    """Say what a page or a part of it shows, in larger letters, before anything is drawn.
+
+    Args:
+        sentence: the conclusion.
+        rests_on: what it rests on, in small letters below.
+        rule: by which rule it is told; shown where somebody asks.
+        key: what tells it from other conclusions of the page.
+    """
+    with st.container(key=f"conclusion-{key}" if key else "conclusion", gap="small"):
+        st.markdown(plain(sentence), help=plain(rule) or None)
+        if rests_on:
+            st.caption(plain(rests_on))
 
 
 def missing(

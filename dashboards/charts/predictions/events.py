@@ -51,6 +51,110 @@ def candidate_scores(rows: pl.DataFrame) -> alt.Chart:
     return chart
 
 
+KIND_NAMES: Mapping[str, str] = {
+    "dominant": "dominant",
+    "random_active": "random, active",
+    "random": "random",
+}
+"""Kinds of sub-updates as people call them."""
+
+UPDATE_COLOURS: Mapping[str, str] = {name: _KINDS_OF_UPDATE[kind] for kind, name in KIND_NAMES.items()}
+"""Colours of the kinds under these names."""
+
+_EVENTS = {"saturation": "settles", "elimination": "is pushed down"}
+"""What happens to the token."""
+
+_RANGE_HEIGHT, _BAND_HEIGHT = 170, 180
+
+
+def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerChart:
+    """Scores of ten sub-updates for the token of an event: a dot at the mean, a line from the least to the largest.
+
+    Args:
+        rows: rows of one model of `event_scores`.
+        domain: ends of the axis, the same for all models.
+    """
+    named = rows.with_columns(pl.col("kind").replace_strict(KIND_NAMES), pl.col("event").replace_strict(_EVENTS))
+    kinds = list(UPDATE_COLOURS)
+    base = alt.Chart(named).encode(
+        alt.Y(
+            "event:N",
+            sort=list(_EVENTS.values()),
+            title=None,
+            axis=alt.Axis(ticks=False, domain=False, labelLimit=120),
+        ),
+        yOffset=alt.YOffset("kind:N", sort=kinds),
+        tooltip=[
+            alt.Tooltip("kind:N"),
+            alt.Tooltip("event:N", title="the token"),
+            *(
+                alt.Tooltip(f"mean_{which}_logit:Q", format="+.3f", title=title)
+                for which, title in (("mean", "mean"), ("min", "smallest of ten"), ("max", "largest of ten"))
+            ),
+            alt.Tooltip("n_events:Q", format=",", title="events"),
+        ],
+    )
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(UPDATE_COLOURS.values())), legend=None)
+    scale = alt.Scale(domain=list(domain))
+    lines = base.mark_rule(strokeWidth=2, opacity=0.6).encode(
+        alt.X("mean_min_logit:Q", title="score, in units of the logit", scale=scale, axis=alt.Axis(tickCount=5)),
+        alt.X2("mean_max_logit:Q"),
+        colour,
+    )
+    dots = base.mark_circle(size=70, opacity=1).encode(alt.X("mean_mean_logit:Q", scale=scale), colour)
+    return _layered([_zero("x"), lines, dots], _RANGE_HEIGHT)
+
+
+def candidate_bands(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerChart:
+    """Scores for the token at the top by layer: a band from the least to the largest of ten, a line at their mean.
+
+    Args:
+        rows: rows of one model of `top_candidate_scores`.
+        domain: ends of the axis, the same for all models.
+    """
+    named = rows.filter(pl.col("kind").is_in(list(KIND_NAMES))).with_columns(pl.col("kind").replace_strict(KIND_NAMES))
+    kinds = list(UPDATE_COLOURS)
+    base = alt.Chart(named).encode(
+        alt.X("layer:Q", axis=layer_axis(rows.get_column("layer"))),
+        alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(UPDATE_COLOURS.values())), legend=None),
+        tooltip=[
+            alt.Tooltip("layer:Q"),
+            alt.Tooltip("kind:N"),
+            alt.Tooltip("mean_max:Q", format="+.3f", title="largest of ten"),
+            alt.Tooltip("mean_mean:Q", format="+.3f", title="mean"),
+            alt.Tooltip("mean_min:Q", format="+.3f", title="smallest of ten"),
+            alt.Tooltip("n_examples:Q", format=",", title="examples"),
+        ],
+    )
+    scale = alt.Scale(domain=list(domain))
+    bands = base.mark_area(opacity=0.25).encode(
+        alt.Y("mean_min:Q", title="score", scale=scale, axis=alt.Axis(tickCount=5)), alt.Y2("mean_max:Q")
+    )
+    means = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24)).encode(alt.Y("mean_mean:Q", scale=scale))
+    return _layered([bands, _zero("y"), means], _BAND_HEIGHT)
+
+
+def bounds(rows: pl.DataFrame, low: str, high: str) -> tuple[float, float]:
+    """An axis from the least of one column to the largest of another, 0 within it, with a little room."""
+    least = min([0.0, *rows.get_column(low).drop_nulls()])
+    largest = max([0.0, *rows.get_column(high).drop_nulls()])
+    room = 0.05 * (largest - least or 1.0)
+    return least - room, largest + room
+
+
+def _zero(axis: str) -> alt.Chart:
+    """A thin line at 0."""
+    zero = alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color="#8a8a8a", strokeWidth=1)
+    line: alt.Chart = zero.encode(alt.X("zero:Q")) if axis == "x" else zero.encode(alt.Y("zero:Q"))
+    return line
+
+
+def _layered(layers: list[alt.Chart], height: int) -> alt.LayerChart:
+    whole = alt.LayerChart(layer=layers)
+    whole.height = height
+    return whole
+
+
 _COLOURS: Mapping[str, str] = {**_KINDS_OF_UPDATE, "value": _KINDS_OF_UPDATE["dominant"]}
 
 _NAMES: Mapping[str, Mapping[str, str]] = {
@@ -64,6 +168,11 @@ _SHARES: Mapping[str, str] = {
     "value_vector_share": "of all value vectors",
 }
 """What is compared of each kind of cluster."""
+
+EXTREME_COLOURS: Mapping[str, str] = dict(
+    zip(_SHARES.values(), (_COLOURS["dominant"], _COLOURS["random"]), strict=True)
+)
+"""Colours of these."""
 
 
 def against_random(rows: pl.DataFrame, number: str, *, title: str) -> alt.Chart:

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboards.widgets.html import plain
+from dashboards.widgets.page import say_first
 from queries.compare.comparison import Comparison
 from queries.compare.conclusion import Conclusion, short
 from queries.compare.trends import MEASURES, RULE, Measure, Trend, percentages
@@ -28,8 +29,6 @@ DEFINITIONS = {
 
 _STYLE = """
 <style>
-.st-key-conclusion p { font-size: 1.3rem; line-height: 1.45; }
-.st-key-conclusion [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
 .nt-card-number { font-size: 1.3rem; font-weight: 600; line-height: 1.3; white-space: nowrap; }
 .nt-card-way { font-size: 0.85rem; opacity: 0.75; min-height: 1.3em; }
 [class*="st-key-card-"] .stElementContainer:has(.stVegaLiteChart) { margin-bottom: 0; }
@@ -60,16 +59,14 @@ class Card:
 
 def show_conclusions(comparison: Comparison) -> None:
     """The sentence of each family of which text was read, and what it rests on."""
-    st.html(_STYLE)
-    with st.container(key="conclusion", gap="small"):
-        for one in comparison.conclusions:
-            if one.kind != "not measured":
-                st.markdown(plain(one.sentence), help=plain(RULE))
-                st.caption(plain(" ".join([*one.rests_on, one.omission])))
+    for one in comparison.conclusions:
+        if one.kind != "not measured":
+            say_first(one.sentence, " ".join([*one.rests_on, one.omission]).strip(), rule=RULE, key=one.family)
 
 
 def show_cards(comparison: Comparison) -> list[Card]:
     """The numbers of the cards, in a row; whoever has loaded what draws fills in the charts."""
+    st.html(_STYLE)
     known = [one for one in comparison.conclusions if one.kind == "trend"]
     chosen = [measure for measure in MEASURES if _is_drawn(known, measure)][:N_CARDS]
     cards: list[Card] = []

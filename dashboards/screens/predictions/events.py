@@ -1,49 +1,25 @@
-"""The page of events: where predictions settle, how much ten neurons hold, and which push a token to the top."""
+"""The page of events: which neurons push a word to the top, in which texts, and how ten neurons score a token."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import duckdb
-import polars as pl
 import streamlit as st
 
-from dashboards.charts import layers
-from dashboards.charts.models import Look
-from dashboards.charts.predictions import events as drawings
 from dashboards.colours import model_colours
+from dashboards.parts.events import pushers, scores, traced_texts
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import Data, data_of, data_of_models, show_figure, show_source
-from dashboards.widgets.html import legend_html, plain
-from dashboards.widgets.page import Theme, answer, heading, missing, theme
+from dashboards.widgets.address import asked, own_key, remember
+from dashboards.widgets.figures import data_of, data_of_models, show_source
+from dashboards.widgets.html import SHEET, plain
+from dashboards.widgets.links import link_html
+from dashboards.widgets.page import answer, heading, missing, say_first, theme
 from dashboards.widgets.pickers import pick_corpus, pick_models
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
-SATURATION = (
-    "Examples whose final token is at the top from this layer on. {seen} Tables 9 and 10 of Geva et al. 2022, which "
-    "number layers from 1."
-)
-DOMINANT = "Mean share of a layer's update that its ten largest neurons hold. {seen} Figure 6 of Geva et al. 2022."
-CANDIDATES = (
-    "Scores m (e . v) for the token at the top before the FFN: largest (solid), mean (dashed) and smallest (dotted) of "
-    "ten sub-updates, averaged over examples. Figure 3 of Geva et al. 2022: there the mean is not negative until the "
-    "last layers, where scores spread and strongly negative minima appear. Random active sub-updates: this project."
-)
-BESIDE_RANDOM = (
-    "Mean share of the update that the ten dominant neurons hold, and ten random others of the layer. Figure 6 of Geva "
-    "et al. 2022."
-)
-EXTREMES = (
-    "Clusters with an extreme update, by kind: how many of these updates they make, beside their share of all value "
-    "vectors. Specific: top tokens at most as frequent as those of the model's average neuron. Section 5.2 of Geva et "
-    "al. 2022, who sort clusters by reading them; the bounds are this project's."
-)
-EVENTS = (
-    "Scores of ten sub-updates for the token of an event that the FFN caused. Table 4 of Geva et al. 2022; columns in "
-    "units of the logit are this project's."
-)
 PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "top_tokens")
+
+_N_EXAMPLES = 8
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -56,107 +32,58 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> None:
-    saturation = data_of_models(reader, "saturation_by_layer", names, "layer")
-    if saturation.frame.is_empty():
+    settled = data_of_models(reader, "saturation_by_layer", names, "layer").frame
+    if settled.is_empty():
         what = "Events were not measured for these models yet."
         missing(reader.shown, what, names, jobs=("events",), corpus=reader.corpus)
         return
-
-    def look(theme: Theme) -> Look:
-        return Look(model_colours(everything, theme=theme), {})
-
-    measured = saturation.frame.get_column("model").unique(maintain_order=True).to_list()
-    colours = look(theme()).colours
-    st.html(legend_html({name: colours[name] for name in measured}))
-    seen = examples_seen(saturation)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        show_figure(
-            "Where predictions settle",
-            lambda theme: layers.by_depth(saturation.frame, "saturated_share", look(theme)),
-            SATURATION.format(seen=seen),
-            saturation,
-        )
-    with right:
-        dominant = data_of_models(reader, "dominant_share", names, "layer")
-        show_figure(
-            "Share of the ten largest neurons",
-            lambda theme: layers.by_depth(dominant.frame, "dominant_share", look(theme)),
-            DOMINANT.format(seen=seen),
-            dominant,
-        )
-    _candidates(reader, measured)
-    _scores(reader, measured)
-    _pushers(reader, measured)
+    measured = settled.get_column("model").unique(maintain_order=True).to_list()
+    _pushers(reader, measured, dict(model_colours(everything, theme=theme())))
+    scores.show_scores(reader, measured)
+    scores.show_layers(reader, measured)
+    scores.show_extremes(reader, measured)
 
 
-def examples_seen(saturation: Data) -> str:
-    """How many examples of which text the figures rest on, in a sentence."""
-    numbers: Mapping[str, int] = dict(saturation.frame.select("model", "n_examples").iter_rows())
-    corpora = ", ".join(saturation.frame.get_column("corpus").unique(maintain_order=True))
-    if len(set(numbers.values())) == 1:
-        return f"On {next(iter(numbers.values())):,} examples of {corpora} for each model."
-    return f"Examples of {corpora}: {', '.join(f'{model} {number:,}' for model, number in numbers.items())}."
-
-
-def _candidates(reader: Reading, measured: Sequence[str]) -> None:
-    st.subheader("What ten neurons do to the candidate", anchor=False)
-    model = st.selectbox("Model", measured, index=len(measured) - 1, key="candidates_of")
-    data = data_of(reader, "top_candidate_scores", {"model": model})
-    show_figure(
-        f"Scores for the token at the top, {model}",
-        lambda _: drawings.candidate_scores(data.frame),
-        CANDIDATES,
-        data,
-        own_legend=True,
-    )
-    left, right = st.columns(2, gap="medium")
-    with left:
-        # A name of its own: the figure above is of the same view.
-        shares = replace(data_of_models(reader, "dominant_share", [model], "layer"), name="dominant_and_random")
-        show_figure(
-            f"Dominant and random neurons, {model}",
-            lambda _: drawings.against_random(
-                drawings.shares_of_dominant(shares.frame), "share", title="share of the update"
-            ),
-            BESIDE_RANDOM,
-            shares,
-            own_legend=True,
-        )
-    with right:
-        extremes = data_of_models(reader, "extreme_updates", [model], "kind")
-        if not extremes.frame.is_empty():
-            show_figure(
-                f"Where extreme updates come from, {model}",
-                lambda _: drawings.extreme_kinds(extremes.frame),
-                EXTREMES,
-                extremes,
-                own_legend=True,
-            )
-
-
-def _scores(reader: Reading, measured: Sequence[str]) -> None:
-    st.subheader("Saturation and elimination", anchor=False)
-    data = data_of(reader, "event_scores", {"models": list(measured)})
-    named = pl.col("kind").replace({"random_active": "random, active"})
-    tables.show_table(data.frame.drop("corpus").with_columns(named), key="event_scores")
-    st.caption(EVENTS)
-    show_source(data)
-
-
-def _pushers(reader: Reading, measured: Sequence[str]) -> None:
+def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) -> None:
+    """Which neurons push a word to the top: the word that is asked for, else the one that is pushed most often."""
+    words = data_of(reader, "settled_words", {"models": list(models), "limit": _N_EXAMPLES}).frame.get_column("word")
     st.subheader("Which neurons push a word to the top", anchor=False)
-    word = st.text_input("Word", asked("word") or "", key="word", placeholder="the", width=300).strip().casefold()
-    remember(word=word or None)
+    typed = st.text_input(
+        "Word",
+        asked("word") or "",
+        key=own_key("word"),
+        placeholder=words[0] if len(words) else "the",
+        width=300,
+        label_visibility="collapsed",
+    )
+    wanted = typed.strip().casefold()
+    remember(word=wanted or None)
+    kept = {name: value for name in ("models", "corpus") if (value := asked(name))}
+    links = "".join(f"<span>{link_html(word, 'events', word=word, **kept)}</span>" for word in words)
+    if links:
+        st.html(f'{SHEET}<div class="nt-flow"><span>Often pushed:</span>{links}</div>')
+    word = wanted or (words[0] if len(words) else "")
     if not word:
-        st.caption("Lists neurons that were dominant where their FFN brought the word to the top for good.")
+        st.caption("No FFN of these models brought a word to the top for good in these examples.")
         return
-    data = data_of(reader, "pushers", {"models": list(measured), "word": word})
+    data = data_of(reader, "pushers", {"models": list(models), "word": word})
     if data.frame.is_empty():
-        st.info(plain(f"No FFN brought {word!r} to the top for good in these examples."))
+        st.caption(plain(f'No FFN brought "{word}" to the top for good in these examples.'))
         return
-    tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
-    show_source(data)
+    say_first(
+        pushers.told_pushers(data.frame, models, word),
+        "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron was "
+        "dominant in that FFN with a score above 0. Beside them what the neuron promotes.",
+        rule="By this project, on the saturation events of Geva et al. 2022, section 5.",
+    )
+    st.html(pushers.pushers_html(data.frame, models, colours, word=word))
+    found = data_of(reader, "event_texts", {"models": list(models), "word": word})
+    if not found.frame.is_empty():
+        st.markdown("**In which texts**")
+        st.html(traced_texts.traced_texts_html(found.frame))
+    with st.expander("All neurons that pushed it"):
+        tables.link_to_neurons(data.frame, PUSHED, key="pushers", height=420)
+        show_source(data)
 
 
 answer(show)

@@ -1,0 +1,93 @@
+"""Which neurons push a word to the top: in a sentence, and a card per model whose rows lead to the neurons."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from catalog.spelling import visible
+from dashboards.parts.explore.token_links import STYLE, card_html, token_html
+from dashboards.widgets.links import link_html
+
+MOST_ROWS, _MOST_TOKENS = 8, 4
+
+_SHEET = """
+<style>
+.nt-pushers { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.8rem; }
+.nt-pushers .nt-card header b { font-size: 0.95rem; }
+.nt-push { display: grid; grid-template-columns: 5.2rem 4.2rem 3.4rem 1fr; gap: 0.5rem; align-items: center;
+  padding: 0.16rem 0; border-top: 1px solid #8a8a8a22; font-size: 0.86rem; }
+.nt-push i { display: block; height: 0.55rem; border-radius: 0.15rem; }
+.nt-push .nt-share { font-variant-numeric: tabular-nums; text-align: right; }
+.nt-push .nt-promoted { overflow: hidden; white-space: nowrap; }
+</style>
+"""
+
+
+def told_pushers(rows: pl.DataFrame, models: Sequence[str], word: str) -> str:
+    """How often FFNs bring a word to the top, and which neuron pushes it most reliably.
+
+    Args:
+        rows: of the statement `pushers`, one at least.
+        models: names, in the order in which they are told.
+        word: what was asked for.
+    """
+    counts = saturations(rows)
+    (model, n), *others = [(model, counts[model]) for model in models if model in counts]
+    examples = _together([f"{n:,} example{'s' * (n != 1)} of {model}", *(f"{n:,} of {model}" for model, n in others)])
+    # Of neurons that were there in few examples a share says little.
+    best = rows.sort("n_pushes", "push_share", "address", descending=[True, True, False]).row(0, named=True)
+    return (
+        f'An FFN brings "{visible(word)}" to the top for good in {examples}. {best["address"]} pushes it most often: '
+        f"dominant with a score above 0 in {best['n_pushes']:,} of {best['n_saturations']:,}, {best['push_share']:.0%}."
+    )
+
+
+def saturations(rows: pl.DataFrame) -> dict[str, int]:
+    """In how many examples of each model an FFN brought a token of the word to the top, in the order of the rows."""
+    tokens = rows.unique(["model", "token"], maintain_order=True)
+    counted = tokens.group_by("model", maintain_order=True).agg(pl.col("n_saturations").sum())
+    return dict(counted.iter_rows())
+
+
+def pushers_html(rows: pl.DataFrame, models: Sequence[str], colours: Mapping[str, str], *, word: str) -> str:
+    """A card per model: those of its neurons that push the word most often, each with how often and what it promotes.
+
+    Args:
+        rows: of the statement `pushers`.
+        models: names, in the order of the cards; of those without rows it is said.
+        colours: of the bars, by model.
+        word: what was asked for, which a neuron's page marks.
+    """
+    counts = saturations(rows)
+    cards = []
+    for model in models:
+        own = rows.filter(model=model).head(MOST_ROWS)
+        head = f"<b>{html.escape(model)}</b>"
+        if own.is_empty():
+            cards.append(card_html(head, "", "No FFN of it brought the word to the top for good.", ""))
+            continue
+        body = "".join(_row(row, colours[model], word) for row in own.to_dicts())
+        cards.append(card_html(head, f"{counts[model]:,} examples", "", body))
+    return f'{STYLE}{_SHEET}<div class="nt-pushers">{"".join(cards)}</div>'
+
+
+def _row(row: Mapping[str, Any], colour: str, word: str) -> str:
+    share = row["push_share"]
+    told = (
+        f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; mean score "
+        f"{row['mean_score']:.3f}, mean coefficient {row['mean_coefficient']:.3f}"
+    )
+    address = row["address"]
+    link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, word=word)
+    tokens = " ".join(token_html(token) for token in row["top_tokens"][:_MOST_TOKENS])
+    return (
+        f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'
+        f'<span><i style="width: {100 * share:.0f}%; background: {colour}"></i></span>'
+        f'<span class="nt-share">{share:.0%}</span><span class="nt-promoted">{tokens}</span></div>'
+    )
+
+
+def _together(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -1,0 +1,98 @@
+"""Who pushes a word to the top: counted over the examples by loops, in a sentence and as rows that lead on."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from catalog.store.warehouse import Warehouse
+from dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, told_pushers
+from dashboards.widgets.figures import data_of
+from tests.support import event_warehouse, tiny
+
+MODELS = [tiny.MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
+COLOURS = dict.fromkeys(MODELS, "#123456")
+
+
+def rows_of(path: Path, word: str) -> pl.DataFrame:
+    with Warehouse(path).reader() as connection:
+        return data_of(connection, "pushers", {"models": MODELS, "word": word}).frame
+
+
+def texts_of(model_id: int) -> tuple[str, ...]:
+    return tiny.TEXTS[tiny.MODELS[model_id].tokenizer_id]
+
+
+def pushes(word: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Examples of each model in which an FFN brought the word to the top, and how often each neuron pushed it there."""
+    rows = event_warehouse.rows()
+    examples: dict[str, int] = defaultdict(int)
+    neurons: dict[str, int] = defaultdict(int)
+    for model_id, corpus_id in event_warehouse.MEASURED:
+        here = {"model_id": model_id, "corpus_id": corpus_id}
+        for example in rows["examples"]:
+            settled = here.items() <= example.items() and example["saturation_by_ffn"]
+            if not settled or texts_of(model_id)[example["final_token"]].strip().casefold() != word:
+                continue
+            examples[tiny.MODELS[model_id].name] += 1
+            place = here | {"example_id": example["example_id"], "layer": example["saturation_layer"]}
+            for update in rows["sub_updates"]:
+                if place.items() <= update.items() and update["kind"] == "dominant" and update["score_final"] > 0:
+                    neurons[tiny.address((model_id, update["layer"], update["neuron"]))] += 1
+    return dict(examples), dict(neurons)
+
+
+@pytest.mark.parametrize("word", ["school", "coffee", "dog"])
+def test_counts_are_those_of_the_examples(whole_path: Path, word: str) -> None:
+    rows = rows_of(whole_path, word)
+    examples, neurons = pushes(word)
+    found = dict(rows.group_by("address").agg(pl.col("n_pushes").sum()).iter_rows())
+    assert found == neurons
+    known = saturations(rows)
+    # Examples of a token that no neuron pushed are in no row.
+    assert all(known[model] <= examples[model] for model in known)
+    assert rows.filter(pl.col("n_pushes") > pl.col("n_saturations")).is_empty()
+
+
+ROWS = pl.DataFrame(
+    {
+        "model": ["a", "b", "b", "b"],
+        "address": ["a/L0N1", "b/L1N2", "b/L1N3", "b/L2N0"],
+        "token": [" <b>", " <b>", "<b>", " <b>"],
+        "n_pushes": [3, 9, 1, 9],
+        "n_saturations": [4, 20, 1, 20],
+        "push_share": [0.75, 0.45, 1.0, 0.45],
+        "mean_score": [0.5] * 4,
+        "mean_coefficient": [1.5] * 4,
+        "top_tokens": [[" <b>", "x"]] * 4,
+    }
+)
+
+
+def test_the_sentence_counts_each_token_once_and_names_who_pushes_most_often() -> None:
+    assert saturations(ROWS) == {"a": 4, "b": 21}
+    assert told_pushers(ROWS, ["b", "c", "a"], "<b>") == (
+        'An FFN brings "<b>" to the top for good in 21 examples of b and 4 of a. b/L1N2 pushes it most often: dominant '
+        "with a score above 0 in 9 of 20, 45%."
+    )
+    assert told_pushers(ROWS.head(1).with_columns(n_saturations=1), ["a"], "x").startswith(
+        'An FFN brings "x" to the top for good in 1 example of a. '
+    )
+
+
+def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None:
+    drawn = pushers_html(ROWS, ["a", "b", "c"], dict.fromkeys("abc", "#123456"), word="<b>")
+    assert drawn.count('class="nt-card"') == 3
+    assert "No FFN of it brought the word to the top for good." in drawn
+    assert drawn.count('href="/neuron?neuron=b/L1N2&amp;word=%3Cb%3E"') == 1
+    assert 'href="/search?words=' in drawn
+    assert "<b>&" not in re.sub("<style>.*?</style>", "", drawn)
+    assert "·&lt;b&gt;" in drawn
+    assert "width: 75%" in drawn
+
+
+def test_a_card_has_few_rows(whole_path: Path) -> None:
+    rows = pl.concat([ROWS.head(1)] * (MOST_ROWS + 5))
+    assert pushers_html(rows, ["a"], {"a": "#123456"}, word="x").count('class="nt-push"') == MOST_ROWS

@@ -1,0 +1,74 @@
+"""What is said of scores: the numbers of the rows, averaged over examples; and what the page shows of them."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dashboards.parts.events.scores import told_scores, told_shares
+from tests.dashboards.conftest import Opener
+from tests.support import event_warehouse, tiny
+
+SCORES = pl.DataFrame(
+    {
+        "model": ["a", "a", "a", "b"],
+        "event": ["saturation", "elimination", "saturation", "saturation"],
+        "kind": ["dominant", "dominant", "random", "dominant"],
+        "mean_mean_logit": [0.504, -0.35, 0.0, 9.0],
+    }
+)
+SHARES = pl.DataFrame(
+    {
+        "model": ["a", "a", "a", "b"],
+        "dominant_share": [0.5, 0.2, None, 0.9],
+        "n_examples": [10, 30, 0, 10],
+        "random_share": [0.01, 0.02, None, 0.9],
+        "n_random_examples": [10, 10, 0, 10],
+    }
+)
+
+
+def test_scores_are_told_with_their_signs_and_what_is_unknown_is_said() -> None:
+    assert told_scores(SCORES, "a") == (
+        "In a, a dominant neuron changes the logit of the token that settles by +0.50 on average, and of the one that "
+        "is pushed down by -0.35; a random neuron by +0.00 and an unknown amount."
+    )
+
+
+def test_shares_are_averaged_over_examples() -> None:
+    dominant, random = (0.5 * 10 + 0.2 * 30) / 40, (0.01 * 10 + 0.02 * 10) / 20
+    assert told_shares(SHARES, "a") == (
+        f"In a, the ten dominant neurons hold {dominant:.0%} of a layer's update on average; ten random others hold "
+        f"{random:.1%}."
+    )
+    assert told_shares(SHARES.with_columns(random_share=None), "b").endswith("hold 90% of a layer's update on average.")
+    assert told_shares(SHARES, "c") == ""
+
+
+def test_the_page_begins_with_the_word_and_repeats_no_curve_of_compare(page: Opener, whole_path: Path) -> None:
+    opened = page(whole_path, "events")
+    assert not opened.exception
+    assert [one.value for one in opened.subheader] == [
+        "Which neurons push a word to the top",
+        "What ten neurons do to the token of an event",
+        "By layer, for the token at the top",
+        "Where extreme updates come from",
+    ]
+    titles = [one.value.replace("\\", "").strip("*") for one in opened.markdown]
+    models = [tiny.MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
+    measured = [model for model in models if "nopos" not in model]
+    assert all(titles.count(model) == 3 for model in measured)
+    assert "Where predictions settle" not in titles
+    bodies = " ".join(element.proto.body for element in opened.get("html"))
+    assert 'href="/?models=' in bodies
+
+
+@pytest.mark.parametrize("word", ["School ", "nothing-of-the-kind"])
+def test_a_word_is_answered_whatever_its_case(page: Opener, whole_path: Path, word: str) -> None:
+    opened = page(whole_path, "events", word=word)
+    assert not opened.exception
+    said = "\n".join(str(one.value).replace("\\", "") for one in (*opened.markdown, *opened.caption))
+    if word == "School ":
+        assert 'An FFN brings "school" to the top for good in ' in said
+    else:
+        assert f'No FFN brought "{word}" to the top for good in these examples.' in said
