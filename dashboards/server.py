@@ -12,6 +12,7 @@ from starlette.routing import Route
 from streamlit.starlette import App
 
 from dashboards.addresses import OTHER_NAMES, PAGES
+from dashboards.console.editor_files import routes
 from dashboards.same_origin import SameOrigin
 from dashboards.shell.front_page import front_page
 
@@ -46,5 +47,6 @@ app = App(
     routes=[
         *(Route(f"/{name}", _front_page) for name in ("", *PAGES)),
         *(Route(f"/{name}", _meant) for name in OTHER_NAMES),
+        *routes(),
     ],
 )

@@ -4,6 +4,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
 import streamlit as st
 
 from catalog.spelling import visible
@@ -21,6 +22,9 @@ WHAT = (
     "Runs the model on the text, on this machine: the neuron's activation on each token, then the next token with the "
     "neuron set to the value at every position, and with each of 20 random neurons of its layer set to it."
 )
+_SHORTEST = 12
+"""Characters of a text that is worth to be tried."""
+
 _STYLE = """
 <style>
 .nt-along { font-family: monospace; font-size: 0.95rem; line-height: 1.9; overflow-wrap: anywhere; }
@@ -28,6 +32,20 @@ _STYLE = """
 .nt-along .nt-zero { opacity: 0.7; }
 </style>
 """
+
+
+def strongest_text(contexts: pl.DataFrame) -> str | None:
+    """The line of text up to where a neuron fires most strongly; None where it fires on no line that tells something.
+
+    Args:
+        contexts: its strongest places, the first one first, with `before` and `token`.
+    """
+    for row in contexts.to_dicts():
+        line = f"{row['before']}{row['token']}".rpartition("\n")[2].strip()
+        # The field holds one line.
+        if "\n" not in row["token"] and len(line) >= _SHORTEST:
+            return line
+    return None
 
 
 @st.fragment

@@ -12,16 +12,17 @@ from dashboards.addresses import script_of
 from dashboards.charts.any_answer import Fit, answer_chart, fitting
 from dashboards.charts.axes import spoken
 from dashboards.colours import ACCENT, model_colours
+from dashboards.console.cards import show_recipes
+from dashboards.console.editor import put_query, show_editor
 from dashboards.session import desk
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked, remember
-from dashboards.widgets.figures import Data, download_data, show_figure
+from dashboards.widgets.figures import Data, show_figure, show_files, title_row
 from dashboards.widgets.html import columns_html, plain
 from dashboards.widgets.page import heading, said, told
 from dashboards.widgets.pickers import pick_corpus
 from queries.errors import NoModels
 from queries.names.models import choose_models
-from queries.sql.cookbook import Recipe, questions
+from queries.names.neurons import is_address
 from queries.sql.limits import Limits
 from queries.sql.processes import start_ahead
 from queries.sql.run import ask_people
@@ -29,6 +30,8 @@ from queries.views.install import all_views, view
 
 FIRST_QUERY = "select model, layer, n_neurons, n_dead, n_tokens_seen\nfrom layer_activity\norder by model, layer"
 
+_BESIDE_HEIGHT = 760
+"""Pixels of what stands beside the editor."""
 
 MOST_ROWS = 10_000
 """More rows are megabytes for the browser, and nobody reads them."""
@@ -47,14 +50,22 @@ def _ask(models: dict[str, bool]) -> None:
     """Below the title: the question with its answer, and beside them what there is to ask."""
     editor, beside = st.columns([3, 1], gap="medium")
     with beside:
-        _relations()
+        _beside(models)
     with editor:
-        _examples(models)
         corpus = _corpus(models)
-        query = _editor()
+        query = show_editor(FIRST_QUERY)
         if query.strip():
             with said():
                 _answer(query, models, corpus)
+
+
+def _beside(models: dict[str, bool]) -> None:
+    """Questions to start from, and the views with their columns."""
+    questions, views = st.tabs(["Cookbook", "Views"])
+    with questions, st.container(height=_BESIDE_HEIGHT, border=False):
+        show_recipes([name for name, is_size in models.items() if is_size] or list(models))
+    with views:
+        _relations()
 
 
 def _models() -> dict[str, bool]:
@@ -74,35 +85,6 @@ def _corpus(models: dict[str, bool]) -> str | None:
         return pick_corpus(connection, list(models), width=300)
 
 
-def _examples(models: dict[str, bool]) -> None:
-    st.selectbox(
-        "Question",
-        questions(),
-        index=None,
-        key="example",
-        format_func=lambda question: f"{question.number}. {question.words}",
-        placeholder="Questions of the cookbook",
-        label_visibility="collapsed",
-        on_change=_ask_example,
-        args=([name for name, is_size in models.items() if is_size] or list(models),),
-    )
-
-
-def _ask_example(models: list[str]) -> None:
-    chosen: Recipe | None = st.session_state["example"]
-    if chosen is not None:
-        st.session_state["query"] = chosen.about(models)
-
-
-def _editor() -> str:
-    st.session_state.setdefault("query", asked("query") or FIRST_QUERY)
-    with st.form("editor", border=False):
-        query = st.text_area("Query", key="query", height=200, label_visibility="collapsed")
-        st.form_submit_button("Run", type="primary")
-    remember(query=query)
-    return query
-
-
 def _relations() -> None:
     name = st.selectbox(
         "View",
@@ -112,13 +94,9 @@ def _relations() -> None:
         label_visibility="collapsed",
     )
     st.caption(plain(view(name).grain))
-    st.button("Query its first rows", on_click=_ask_for, args=(name,))
-    with st.container(height=600, border=False):
+    st.button("Query its first rows", on_click=put_query, args=(f"from {name}\nlimit 100",))
+    with st.container(height=_BESIDE_HEIGHT - 120, border=False):
         st.html(columns_html(view(name).columns))
-
-
-def _ask_for(name: str) -> None:
-    st.session_state["query"] = f"from {name}\nlimit 100"
 
 
 def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
@@ -127,22 +105,36 @@ def _answer(query: str, models: dict[str, bool], corpus: str | None) -> None:
     answered = ask_people(desk().warehouse, query, limits=Limits(rows=MOST_ROWS), corpus=corpus, updates=False)
     seconds = time.perf_counter() - start
     frame = answered.frame
-    on = {} if corpus is None else {"corpus": corpus}
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    with title_row("answer"):
         st.caption(told(f"{answered.shown} in {seconds:.2f} s{_all_of_it(corpus) if answered.is_truncated else ''}"))
-        st.page_link(script_of("sql"), label="Link to this query", query_params={"query": query, **on})
-    st.dataframe(
-        tables.shown(frame, keep=tuple(frame.columns)),
-        column_config=tables.plain_numbers(frame),
-        hide_index=True,
-        key="answer",
-        placeholder=MISSING,
-    )
+        show_files("answer", frame)
+    _rows(frame)
     fit = fitting(frame)
-    if fit is None:
-        download_data("answer", frame)
-    else:
-        _draw(Data("answer", query, frame, corpus), fit, list(models))
+    if fit is not None:
+        _draw(Data("answer_chart", query, frame, corpus), fit, list(models))
+
+
+def _rows(frame: pl.DataFrame) -> None:
+    """The table; where its rows name neurons, a click on one opens it."""
+    shown, numbers = tables.shown(frame, keep=tuple(frame.columns)), tables.plain_numbers(frame)
+    if frame.schema.get("address") != pl.String:
+        st.dataframe(shown, column_config=numbers, hide_index=True, key="answer", placeholder=MISSING)
+        return
+    addresses = frame.get_column("address").fill_null("")
+    picked = st.dataframe(
+        shown,
+        column_config=numbers,
+        hide_index=True,
+        key=tables.table_key("answer", addresses),
+        placeholder=MISSING,
+        on_select="rerun",
+        selection_mode=["single-row", "single-cell"],
+    )
+    st.caption("Click a row to open its neuron.")
+    place = tables.chosen_row(picked.selection)
+    if place is not None and place < frame.height and is_address(addresses[place]):
+        query_params = {**st.query_params.to_dict(), "neuron": addresses[place]}
+        st.switch_page(script_of("neuron"), query_params=query_params)
 
 
 def _all_of_it(corpus: str | None) -> str:

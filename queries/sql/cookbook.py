@@ -7,7 +7,9 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+_CHAPTER = re.compile(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"^### (\d+)\. ([^\n]+)\n(?:(?!^###).)*?^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_RELATION = re.compile(r"\b(?:from|join)\s+([a-z_]+)")
 _SMALLER, _LARGER = "tiny-1m", "tiny-2m"
 """Models that the document's queries name."""
 
@@ -18,13 +20,20 @@ class Recipe:
 
     Attributes:
         number: its number there.
+        chapter: title of the chapter it stands in.
         words: the question.
         query: the query that answers it.
     """
 
     number: int
+    chapter: str
     words: str
     query: str
+
+    @property
+    def relations(self) -> list[str]:
+        """What the query reads from, in order: views, and what it names itself."""
+        return _RELATION.findall(self.query)
 
     def about(self, models: Sequence[str]) -> str:
         """The query, asked of the smallest and the largest of some models instead of the document's.
@@ -39,8 +48,11 @@ class Recipe:
 @cache
 def questions() -> tuple[Recipe, ...]:
     """All questions, in their order."""
-    recipes = _QUESTION.findall(_text())
-    return tuple(Recipe(int(number), words, query.strip()) for number, words, query in recipes)
+    return tuple(
+        Recipe(int(number), chapter, words, query.strip())
+        for chapter, text in _CHAPTER.findall(_text())
+        for number, words, query in _QUESTION.findall(text)
+    )
 
 
 def _text() -> str:

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboards.charts import tokens
 from dashboards.colours import ACCENT, CONTRAST
-from dashboards.live.try_neuron import try_neuron
+from dashboards.live.try_neuron import strongest_text, try_neuron
 from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
 from dashboards.parts.one_neuron.similar import show_similar
 from dashboards.parts.one_neuron.token_lists import list_html, told_places
@@ -53,7 +53,7 @@ _TOLD = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
 
-def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str]]) -> None:
+def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str, str | None]]) -> None:
     """The page from top to bottom; what runs the model comes later, into the room that is left for it."""
     address = asked("neuron") or kept_neuron() or _first(connection)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="title"):
@@ -78,7 +78,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             show_domains(page)
         with right:
             show_profile(connection, page, neuron)
-    room.append((st.container(), page.address))
+    room.append((st.container(), page.address, strongest_text(page.contexts)))
     if page.corpus is not None:
         show_triggers(page.triggers)
     show_similar(page, _comparable(connection, neuron.model))
@@ -213,11 +213,11 @@ def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:
 
 def _whole() -> None:
     # The lease ends before the model runs, which takes longer than a publisher should wait.
-    room: list[tuple[DeltaGenerator, str]] = []
+    room: list[tuple[DeltaGenerator, str, str | None]] = []
     answer(partial(show, room=room))
-    for place, address in room:
+    for place, address, text in room:
         with place:
-            try_neuron(address)
+            try_neuron(address, text)
 
 
 _whole()

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import neurothek
 from dashboards.live.examples import EXAMPLES
 from dashboards.live.switch import OFF, ON, OTHER
-from dashboards.live.try_neuron import along_html
+from dashboards.live.try_neuron import along_html, strongest_text
 from queries.trace.along import ALONG_COLUMNS, AlongPage
 from tests.support import ingests
 from tests.support.models import build
@@ -158,3 +158,16 @@ def test_tokens_are_shaded_by_their_activation_and_shown_as_themselves() -> None
     assert "&lt;script&gt; (position 0): 2" in spans[0]
     assert "·a (position 1): -1" in spans[1]
     assert "<script" not in shown
+
+
+def test_the_text_to_try_is_the_line_up_to_the_strongest_place() -> None:
+    def text(*places: tuple[str, str]) -> str | None:
+        return strongest_text(pl.DataFrame(places, schema=["before", "token"], orient="row"))
+
+    assert text(("one\nthe school is near the", " river")) == "the school is near the river"
+    # A field of one line holds no line end, and a few letters tell nothing.
+    assert (
+        text(("the school is near", "\n"), ("one", " two"), (" the old house near", " it")) == "the old house near it"
+    )
+    assert text(("one", " two")) is None
+    assert text() is None

@@ -243,7 +243,7 @@ def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visito
     cell.hover()
     expect(person.page.locator(".tip").first).to_contain_text("layer 1, position 2")
     cell.click()
-    expect(person.page.get_by_text("Layer 1, position 2, after")).to_be_visible()
+    expect(person.page.get_by_text(re.compile("^Layer 1, position 2, after"))).to_be_visible()
     person.settle()
     assert "layer=1" in person.page.url
     assert "position=2" in person.page.url
@@ -252,16 +252,16 @@ def test_a_cell_of_a_grid_leads_to_its_neurons_and_to_one_of_them(person: Visito
     # By keys: to the cell above, which is the next layer.
     cell.press("ArrowUp")
     person.page.keyboard.press("Enter")
-    expect(person.page.get_by_text("Layer 2, position 2, after")).to_be_visible()
+    expect(person.page.get_by_text(re.compile("^Layer 2, position 2, after"))).to_be_visible()
     person.settle()
     person.page.go_back()
-    expect(person.page.get_by_text("Layer 1, position 2, after")).to_be_visible()
+    expect(person.page.get_by_text(re.compile("^Layer 1, position 2, after"))).to_be_visible()
     person.settle()
     person.page.locator("a.nt-row").first.click()
     person.arrive(f"{LARGE}/L1N")
     person.page.go_back()
     person.arrive("Trace")
-    expect(person.page.get_by_text("Layer 1, position 2, after")).to_be_visible()
+    expect(person.page.get_by_text(re.compile("^Layer 1, position 2, after"))).to_be_visible()
 
 
 def test_a_neuron_that_nobody_listed_is_switched_in_a_trace(person: Visitor) -> None:
@@ -411,18 +411,48 @@ def test_a_model_published_meanwhile_is_there_after_a_reload(
 
 def test_sql_answers_and_refuses(person: Visitor) -> None:
     person.open("sql")
-    editor = person.page.get_by_test_id("stTextArea").locator("textarea")
+    editor = person.page.get_by_role("textbox", name="Query")
     editor.fill("select count(*) as n from neurons")
     person.page.get_by_role("button", name="Run").click()
     expect(person.page.get_by_text("1 row in")).to_be_visible()
     person.settle()
     person.shoot("flow-4-answered")
     editor.fill("delete from store.models")
-    person.page.get_by_role("button", name="Run").click()
+    editor.press("Control+Enter")
     expect(person.page.get_by_test_id("stAlert")).to_be_visible()
     person.settle()
     assert person.page.get_by_test_id("stDataFrame").count() == 0
     person.shoot("flow-5-refused")
+    # Back leads to the query before.
+    person.page.go_back()
+    expect(person.page.get_by_text("1 row in")).to_be_visible()
+    expect(editor).to_have_text("select count(*) as n from neurons")
+
+
+def test_sql_is_completed_and_a_card_asks_its_question(person: Visitor) -> None:
+    person.open("sql")
+    editor = person.page.get_by_role("textbox", name="Query")
+    editor.fill("")
+    # A letter and a slash are keys of the page elsewhere.
+    editor.press_sequentially("select 6 / 3, kur", delay=20)
+    offered = person.page.locator(".cm-tooltip-autocomplete li")
+    expect(offered.first).to_contain_text("kurtosis")
+    person.page.keyboard.press("Tab")
+    editor.press_sequentially(" from neur", delay=20)
+    expect(offered.first).to_contain_text("neurons")
+    person.shoot("flow-14-completed")
+    person.page.keyboard.press("Tab")
+    editor.press_sequentially(" join models using (model) limit 3", delay=20)
+    expect(editor).to_have_text("select 6 / 3, kurtosis from neurons join models using (model) limit 3")
+    person.page.keyboard.press("Escape")
+    editor.press("Control+Enter")
+    expect(person.page.get_by_text("3 rows in")).to_be_visible()
+    person.settle()
+    person.page.locator(".st-key-card-7 button").click()
+    expect(editor).to_contain_text("from layer_activity")
+    expect(person.page.get_by_text("7 rows in")).to_be_visible()
+    person.settle()
+    assert "layer_activity" in person.page.url
 
 
 def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -> None:

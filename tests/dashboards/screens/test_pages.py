@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 import neurothek
 from dashboards.addresses import FRONT
@@ -381,33 +382,49 @@ def test_sql_answers_with_time_and_rows_and_keeps_the_query_in_the_address(page:
     opened = page(full_path, "sql", query="select count(*) as n from neurons")
     assert table(opened, "n")["n"][0] == sum(plan.n_layers * plan.d_ffn for plan in tiny.MODELS)
     assert "1 row in" in text(opened)
-    opened.text_area(key="query").set_value("select 2 as two")
-    next(button for button in opened.button if button.label == "Run").click().run()
-    assert table(opened, "two")["two"][0] == 2
-    assert opened.query_params["query"] == "select 2 as two"
+    assert opened.query_params["query"] == "select count(*) as n from neurons"
+    assert table(page(full_path, "sql", query="select 2 as two"), "two")["two"][0] == 2
+
+
+def test_a_neuron_of_an_answer_is_opened(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "sql", query="select address from neurons where model = 'tiny-2m' order by address")
+    addresses = table(opened, "address")["address"]
+    chosen = {"selection": {"rows": [3], "columns": [], "cells": []}}
+    opened.session_state[table_key("answer", addresses)] = chosen
+    opened.run()
+    in_order(opened)
+    assert opened.title[0].value.replace("\\", "") == addresses[3]
+    # What only looks like one leads nowhere.
+    other = page(full_path, "sql", query="select 'nothing' as address")
+    other.session_state[table_key("answer", ["nothing"])] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    other.run()
+    in_order(other)
+    assert other.title[0].value == "SQL"
+
+
+def card(opened: AppTest, number: int) -> Button:
+    (found,) = [button for button in opened.button if button.key == f"card-{number}"]
+    return found
 
 
 def test_a_question_of_the_cookbook_is_asked_of_the_models_that_are_there(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "sql")
     question = questions()[1]
     expected = question.about([min(tiny.MODELS, key=lambda plan: (plan.size, plan.name)).name])
-    opened.selectbox(key="example").select(question).run()
+    card(opened, question.number).click().run()
     in_order(opened)
-    assert opened.text_area(key="query").value == expected
     assert table(opened, "rank").height == 20
     # What fits is drawn, whole answers and nothing else; and the address carries the query.
     assert "Score by token" in text(opened)
     assert opened.query_params["query"] == expected
-    opened.text_area(key="query").set_value("select 1 as one")
-    next(button for button in opened.button if button.label == "Run").click().run()
-    assert " by " not in text(opened)
+    assert " by " not in text(page(full_path, "sql", query="select 1 as one")).replace("layer by layer", "")
 
 
 def test_without_models_the_questions_stay_as_they_are_written(page: Opener, tmp_path: Path) -> None:
     opened = page(tmp_path / "none.duckdb", "sql")
-    opened.selectbox(key="example").select(questions()[1]).run()
+    card(opened, questions()[1].number).click().run()
     in_order(opened)
-    assert opened.text_area(key="query").value == questions()[1].query
+    assert opened.query_params["query"] == questions()[1].query
 
 
 FORBIDDEN = (
@@ -423,10 +440,8 @@ FORBIDDEN = (
 
 
 def test_forbidden_sql_is_refused_in_a_sentence(page: Opener, full_path: Path) -> None:
-    opened = page(full_path, "sql")
     for query in FORBIDDEN:
-        opened.text_area(key="query").set_value(query)
-        next(button for button in opened.button if button.label == "Run").click().run()
+        opened = page(full_path, "sql", query=query)
         in_order(opened)
         assert len(opened.error) == 1, query
         assert not opened.dataframe, query
