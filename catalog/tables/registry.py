@@ -21,8 +21,10 @@ from catalog.tables.shortcuts import (
 )
 from catalog.tables.table import Table
 from catalog.tables.texts import (
+    ACTIVATION_HISTOGRAMS,
     ACTIVITY,
     COHERENCES,
+    CONTEXT_WINDOWS,
     CONTEXTS,
     CONTROL_COHERENCES,
     EVENT_SAMPLES,
@@ -75,6 +77,8 @@ FACTS: tuple[Table, ...] = (
     TOKEN_NEIGHBOURS,
     ACTIVITY,
     CONTEXTS,
+    CONTEXT_WINDOWS,
+    ACTIVATION_HISTOGRAMS,
     NGRAMS,
     TRIGGERS,
     NGRAM_SPECTRUM,
@@ -105,7 +109,7 @@ FACTS: tuple[Table, ...] = (
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
     "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
     "activity": (ACTIVITY,),
-    "contexts": (CONTEXTS,),
+    "contexts": (CONTEXTS, CONTEXT_WINDOWS, ACTIVATION_HISTOGRAMS),
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),
     "positions": (POSITIONS,),
     "events": (EXAMPLES, STREAMS, SUB_UPDATES, EVENTS, EVENT_SAMPLES),

@@ -118,4 +118,4 @@ def _all_finite(column: pl.Series, dtype: pl.DataType) -> bool:
 SMALL, INTEGER, BIG = pl.Int16(), pl.Int32(), pl.Int64()
 FLOAT, DOUBLE = pl.Float32(), pl.Float64()
 TEXT, FLAG, TIME = pl.String(), pl.Boolean(), pl.Datetime("us")
-IDS, SCORES, COUNTS = pl.List(INTEGER), pl.List(FLOAT), pl.List(BIG)
+IDS, SCORES, COUNTS, STEPS = pl.List(INTEGER), pl.List(FLOAT), pl.List(BIG), pl.List(pl.Int8())

@@ -1,6 +1,6 @@
 """Tables of what is measured on a text: activations, n-grams, positions, examples, coherence."""
 
-from catalog.tables.table import BIG, COUNTS, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, TEXT, Table
+from catalog.tables.table import BIG, COUNTS, DOUBLE, FLAG, FLOAT, IDS, INTEGER, SCORES, SMALL, STEPS, TEXT, Table
 
 ACTIVITY = Table(
     name="activity",
@@ -37,6 +37,32 @@ CONTEXTS = Table(
         "sequence_id": INTEGER,
         "position": INTEGER,
     },
+)
+
+CONTEXT_WINDOWS = Table(
+    name="context_windows",
+    scope="model_corpus",
+    key=("layer", "neuron", "band", "rank"),
+    columns={
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "band": TEXT,
+        "rank": SMALL,
+        "sequence_id": INTEGER,
+        "position": INTEGER,
+        "n_before": SMALL,
+        "n_after": SMALL,
+        "nonzero": BIG,
+        "largest": FLOAT,
+        "activations": STEPS,
+    },
+)
+
+ACTIVATION_HISTOGRAMS = Table(
+    name="activation_histograms",
+    scope="model_corpus",
+    key=("layer", "neuron"),
+    columns={"layer": SMALL, "neuron": INTEGER, "n_positions": BIG, "first_bin": SMALL, "counts": COUNTS},
 )
 
 POSITIONS = Table(

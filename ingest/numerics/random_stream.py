@@ -27,6 +27,10 @@ class Purpose(IntEnum):
     """The next token of a continuation, by prompt and how many tokens of it there are."""
     SWITCH = 8
     """Random neurons of a layer beside one that is switched, by layer and neuron."""
+    RANDOM_PLACES = 9
+    """Positions of a text that are shown for every neuron, whether or not it fires."""
+    HISTOGRAM_SEQUENCES = 10
+    """Sequences of a text whose activations are counted by size."""
 
 
 def random_stream(seed: int, purpose: Purpose, *place: int) -> np.random.Generator:

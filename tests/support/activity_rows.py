@@ -5,10 +5,11 @@ import random
 
 from tests.support.measurements import Measurements, add_run
 from tests.support.tiny import BOS, CORPORA, DEAD, ONLY_AT_BOS, ModelPlan, Neuron, Row, neurons_of
+from tests.support.window_rows import histogram, windows
 
 
 def add_activity(data: Measurements, model_id: int, plan: ModelPlan, corpus_id: int, draw: random.Random) -> None:
-    """Coefficients of a model on a corpus, their counts by domain and their ten strongest contexts."""
+    """Coefficients of a model on a corpus, their counts by domain, ten strongest contexts, windows and histograms."""
     run_id = add_run(data, model_id, "activity", corpus_id, plan)
     context_run = add_run(data, model_id, "contexts", corpus_id, plan)
     sequences = [row for row in data.rows["sequences"] if row["corpus_id"] == corpus_id]
@@ -33,6 +34,8 @@ def add_activity(data: Measurements, model_id: int, plan: ModelPlan, corpus_id: 
         for rank, (_, sequence, position, m) in enumerate(sorted(found)[:10], start=1):
             place = {"rank": rank, "activation": m, "sequence_id": sequence, "position": position}
             data.rows["contexts"].append({**ids, **place, "run_id": context_run})
+        data.rows["context_windows"] += [{**ids, **row, "run_id": context_run} for row in windows(run, first_counted)]
+        data.rows["activation_histograms"].append({**ids, **histogram(run, first_counted), "run_id": context_run})
 
 
 def _coefficient(key: Neuron, plan: ModelPlan, busy: float, draw: random.Random) -> float:

@@ -23,8 +23,10 @@ from catalog.store.warehouse import Warehouse
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.table import Table
 from catalog.tables.texts import (
+    ACTIVATION_HISTOGRAMS,
     ACTIVITY,
     COHERENCES,
+    CONTEXT_WINDOWS,
     CONTEXTS,
     CONTROL_COHERENCES,
     NGRAM_SPECTRUM,
@@ -165,13 +167,35 @@ def activity_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
 
 
 def contexts_frames() -> dict[str, pl.DataFrame]:
-    """One context for every neuron but the dead ones."""
+    """One context for every neuron but the dead ones, the window around it, and a histogram of two bins."""
     rows = [
         {"layer": layer, "neuron": neuron, "rank": 1, "activation": 1.0, "sequence_id": 1, "position": 2}
         for layer in range(N_LAYERS)
         for neuron in range(1, D_FFN)
     ]
-    return {"contexts": frame(CONTEXTS, rows)}
+    around = {"n_before": 1, "n_after": 2, "nonzero": 0b110, "largest": 1.0, "activations": [127, -64]}
+    windows = [
+        {
+            "layer": row["layer"],
+            "neuron": row["neuron"],
+            "band": "strongest",
+            "rank": 1,
+            "sequence_id": 1,
+            "position": 2,
+        }
+        | around
+        for row in rows
+    ]
+    histograms = [
+        {"layer": layer, "neuron": neuron, "n_positions": 12, "first_bin": 0, "counts": [9, 3]}
+        for layer in range(N_LAYERS)
+        for neuron in range(D_FFN)
+    ]
+    return {
+        "contexts": frame(CONTEXTS, rows),
+        "context_windows": frame(CONTEXT_WINDOWS, windows),
+        "activation_histograms": frame(ACTIVATION_HISTOGRAMS, histograms),
+    }
 
 
 def positions_frames() -> dict[str, pl.DataFrame]:

@@ -1,8 +1,7 @@
-"""Where each neuron fires most strongly: the largest |m| of every sequence, the best ten kept."""
+"""Where each neuron fires: its strongest sequences, a random sample of those it fires in, and places at random."""
 
-from math import isqrt
+from itertools import chain
 
-import numpy as np
 import polars as pl
 import torch
 from jaxtyping import Float, Int
@@ -10,38 +9,29 @@ from torch import Tensor
 
 from ingest.forward.batches import Batch
 from ingest.forward.counted import CountedSequences, counted_sequences
+from ingest.jobs.contexts import histogram
+from ingest.jobs.contexts.amounts import KEPT, Amounts
+from ingest.jobs.contexts.draws import Draws
+from ingest.jobs.contexts.kept_places import KeptPlaces, by_strength
+from ingest.jobs.contexts.partial import PARTIAL, counts_frame, kept_frame, random_frame
+from ingest.jobs.contexts.peaks import Peaks, peaks_of
+from ingest.jobs.contexts.windows import read_around
 from ingest.numerics.parallel import mapped
-
-KEPT = 10
-"""Contexts a neuron."""
-
-# Sequences whose maxima are held before the ten best are picked out.
-_HELD = 48
-
-# A maximum alone is found ten times faster than one with its position: in sequences of at least so many positions the
-# stretch that holds it is found first, and the position looked for in there (torch 2.13, AVX-512).
-_LONG = 128
-
-PARTIAL = {
-    "neuron": pl.Int32(),
-    "activation": pl.Float32(),
-    "sequence_id": pl.Int32(),
-    "position": pl.Int32(),
-}
-"""Columns of a partial."""
+from ingest.numerics.priorities import priorities
 
 
 class ContextsObserver:
-    """Keeps, for one layer over one chunk, the ten sequences in which each neuron is strongest.
+    """Keeps, for one layer over one chunk, where each neuron is strongest, and a random sample of where it fires.
 
-    Of several equally strong positions the first counts; coefficients of exactly 0 are not contexts.
+    Of several equally strong positions of a sequence the first counts; coefficients of exactly 0 are not contexts.
     """
 
-    def __init__(self, d_ffn: int, *, is_non_negative: bool) -> None:
+    def __init__(self, d_ffn: int, draws: Draws, amounts: Amounts, *, is_non_negative: bool) -> None:
         """Watch `d_ffn` neurons; `is_non_negative` says that no coefficient can be below 0 (ReLU)."""
-        self._d_ffn, self._is_non_negative = d_ffn, is_non_negative
-        # Rows of (sequence, m, position) for every neuron, in the order of the corpus.
-        self._held: list[tuple[Tensor, Tensor, Tensor]] = []
+        self._d_ffn, self._draws, self._amounts, self._is_non_negative = d_ffn, draws, amounts, is_non_negative
+        self._kept: tuple[KeptPlaces, KeptPlaces] | None = None
+        self._random: list[pl.DataFrame] = []
+        self._counts: Int[Tensor, "d_ffn bins"] | None = None
 
     def observe(
         self,
@@ -50,71 +40,61 @@ class ContextsObserver:
         gates: Float[Tensor, "batch time d_ffn"] | None = None,
     ) -> None:
         """Take in [batch time d_ffn] coefficients m; the gates play no part."""
-        for runs in counted_sequences(batch, coefficients):
-            counted = [run for run in runs if run.coefficients.shape[1]]
-            self._held += mapped(self._strongest, counted, device=coefficients.device)
-            if sum(len(sequences) for sequences, _, _ in self._held) >= _HELD:
-                self._reduce()
+        # A sequence that is only a BOS has no counted position.
+        runs = [run for run in chain.from_iterable(counted_sequences(batch, coefficients)) if run.coefficients.shape[1]]
+        if not runs:
+            return
+        self._keep(batch, coefficients, self._peaks(runs))
+        self._count(runs)
+        self._take_random(batch, coefficients)
 
     def result(self) -> pl.DataFrame:
-        """Up to ten rows per neuron, best first, with the columns of PARTIAL."""
-        if not self._held:
-            return pl.DataFrame(schema=PARTIAL)
-        self._reduce()
-        sequences, values, positions = (part.cpu().numpy().T for part in self._held[0])
-        kept = values != 0
-        neurons = np.broadcast_to(np.arange(self._d_ffn, dtype=np.int32)[:, None], values.shape)
-        columns = {
-            "neuron": neurons[kept],
-            "activation": values[kept],
-            "sequence_id": sequences[kept].astype(np.int32),
-            "position": positions[kept].astype(np.int32),
-        }
-        return pl.DataFrame(columns, schema=PARTIAL)
+        """What was kept, with the columns of `PARTIAL`."""
+        parts = [pl.DataFrame(schema=PARTIAL), *self._random]
+        if self._kept is not None:
+            strongest, sampled = self._kept
+            parts += [kept_frame(strongest, self._draws, "strongest"), kept_frame(sampled, self._draws, "quantile")]
+        if self._counts is not None:
+            parts.append(counts_frame(self._counts))
+        return pl.concat(parts)
 
-    def _reduce(self) -> None:
-        """Keep the ten best a neuron; a stable sort leaves equal ones in the order of the corpus."""
-        sequences, values, positions = (torch.cat(parts) for parts in zip(*self._held, strict=True))
-        order = values.abs().sort(dim=0, descending=True, stable=True).indices[:KEPT]
-        self._held = [(sequences.gather(0, order), values.gather(0, order), positions.gather(0, order))]
+    def _peaks(self, runs: list[CountedSequences]) -> Peaks:
+        found = mapped(
+            lambda run: peaks_of(run, is_non_negative=self._is_non_negative), runs, device=runs[0].coefficients.device
+        )
+        return Peaks(
+            *(torch.cat([getattr(one, part) for one in found]) for part in ("sequences", "activations", "positions"))
+        )
 
-    def _strongest(
-        self, run: CountedSequences
-    ) -> tuple[Int[Tensor, "sequences d_ffn"], Float[Tensor, "sequences d_ffn"], Int[Tensor, "sequences d_ffn"]]:
-        """(sequence, m of largest |m| in it, its first position), each [sequences d_ffn]."""
-        values, positions = self._first_strongest(run.coefficients)
-        numbers = torch.arange(run.first, run.first + len(values), device=values.device)
-        return numbers[:, None].expand_as(values), values.float(), positions + run.first_position
+    def _keep(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"], peaks: Peaks) -> None:
+        device = coefficients.device
+        if self._kept is None:
+            n_strongest, n_sampled = self._amounts.strongest, self._amounts.sampled
+            self._kept = (
+                KeptPlaces.none(KEPT, n_strongest, d_ffn=self._d_ffn, device=device),
+                KeptPlaces.none(n_sampled, n_sampled, d_ffn=self._d_ffn, device=device),
+            )
+        strongest, sampled = self._kept
+        strongest.add(batch, coefficients, peaks, by_strength(peaks))
+        drawn = priorities(self._draws.seed, peaks.sequences, torch.arange(self._d_ffn, device=device))
+        sampled.add(batch, coefficients, peaks, drawn.masked_fill_(peaks.activations == 0, 0))
 
-    def _first_strongest(
-        self, counted: Float[Tensor, "sequences time d_ffn"]
-    ) -> tuple[Float[Tensor, "sequences d_ffn"], Int[Tensor, "sequences d_ffn"]]:
-        """M of largest |m| of each sequence, and its first position in it."""
-        length = counted.shape[1]
-        if length < _LONG:
-            return self._searched(counted)
-        size = isqrt(length)
-        whole = length - length % size
-        peaks = self._peaks(counted[:, :whole].reshape(len(counted), -1, size, counted.shape[2]))
-        if whole < length:
-            peaks = torch.cat([peaks, self._peaks(counted[:, None, whole:])], dim=1)
-        starts = size * peaks.max(1).indices
-        # The last stretch may be shorter: its last position is looked at again.
-        inside = starts[:, None] + torch.arange(size, device=counted.device)[:, None]
-        values, offsets = self._searched(counted.gather(1, inside.clamp_(max=length - 1)))
-        return values, starts + offsets
+    def _count(self, runs: list[CountedSequences]) -> None:
+        chosen = [
+            sequence
+            for run in runs
+            for number, sequence in enumerate(run.coefficients, start=run.first)
+            if self._draws.is_in_histogram[number]
+        ]
+        if chosen:
+            counts = histogram.counts_by_size(chosen)
+            self._counts = counts if self._counts is None else self._counts + counts
 
-    def _peaks(
-        self, stretches: Float[Tensor, "sequences stretches time d_ffn"]
-    ) -> Float[Tensor, "sequences stretches d_ffn"]:
-        """The largest |m| of every stretch."""
-        highest = stretches.amax(2)
-        return highest if self._is_non_negative else torch.maximum(highest, -stretches.amin(2))
-
-    def _searched(
-        self, counted: Float[Tensor, "sequences time d_ffn"]
-    ) -> tuple[Float[Tensor, "sequences d_ffn"], Int[Tensor, "sequences d_ffn"]]:
-        # Of equal values `max` takes the first.
-        best = (counted if self._is_non_negative else counted.abs()).max(1)
-        values = best.values if self._is_non_negative else counted.gather(1, best.indices[:, None]).squeeze(1)
-        return values, best.indices
+    def _take_random(self, batch: Batch, coefficients: Float[Tensor, "batch time d_ffn"]) -> None:
+        neurons = torch.arange(self._d_ffn, device=coefficients.device)
+        for number, (sequence, position) in enumerate(self._draws.places):
+            row = sequence - batch.first_sequence
+            if 0 <= row < len(batch.lengths):
+                rows, positions = torch.full_like(neurons, row), torch.full_like(neurons, position)
+                values = read_around(coefficients, rows=rows, positions=positions, neurons=neurons)
+                self._random.append(random_frame(number, values, self._draws))

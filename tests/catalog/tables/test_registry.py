@@ -17,6 +17,7 @@ DUCKDB_TYPES = {
     pl.String(): "VARCHAR",
     pl.Boolean(): "BOOLEAN",
     pl.Datetime("us"): "TIMESTAMP",
+    pl.List(pl.Int8()): "TINYINT[]",
     pl.List(pl.Int32()): "INTEGER[]",
     pl.List(pl.Int64()): "BIGINT[]",
     pl.List(pl.Float32()): "FLOAT[]",

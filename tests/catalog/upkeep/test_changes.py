@@ -45,6 +45,7 @@ def rows(warehouse: Warehouse, query: str) -> list[tuple[Any, ...]]:
     return found
 
 
+FROM_CONTEXTS = {"context_windows": 10, "activation_histograms": 12}
 FROM_NGRAMS = {"ngrams": 10, "triggers": 20, "ngram_spectrum": 1}
 
 
@@ -92,6 +93,7 @@ def test_a_removed_model_leaves_nothing_and_the_others_everything(warehouse: War
     from_weights = {"projections": 12, "postings": 96, "token_neighbours": 20}
     from_weights |= {"clusterings": 2, "clusters": 24, "neighbours": 12, "controls": 2, "norm_overlaps": 4}
     from_text = {"activity": 24, "contexts": 10, "positions": 12, "coherences": 12, "control_coherences": 2}
+    from_text |= FROM_CONTEXTS
     assert deleted == from_weights | from_text | FROM_NGRAMS
     for table in ("corpora", "sequences", "token_counts", "activity", "contexts", "ngrams", "triggers", "positions"):
         assert rows(warehouse, f"select count(*) from store.{table}") == [(0,)], table
@@ -167,7 +169,7 @@ def test_a_run_on_another_corpus_leaves_the_first_with_the_rows_it_has(warehouse
 
 
 def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
-    assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10}
+    assert remove(warehouse, "tiny", job="contexts") == {"contexts": 10} | FROM_CONTEXTS
     jobs = [("activity",), ("clusters",), ("controls",), ("ngrams",), ("positions",), ("projections",)]
     assert rows(warehouse, "select job from store.runs order by job") == jobs
     removed = {name: n for name, n in remove(warehouse, "tiny", corpus="text").items() if n}

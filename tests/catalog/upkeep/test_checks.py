@@ -34,6 +34,7 @@ DAMAGE = {
     "activity is possible": "update store.activity set n_active = n_positions + 1 where rowid = 0",
     "clusterings have their clusters": "update store.clusterings set n_clusters = n_clusters + 1 where rowid = 0",
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
+    "histograms are counts": "update store.activation_histograms set n_positions = n_positions + 1 where rowid = 0",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
     "counterparts are ranked": "update store.counterparts set is_mutual = not is_mutual where rowid = 0",
@@ -65,6 +66,7 @@ DAMAGE = {
     "sizes leave embeddings out": "update store.models set size = size + 1 where rowid = 0",
     "spectra are the corpus": "update store.ngram_spectrum set n_distinct = n_distinct + 1 where n = 1",
     "views are as installed": "drop view main.tokens",
+    "windows lie in the corpus": "update store.context_windows set position = 99999 where rowid = 0",
     "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }
@@ -117,6 +119,26 @@ MORE_DAMAGE = {
         "update store.annotations set shown_token_ids = shown_token_ids[2:] where condition = 'value'",
         "update store.annotations set shown_token_ids = []",
         "update store.annotations set shown_token_ids = list_append(shown_token_ids, shown_token_ids[1])",
+    ),
+    "histograms are counts": (
+        "update store.activation_histograms set counts = list_append(counts, 0) where rowid = 0",
+        "update store.activation_histograms set first_bin = 34 where len(counts) > 1",
+        "update store.activation_histograms set n_positions = 9 * n_positions,"
+        " counts = list_transform(counts, lambda n: 9 * n)",
+        "delete from store.activation_histograms where rowid = 0",
+    ),
+    "windows lie in the corpus": (
+        "update store.context_windows set band = 'weakest' where rowid = 0",
+        "update store.context_windows set n_before = position + 1 where rowid = 0",
+        "update store.context_windows set n_before = 41",
+        "update store.context_windows set n_after = 23",
+        "update store.context_windows set n_after = n_after - 1 where n_after > 0",
+        "update store.context_windows set nonzero = nonzero - 1 where nonzero % 2 = 1",
+        "update store.context_windows set activations = list_transform(activations, lambda m: m // 2)",
+        "update store.context_windows set largest = 2 * largest where band = 'strongest'",
+        "update store.context_windows set sequence_id = sequence_id + 1 where band = 'strongest'",
+        "update store.context_windows set rank = rank + 1 where band = 'quantile'",
+        "update store.context_windows set largest = rank where band = 'quantile'",
     ),
     "interventions are possible": (
         "update store.interventions set how = 'add'",

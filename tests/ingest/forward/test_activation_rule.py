@@ -11,6 +11,8 @@ from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
 from ingest.forward.sweep import Observer
 from ingest.jobs.activity.observer import ActivityObserver
+from ingest.jobs.contexts.amounts import Amounts
+from ingest.jobs.contexts.draws import Draws
 from ingest.jobs.contexts.observer import ContextsObserver
 from ingest.jobs.ngrams.observer import NgramsObserver
 from ingest.jobs.positions.observer import PositionsObserver
@@ -24,7 +26,9 @@ Make = Callable[[ActivationRule], Observer]
 
 OBSERVERS: dict[str, Make] = {
     "activity": lambda rule: ActivityObserver(D_FFN, rule, is_non_negative=False),
-    "contexts": lambda rule: ContextsObserver(D_FFN, is_non_negative=False),
+    "contexts": lambda rule: ContextsObserver(
+        D_FFN, Draws.of(corpus(LENGTHS), n_places=2, seed=0), Amounts.of(is_non_negative=False), is_non_negative=False
+    ),
     "ngrams": lambda rule: NgramsObserver(D_FFN, rule),
     "positions": lambda rule: PositionsObserver(D_FFN, rule, sequence_length=40),
 }

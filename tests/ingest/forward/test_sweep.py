@@ -218,12 +218,11 @@ def folded(transformer: Transformer, text: Corpus, *, order: Order, folder: Path
         order=order,
         folder=folder,
     )
-    rows = []
+    rows: list[pl.DataFrame] = []
     for number, job in enumerate(mine):
         for layer in range(N_LAYERS):
             seen = Partials(tuple(partials[layer, chunk][number].lazy() for chunk in range(len(text.chunks()))))
-            (frame,) = job.fold(layer, seen).values()
-            rows.append(frame)
+            rows += job.fold(layer, seen).values()
     return rows
 
 

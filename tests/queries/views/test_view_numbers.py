@@ -18,6 +18,7 @@ from tests.support.tiny import (
     PROVABLY_DEAD,
     TEXTS,
     Neuron,
+    Row,
     address,
     neurons_of,
 )
@@ -224,6 +225,58 @@ def test_contexts(full: duckdb.DuckDBPyConnection) -> None:
         if MADE.shown[neuron[0]] == row["corpus_id"]:
             assert shown.pop((address(neuron), row["rank"]))["before"] == found["before"]
     assert every == shown == {}
+
+
+def test_windows_are_the_coefficients_around_their_places(full: duckdb.DuckDBPyConnection) -> None:
+    found = by_key(full, "context_windows", "address", "corpus_id", "band", "rank", "position")
+    sequences = {(row["corpus_id"], row["sequence_id"]): row for row in MADE.rows["sequences"]}
+    for row in MADE.rows["context_windows"]:
+        neuron = (row["model_id"], row["layer"], row["neuron"])
+        sequence = sequences[row["corpus_id"], row["sequence_id"]]
+        line, texts = (
+            MADE.coefficients[row["corpus_id"], neuron][row["sequence_id"]],
+            TEXTS[MODELS[neuron[0]].tokenizer_id],
+        )
+        for position in range(row["position"] - row["n_before"], row["position"] + row["n_after"] + 1):
+            token = found.pop((address(neuron), row["corpus_id"], row["band"], row["rank"], position))
+            assert (token["token_id"], token["token"]) == (
+                sequence["tokens"][position],
+                texts[sequence["tokens"][position]],
+            )
+            assert token["activation"] == pytest.approx(line[position], abs=row["largest"] / 254 + 1e-6)
+            assert token["is_place"] == (position == row["position"])
+            assert (token["domain"], token["sequence_id"]) == (sequence["domain"], row["sequence_id"])
+            n_sampled = sum(
+                one["band"] == "quantile" and window_of(one) == window_of(row) for one in MADE.rows["context_windows"]
+            )
+            part = (
+                ("upper", "middle", "lower")[3 * (row["rank"] - 1) // n_sampled] if row["band"] == "quantile" else None
+            )
+            assert token["part"] == part
+    assert found == {}
+
+
+def window_of(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("model_id", "corpus_id", "layer", "neuron"))
+
+
+def lies_in(m: float, number: int, low: float, high: float) -> bool:
+    """Whether a bin has the activation: the edge that is nearer to 0 belongs to it, and 0 to its own."""
+    if number == 0 or m == 0:
+        return number == 0 and m == 0
+    return low <= m < high if number > 0 else low < m <= high
+
+
+def test_histograms_are_counts_between_their_edges(full: duckdb.DuckDBPyConnection) -> None:
+    found = by_key(full, "activation_histogram", "address", "corpus_id", "bin")
+    for (corpus_id, neuron), _ in MADE.coefficients.items():
+        values, rest = counted(corpus_id, neuron), 0
+        bins = {key[2]: row for key, row in found.items() if key[:2] == (address(neuron), corpus_id)}
+        for number, row in bins.items():
+            assert row["n_tokens"] == sum(lies_in(m, number, row["low"], row["high"]) for m in values) > 0
+            assert row["n_tokens_counted"] == len(values)
+            rest += row["n_tokens"]
+        assert rest == len(values)
 
 
 def test_layer_activity(full: duckdb.DuckDBPyConnection) -> None:

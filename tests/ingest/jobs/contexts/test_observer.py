@@ -1,6 +1,7 @@
 """Strongest contexts against a sort of every position, with ties planted at every level."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -9,8 +10,11 @@ from torch import Tensor
 
 from catalog.tables.texts import CONTEXTS
 from ingest.corpora.corpus import Corpus
+from ingest.jobs.contexts.amounts import Amounts
+from ingest.jobs.contexts.draws import Draws
 from ingest.jobs.contexts.job import ContextsJob
 from ingest.jobs.contexts.observer import ContextsObserver
+from ingest.models.transformer import Shape
 from tests.support import jobs
 from tests.support.coefficients import coefficients, corpus, padded
 
@@ -38,13 +42,15 @@ def loops(text: Corpus, made: list[Tensor]) -> list[dict[str, Any]]:
 def measured(
     text: Corpus, made: list[Tensor], chunks: list[range], *, relu: bool, batch_tokens: int = 200
 ) -> pl.DataFrame:
-    partials = []
+    partials, amounts = [], Amounts.of(is_non_negative=relu)
+    draws = Draws.of(text, n_places=amounts.random, seed=0)
     for chunk in chunks:
-        observer = ContextsObserver(D_FFN, is_non_negative=relu)
+        observer = ContextsObserver(D_FFN, draws, amounts, is_non_negative=relu)
         for batch, shown in padded(text, chunk, made, batch_tokens=batch_tokens):
             observer.observe(batch, shown)
         partials.append(observer.result())
-    return ContextsJob(jobs.context_of(text)).fold(4, jobs.partials(*partials))["contexts"]
+    job = ContextsJob(jobs.context_of(text, shape=Mock(spec=Shape, is_non_negative=relu)))
+    return job.fold(4, jobs.partials(*partials))["contexts"]
 
 
 CHUNKS = [range(0, 7), range(7, 58), range(58, 60)]
