@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from catalog.spelling import typed
 from dashboards.parts.explore.token_links import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
 
@@ -60,14 +61,20 @@ def cards_html(
     for cluster in clusters:
         number = str(cluster["cluster_id"])
         name = link_html(f"cluster {number}", "clusters", css="nt-row", **links, cluster=number)
-        listing = f"; {cluster['n_listing']:,} list {word}" if word else ""
+        listing = f"; {cluster['n_listing']:,} of {cluster['size']:,} list “{word}”" if word else ""
         aside = f"{size_told(cluster)}, {layers_told(cluster)}"
         sentence = f"{cohesion_told(cluster)}{listing}"
         body = " ".join(
-            token_html(row["token"], title=share_told(row)) for row in by_cluster.get(cluster["cluster_id"], [])
+            token_html(row["token"], title=share_told(row), is_asked=reads(row["token"], word))
+            for row in by_cluster.get(cluster["cluster_id"], [])
         )
         cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no token of two of them</span>'))
     return f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
+
+
+def reads(token: str, word: str | None) -> bool:
+    """Whether a token is the one that was asked for: it reads the same, or is exactly what was typed."""
+    return word is not None and (token.strip().casefold() == word.casefold() or token == typed(word))
 
 
 def shares_html(tokens: pl.DataFrame, colour: str) -> str:

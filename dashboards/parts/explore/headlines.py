@@ -84,6 +84,24 @@ def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> st
     )
 
 
+def team_told(teams: pl.DataFrame, layer: int) -> str:
+    """What the largest team of a layer covers, in a sentence; empty where it has none.
+
+    Args:
+        teams: rows of the view `position_teams` of one model.
+        layer: one of its layers.
+    """
+    rows = teams.filter(pl.col("layer") == layer).sort("n_neurons", descending=True).to_dicts()
+    if not rows:
+        return ""
+    row = rows[0]
+    redundant = _said(row["n_redundant"], "redundant")
+    return (
+        f"{row['n_neurons']:,} strong neurons cover {row['covered_share']:.0%} of the {row['n_positions']:,} "
+        f"positions; {redundant}."
+    )
+
+
 def _layers(layers: list[int]) -> str:
     """Layers in words, runs of them shortened."""
     runs: list[list[int]] = []
@@ -112,7 +130,7 @@ def _silent(rows: list[dict[str, Any]]) -> str:
     n_silent, n_neurons = (sum(row[name] for row in rows) for name in (count, "n_neurons"))
     on = f"on the {rows[0]['n_tokens_seen']:,} tokens seen of {rows[0]['corpus']}"
     if n_silent == 0:
-        return f"No neuron is {word} {on}."
+        return f"Every neuron fired at least once {on}."
     most = max(rows, key=lambda row: row[share])
     place = f", most of all in layer {most['layer']} ({most[share]:.1%})" if len(rows) > 1 else ""
     return f"{n_silent:,} of {n_neurons:,} neurons ({n_silent / n_neurons:.1%}) are {word} {on}{place}."

@@ -17,9 +17,10 @@ def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None)
     return " ".join(token_html(token, title=(told or {}).get(token, "")) for token in tokens)
 
 
-def token_html(token: str, *, title: str = "") -> str:
-    """One token as a link to a search, see `token_link`."""
-    return token_link(token, title=title, css="nt-tok nt-muted" if visible(token).startswith("\\x") else "nt-tok")
+def token_html(token: str, *, title: str = "", is_asked: bool = False) -> str:
+    """One token as a link to a search, see `token_link`; framed where it was asked for."""
+    css = ["nt-tok", *(["nt-muted"] if visible(token).startswith("\\x") else []), *(["nt-asked"] if is_asked else [])]
+    return token_link(token, title=title, css=" ".join(css))
 
 
 def neuron_html(address: str, *, short: bool = False) -> str:
@@ -38,6 +39,7 @@ a.nt-link.nt-tok { border-bottom: 0; }
 .nt-tok { font-family: monospace; font-size: 0.86em; padding: 0.05rem 0.25rem; border-radius: 0.25rem;
   background: #8a8a8a1c; white-space: pre; text-decoration: none; display: inline-block; margin: 0.06rem 0; }
 .nt-tok:hover { background: #8a8a8a40; }
+.nt-asked { outline: 1.5px solid #8a8a8a; }
 .nt-muted { opacity: 0.5; }
 .nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(14.5rem, 1fr)); gap: 0.6rem; }
 .nt-card { border: 1px solid #8a8a8a38; border-radius: 0.5rem; padding: 0.55rem 0.8rem 0.65rem; font-size: 0.9rem; }

@@ -51,6 +51,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     known = data.frame.get_column("cluster_id").to_list()
     chosen = asked_among("cluster", known)
     if chosen is not None:
+        _steps(model, cluster_cards.in_order(data.frame, "cohesion").get_column("cluster_id").to_list(), chosen)
         _show_one(connection, model, data.frame.filter(pl.col("cluster_id") == chosen))
         return
     st.markdown(plain(cluster_cards.clusters_headline(data.frame)))
@@ -58,10 +59,22 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     _spread(data)
 
 
+def _steps(model: str, ordered: list[int], chosen: int) -> None:
+    place = ordered.index(chosen)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(link_html("All clusters", "clusters", model=model), width="content")
+        for label, target in (("Previous", place - 1), ("Next", place + 1)):
+            is_beyond = target not in range(len(ordered))
+            cluster = None if is_beyond else str(ordered[target])
+            told = "In the order of cohesion"
+            st.button(
+                label, key=label.lower(), help=told, disabled=is_beyond, on_click=remember, kwargs={"cluster": cluster}
+            )
+
+
 def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.DataFrame) -> None:
     (row,) = cluster.to_dicts()
     which = {"model": model, "clustering_id": row["clustering_id"]}
-    st.html(link_html("All clusters", "clusters", model=model))
     st.subheader(f"Neurons of cluster {row['cluster_id']}", anchor=False)
     told = f"{cluster_cards.size_told(row)} in {cluster_cards.layers_told(row)}, {cluster_cards.cohesion_told(row)}."
     st.markdown(plain(told))

@@ -143,7 +143,7 @@ def _layers(reader: Reading, name: str, layers: Data) -> None:
     links = {"model": name, **({} if reader.corpus is None else {"corpus": reader.corpus})}
     st.html(layers_html(layers.frame, bins.frame, ACCENT[theme()], links))
     seen = layers.frame.get_column("n_tokens_seen")[0]
-    told = f"Dead: never active on the {seen:,} tokens seen of {layers.frame.get_column('corpus')[0]}."
+    told = f"On the {seen:,} tokens seen of {layers.frame.get_column('corpus')[0]}; frequencies from 0.01% to 100%."
     st.caption(plain(f"{told} {BARS}"))
 
 

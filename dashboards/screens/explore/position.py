@@ -7,7 +7,7 @@ import streamlit as st
 from dashboards.charts import positions
 from dashboards.charts.maps import position_kinds, position_map
 from dashboards.colours import KINDS
-from dashboards.parts.explore.headlines import positions_headline
+from dashboards.parts.explore.headlines import positions_headline, team_told
 from dashboards.parts.explore.opening import open_chosen
 from dashboards.parts.sizes.selection import sequences
 from dashboards.widgets import tables
@@ -27,6 +27,9 @@ MOST_ROWS = 120
 """Rows of a heat map: a screen's height, at a few pixels each."""
 
 RANGES = "Covered: active in more than half of the sequences. Click a range to open its neuron."
+_ROW, _EDGES = 18, 90
+"""Pixels of a row of ranges, of the legend above and the axis below."""
+
 MAP = (
     "{rows}, grouped by kind, and in a kind from those that fire first to those that fire last. Click a row to open "
     "its neuron."
@@ -129,7 +132,9 @@ def _teams(reader: Reading, model: str) -> None:
     sql = filled(statement("positional_of_models").strip(), {"models": [model]})
     chosen = show_figure(
         f"Positions that the neurons of layer {layer} cover",
-        lambda theme: position_map.clickable(positions.ranges(team, KINDS[theme]).properties(width="container")),
+        lambda theme: position_map.clickable(positions.ranges(team, KINDS[theme])).properties(
+            width="container", height=_EDGES + _ROW * team.height
+        ),
         f"{team_told(teams.frame, layer)} {RANGES}".strip(),
         Data("team_ranges", sql, team, reader.corpus),
         source="Figure 9 of Voita et al. 2023.",
@@ -139,24 +144,6 @@ def _teams(reader: Reading, model: str) -> None:
     open_chosen(chosen, team.get_column("address"))
     with st.expander("All teams"):
         tables.show_table(teams.frame.drop("corpus"), key="teams")
-
-
-def team_told(teams: pl.DataFrame, layer: int) -> str:
-    """What the largest team of a layer covers, in a sentence; empty where it has none.
-
-    Args:
-        teams: rows of the view `position_teams` of one model.
-        layer: one of its layers.
-    """
-    rows = teams.filter(pl.col("layer") == layer).sort("n_neurons", descending=True).to_dicts()
-    if not rows:
-        return ""
-    row = rows[0]
-    redundant = "none of them is redundant" if row["n_redundant"] == 0 else f"{row['n_redundant']:,} are redundant"
-    return (
-        f"{row['n_neurons']:,} strong neurons cover {row['covered_share']:.0%} of the {row['n_positions']:,} "
-        f"positions; {redundant}."
-    )
 
 
 answer(show)

@@ -15,6 +15,7 @@ from dashboards.parts.explore.cluster_cards import (
     cohesion_told,
     in_order,
     layers_told,
+    reads,
     share_told,
     shares_html,
     size_told,
@@ -157,12 +158,28 @@ def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
     first, second, third, last = drawn.split('<div class="nt-card">')[1:]
     assert 'href="/clusters?model=m&amp;cluster=0"' in first
     assert "4 neurons, layers 0 to 1" in first
-    assert "cohesion 0.25; 1 list tea" in first
+    assert "cohesion 0.25; 1 of 4 list “tea”" in first
     assert 'title="3 of 4 neurons; 1.0% of all"' in first
     assert "<b>" not in first.split("</header>")[1]
     assert "no token of two of them" in second
     assert "·tea" in third
+    assert "nt-asked" in third
+    assert "nt-asked" not in first
     assert "one neuron alone" in last
+
+
+@pytest.mark.parametrize(
+    ("token", "word", "expected"),
+    [
+        (" Tea", "tea", True),
+        (" tea", "·tea", True),
+        ("tea", "·tea", False),
+        (" teas", "tea", False),
+        (" tea", None, False),
+    ],
+)
+def test_a_token_that_was_asked_for_is_known(token: str, word: str | None, *, expected: bool) -> None:
+    assert reads(token, word) is expected
 
 
 def test_bars_are_as_long_as_the_shares() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from dashboards.parts.explore.headlines import layer_headline, model_headline, positions_headline
+from dashboards.parts.explore.headlines import layer_headline, model_headline, positions_headline, team_told
 
 USUAL: dict[str, Any] = {
     "n_neurons": 100,
@@ -47,8 +47,8 @@ def test_a_model_is_told_by_its_extremes() -> None:
 
 def test_no_dead_neuron_is_said_and_what_was_not_measured_is_not() -> None:
     assert model_headline(layers({}, {})) == (
-        "No neuron is dead on the 5,000 tokens seen of prose. The median neuron that fires does so at 25.0% of the "
-        "tokens."
+        "Every neuron fired at least once on the 5,000 tokens seen of prose. The median neuron that fires does so at "
+        "25.0% of the tokens."
     )
 
 
@@ -103,3 +103,12 @@ def test_positional_neurons_are_told_by_layer_and_kind() -> None:
     alone = positions_headline(kinds((2, "other", "strong", 1)), 3, 10)
     assert alone.startswith("1 of 10 neurons (10.0%) is positional, all of them in layer 2. ")
     assert alone.endswith("1 of all is strong.")
+
+
+def test_the_largest_team_of_a_layer_is_told() -> None:
+    names = ["layer", "team", "n_neurons", "n_positions", "covered_share", "n_redundant"]
+    rows = [(0, "oscillatory", 2, 256, 0.5, 0), (0, "both", 5, 256, 0.75, 1), (1, "oscillatory", 3, 256, 1.0, 0)]
+    teams = pl.DataFrame(rows, schema=names, orient="row")
+    assert team_told(teams, 0) == "5 strong neurons cover 75% of the 256 positions; one is redundant."
+    assert team_told(teams, 1) == "3 strong neurons cover 100% of the 256 positions; none is redundant."
+    assert team_told(teams, 2) == ""

@@ -43,13 +43,24 @@ def test_a_cluster_shows_its_neurons(page: Opener, full_path: Path) -> None:
     assert not cards(shown)
 
 
+def test_the_next_cluster_is_the_next_tightest(page: Opener, full_path: Path) -> None:
+    every = [card.split("cluster=")[1].split('"')[0] for card in cards(page(full_path, "clusters", model="tiny-2m"))]
+    shown = page(full_path, "clusters", model="tiny-2m", cluster=every[0])
+    assert shown.button(key="previous").disabled
+    for cluster in every[1:]:
+        shown.button(key="next").click().run()
+        assert shown.query_params["cluster"] == cluster
+        assert f"Neurons of cluster {cluster}" in text(shown)
+    assert shown.button(key="next").disabled
+
+
 def test_a_token_narrows_the_clusters_and_stays_in_the_address(page: Opener, full_path: Path) -> None:
     every = page(full_path, "clusters", model="tiny-2m")
     every.text_input(key="token").set_value("coffee").run()
     assert every.query_params["token"] == "coffee"
     assert "clusters with neurons that promote coffee" in text(every)
     assert cards(every)
-    assert all("list coffee" in card for card in cards(every))
+    assert all("list “coffee”" in card for card in cards(every))
     none = page(full_path, "clusters", model="tiny-2m", token="no such token")
     assert "No neuron of tiny-2m lists no such token among the first ten" in text(none)
     assert not cards(none)
