@@ -6,9 +6,11 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from dashboards.parts.explore.promoted import with_promoted
 from dashboards.parts.explore.token_links import STYLE, card_html, neuron_html, tokens_html
 from dashboards.widgets.figures import Data, data_of, show_source, title_row
 from dashboards.widgets.reading import Reader
+from queries.names.models import KnownModel
 
 MOST_TOKENS = 6
 
@@ -23,15 +25,16 @@ NAMES = {
 }
 
 
-def striking(reader: Reader, model: str, layer: int | None = None) -> Data:
+def striking(reader: Reader, model: KnownModel, layer: int | None = None) -> Data:
     """The neurons that stand out, one for each way: rows with what, number, address and what is told of it.
 
     Args:
-        reader: the page's lease.
-        model: name of the model.
+        reader: what the page reads.
+        model: theirs.
         layer: one of its layers; None: all.
     """
-    return data_of(reader, "striking_neurons", {"model": model, "layer": layer, "n": 1})
+    data = data_of(reader, "striking_neurons", {"model": model.name, "layer": layer, "n": 1})
+    return data.showing(data.name, with_promoted(reader, model, data.frame))
 
 
 def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | None = None) -> None:
@@ -77,7 +80,7 @@ def told(row: Mapping[str, Any], examples: int | None) -> str:
     """What makes a neuron stand out, with its number.
 
     Args:
-        row: what, number, frequency, n_tokens_seen and position_kind.
+        row: what, number, n_tokens_seen and position_kind.
         examples: how many examples were analysed for dominant neurons.
     """
     number = row["number"]

@@ -10,14 +10,23 @@ with chosen as (
         mutual_information_corrected,
         kurtosis,
         effect_on_loss,
-        frequency,
         n_active,
+        n_tokens_seen,
+        detected_tokens,
     from neurons
     where model = $model and ($layer is null or layer = $layer)
 ),
 found as (
     (
-        select 1 as place, 'dominant' as what, layer, neuron, times_dominant as number
+        select
+            1 as place,
+            'dominant' as what,
+            layer,
+            neuron,
+            times_dominant as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
         from chosen
         where times_dominant > 0
         order by times_dominant desc, layer, neuron
@@ -25,7 +34,15 @@ found as (
     )
     union all
     (
-        select 2 as place, 'detector' as what, layer, neuron, trigger_recall as number
+        select
+            2 as place,
+            'detector' as what,
+            layer,
+            neuron,
+            trigger_recall as number,
+            position_kind,
+            n_tokens_seen,
+            detected_tokens,
         from chosen
         where token_status = 'detector'
         order by trigger_recall desc, layer, neuron
@@ -33,7 +50,15 @@ found as (
     )
     union all
     (
-        select 3 as place, 'positional' as what, layer, neuron, mutual_information_corrected as number
+        select
+            3 as place,
+            'positional' as what,
+            layer,
+            neuron,
+            mutual_information_corrected as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
         from chosen
         where position_kind not in ('not positional', 'too few sequences')
         order by mutual_information_corrected desc, layer, neuron
@@ -41,7 +66,15 @@ found as (
     )
     union all
     (
-        select 4 as place, 'effect' as what, layer, neuron, effect_on_loss as number
+        select
+            4 as place,
+            'effect' as what,
+            layer,
+            neuron,
+            effect_on_loss as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
         from chosen
         where effect_on_loss > 0
         order by effect_on_loss desc, layer, neuron
@@ -49,7 +82,15 @@ found as (
     )
     union all
     (
-        select 5 as place, 'sharp' as what, layer, neuron, kurtosis as number
+        select
+            5 as place,
+            'sharp' as what,
+            layer,
+            neuron,
+            kurtosis as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
         from chosen
         where kurtosis is not null and coalesce(n_active > 0, true)
         order by kurtosis desc, layer, neuron
@@ -57,7 +98,15 @@ found as (
     )
     union all
     (
-        select 7 as place, 'rare' as what, layer, neuron, n_active as number
+        select
+            7 as place,
+            'rare' as what,
+            layer,
+            neuron,
+            n_active as number,
+            position_kind,
+            n_tokens_seen,
+            null as detected_tokens,
         from chosen
         where n_active > 0
         order by n_active, layer, neuron
@@ -65,16 +114,13 @@ found as (
     )
 )
 select
-    found.what,
-    found.number,
-    found.layer,
-    found.neuron,
-    neurons.address,
-    neurons.frequency,
-    neurons.n_tokens_seen,
-    neurons.position_kind,
-    neurons.detected_tokens,
-    neurons.top_tokens,
+    what,
+    number,
+    layer,
+    neuron,
+    $model || '/L' || layer || 'N' || neuron as address,
+    position_kind,
+    n_tokens_seen,
+    detected_tokens,
 from found
-inner join neurons on neurons.model = $model and neurons.layer = found.layer and neurons.neuron = found.neuron
-order by found.place, found.number desc
+order by place, number desc

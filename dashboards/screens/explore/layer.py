@@ -28,7 +28,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         is_measured = layer in set(layers.get_column("layer"))
         if is_measured:
             st.markdown(plain(layer_headline(layers, layer)))
-        _striking(reader, model.name, layer, layers)
+        _striking(reader, model, layer, layers)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if data.frame.is_empty():
         missing(connection, "Nothing was measured for this layer yet.", [model.name])
@@ -47,12 +47,12 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _striking(reader: Reading, model: str, layer: int, layers: pl.DataFrame) -> None:
+def _striking(reader: Reading, model: KnownModel, layer: int, layers: pl.DataFrame) -> None:
     examples = layers.get_column("n_examples").drop_nulls()
     show_striking(
         striking(reader, model, layer),
         examples=None if examples.is_empty() else int(examples[0]),
-        others=nearest_counterpart(reader, model, layer),
+        others=nearest_counterpart(reader, model.name, layer),
     )
 
 

@@ -50,7 +50,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             missing(connection, "No text was run through this model yet.", [model.name], corpus=corpus)
         else:
             _layers(reader, model.name, layers)
-            show_striking(striking(reader, model.name), examples=_examples(layers.frame))
+            show_striking(striking(reader, model), examples=_examples(layers.frame))
     st.subheader("What was measured", anchor=False)
     show_measured(connection, model.name, corpus)
     st.caption(plain(summary(connection, model.name)))

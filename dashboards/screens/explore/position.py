@@ -9,6 +9,7 @@ from dashboards.charts.maps import position_kinds, position_map
 from dashboards.colours import KINDS
 from dashboards.parts.explore.headlines import positions_headline, team_told
 from dashboards.parts.explore.opening import open_chosen
+from dashboards.parts.explore.promoted import with_promoted
 from dashboards.parts.sizes.selection import sequences
 from dashboards.widgets import tables
 from dashboards.widgets.figures import Data, data_of, show_figure
@@ -22,7 +23,7 @@ from queries.compare.kinds import positional_neurons
 from queries.names.models import KnownModel
 from queries.views.thresholds import thresholds
 
-MOST_LISTED = 1000
+MOST_LISTED = 300
 MOST_ROWS = 120
 """Rows of a heat map: a screen's height, at a few pixels each."""
 
@@ -79,7 +80,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
         _teams(reader, model.name)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} most informative"
     st.subheader(listed, anchor=False)
-    tables.link_to_neurons(data.frame, LISTED, key="positional", height=420)
+    tables.link_to_neurons(with_promoted(reader, model, data.frame), LISTED, key="positional", height=420)
 
 
 def _say_why(reader: Reading, model: str) -> None:

@@ -1,0 +1,26 @@
+"""What neurons promote, beside their rows: as the view says, in the order of the rows, doubled where a row is."""
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from dashboards.parts.explore.promoted import promoted, with_promoted
+from dashboards.widgets.reading import Reading
+from queries.names.models import choose_model
+
+
+def test_tokens_are_those_of_the_view_in_the_order_of_the_rows(full_path: Path) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        rows = connection.sql("select layer, neuron, top_tokens from neurons where model = 'tiny-2m'").fetchall()
+        expected = {(layer, neuron): tokens for layer, neuron, tokens in rows}
+        model = choose_model(connection, "tiny-2m")
+        places = [*sorted(expected, reverse=True), (0, 0), (0, 0)]
+        found = promoted(connection, model.name, model.model_id, places)
+        assert {(layer, neuron): tokens for layer, neuron, tokens in found.rows()} == expected
+        neurons = pl.DataFrame(places, schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
+        with Reading(connection, ["tiny-2m"], None) as reader:
+            whole = with_promoted(reader, model, neurons)
+        assert whole.select("layer", "neuron").rows() == places
+        assert whole["top_tokens"].to_list() == [expected[place] for place in places]
+        assert with_promoted(connection, model, neurons.clear()).is_empty()
