@@ -51,14 +51,16 @@ def saturations(rows: pl.DataFrame) -> dict[str, int]:
     return dict(counted.iter_rows())
 
 
-def pushers_html(rows: pl.DataFrame, models: Sequence[str], colours: Mapping[str, str], *, word: str) -> str:
+def pushers_html(
+    rows: pl.DataFrame, models: Sequence[str], colours: Mapping[str, str], asked: Mapping[str, str]
+) -> str:
     """A card per model: those of its neurons that push the word most often, each with how often and what it promotes.
 
     Args:
         rows: of the statement `pushers`.
         models: names, in the order of the cards; of those without rows it is said.
         colours: of the bars, by model.
-        word: what was asked for, which a neuron's page marks.
+        asked: what each neuron's page is asked for besides its address: the word to mark, the corpus.
     """
     counts = saturations(rows)
     cards = []
@@ -68,19 +70,19 @@ def pushers_html(rows: pl.DataFrame, models: Sequence[str], colours: Mapping[str
         if own.is_empty():
             cards.append(card_html(head, "", "No FFN of it brought the word to the top for good.", ""))
             continue
-        body = "".join(_row(row, colours[model], word) for row in own.to_dicts())
+        body = "".join(_row(row, colours[model], asked) for row in own.to_dicts())
         cards.append(card_html(head, f"{counts[model]:,} examples", "", body))
     return f'{STYLE}{_SHEET}<div class="nt-pushers">{"".join(cards)}</div>'
 
 
-def _row(row: Mapping[str, Any], colour: str, word: str) -> str:
+def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str]) -> str:
     share = row["push_share"]
     told = (
         f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; mean score "
         f"{row['mean_score']:.3f}, mean coefficient {row['mean_coefficient']:.3f}"
     )
     address = row["address"]
-    link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, word=word)
+    link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, **asked)
     tokens = " ".join(token_html(token) for token in row["top_tokens"][:_MOST_TOKENS])
     return (
         f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'

@@ -77,7 +77,8 @@ def show_layers(reader: Reading, models: Sequence[str]) -> None:
     st.subheader("By layer, for the token at the top", anchor=False)
     shares = data_of_models(reader, "dominant_share", models, "layer")
     st.markdown(plain(told_shares(shares.frame, models[-1])))
-    st.html(f"<div>The curves by depth are on {link_html('Compare sizes', 'compare', models=','.join(models))}.</div>")
+    link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
+    st.html(f"<div>The curves by depth are on {link}.</div>")
     whole = pl.concat([data.frame for data in known.values()])
     domain = events.bounds(whole, "mean_min", "mean_max")
     for model, rows in _in_columns(list(known), whole):

@@ -76,7 +76,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         "dominant in that FFN with a score above 0. Beside them what the neuron promotes.",
         rule="By this project, on the saturation events of Geva et al. 2022, section 5.",
     )
-    st.html(pushers.pushers_html(data.frame, models, colours, word=word))
+    st.html(pushers.pushers_html(data.frame, models, colours, {"word": word, "corpus": reader.corpus or ""}))
     found = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not found.frame.is_empty():
         st.markdown("**In which texts**")

@@ -83,7 +83,7 @@ def test_the_sentence_counts_each_token_once_and_names_who_pushes_most_often() -
 
 
 def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None:
-    drawn = pushers_html(ROWS, ["a", "b", "c"], dict.fromkeys("abc", "#123456"), word="<b>")
+    drawn = pushers_html(ROWS, ["a", "b", "c"], dict.fromkeys("abc", "#123456"), {"word": "<b>"})
     assert drawn.count('class="nt-card"') == 3
     assert "No FFN of it brought the word to the top for good." in drawn
     assert drawn.count('href="/neuron?neuron=b/L1N2&amp;word=%3Cb%3E"') == 1
@@ -95,4 +95,4 @@ def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None
 
 def test_a_card_has_few_rows(whole_path: Path) -> None:
     rows = pl.concat([ROWS.head(1)] * (MOST_ROWS + 5))
-    assert pushers_html(rows, ["a"], {"a": "#123456"}, word="x").count('class="nt-push"') == MOST_ROWS
+    assert pushers_html(rows, ["a"], {"a": "#123456"}, {}).count('class="nt-push"') == MOST_ROWS
