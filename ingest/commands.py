@@ -75,7 +75,7 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
 @click.option("--no-packing", is_flag=True, help="Do not join short documents into one sequence.")
 @request_options
 @click.option("--plan", is_flag=True, help="Print what measuring would take, and write nothing.")
-@click.option("--force", is_flag=True, help="Replace measurements made with other settings.")
+@click.option("--force", is_flag=True, help="Replace measurements made with other settings, or less of.")
 @common_options
 @click.pass_context
 def ingest(ctx: click.Context, /, models: tuple[str, ...], **options: Any) -> None:

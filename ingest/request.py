@@ -177,7 +177,7 @@ class IngestRequest:
             datasets takes to read a row of a dataset of the hub comes on top.
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
-        force: whether to replace what was measured with other parameters.
+        force: whether to replace what was measured with other parameters, or less of by an earlier release.
         interventions: what the job interventions measures the effects of.
         intervention_tokens: ids of each domain that it reads, at a sequence boundary.
         random_sets: random sets of neurons that each intervention is compared with.

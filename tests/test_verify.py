@@ -26,6 +26,7 @@ TAMPERING = {
     "projections": "score_mean = score_mean + 0.01",
     "postings": "z_score = z_score + 0.01",
     "token_neighbours": "cosine = cosine - 0.01",
+    "logit_histograms": "counts = list_transform(counts, lambda count: count + 50)",
     "activity": "n_active = n_active + 50",
     "contexts": "activation = activation * 1.01",
     "context_windows": "largest = largest * 1.01",

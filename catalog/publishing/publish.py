@@ -194,7 +194,7 @@ def _publish(connection: duckdb.DuckDBPyConnection, publication: Publication) ->
         corpus_id = _ensure_corpus(connection, publication.corpus, model_id)
     written: dict[str, int] = {}
     for run in publication.runs:
-        if run.row.item(0, "job") == _LISTS:
+        if run.row.item(0, "job") == _LISTS and not _is_repeated(connection, run, model_id):
             # What rests on other lists says nothing of these.
             delete_pairs(connection, model_id)
         ids = {"model_id": model_id, "corpus_id": corpus_id if run.needs_corpus else None, "other_model_id": None}
@@ -245,6 +245,12 @@ def _ensure_corpus(connection: duckdb.DuckDBPyConnection, corpus: CorpusRecord, 
     _insert_frame(connection, SEQUENCES, SEQUENCES.check(corpus.sequences), {"corpus_id": corpus_id})
     _insert_frame(connection, TOKEN_COUNTS, TOKEN_COUNTS.check(corpus.token_counts), {"corpus_id": corpus_id})
     return corpus_id
+
+
+def _is_repeated(connection: duckdb.DuckDBPyConnection, run: FinishedRun, model_id: int) -> bool:
+    """Whether the warehouse has the same run of a model already, whose rows are the same."""
+    query = "select run_id from store.runs where model_id = ? and run_key = ?"
+    return first_row(connection, query, [model_id, run.row.item(0, "run_key")]) is not None
 
 
 def _compared_id(connection: duckdb.DuckDBPyConnection, paired: PairedRun) -> int:

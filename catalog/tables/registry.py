@@ -10,6 +10,7 @@ from catalog.suggestions import nearest
 from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.exits import EXITS
+from catalog.tables.logits import LOGIT_HISTOGRAMS
 from catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
@@ -75,6 +76,7 @@ FACTS: tuple[Table, ...] = (
     PROJECTIONS,
     POSTINGS,
     TOKEN_NEIGHBOURS,
+    LOGIT_HISTOGRAMS,
     ACTIVITY,
     CONTEXTS,
     CONTEXT_WINDOWS,
@@ -107,7 +109,7 @@ FACTS: tuple[Table, ...] = (
     *(table for filled in _FOUND.values() for table in filled),
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
-    "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS),
+    "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS),
     "activity": (ACTIVITY,),
     "contexts": (CONTEXTS, CONTEXT_WINDOWS, ACTIVATION_HISTOGRAMS),
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),

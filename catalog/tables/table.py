@@ -55,6 +55,8 @@ class Table:
         serial: the column that a run counts from 0, and publishing from the first number that the warehouse has free.
         part: where several jobs fill it, the column that tells their rows apart: a run replaces the parts it brings.
         is_repeatable: whether measuring again gives the same rows but for rounding.
+        is_later: whether it came after the first releases of its job: their runs stand without rows of it, until
+            somebody measures them again.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Table:
     serial: str | None = None
     part: str | None = None
     is_repeatable: bool = True
+    is_later: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from ingest.lens.histograms import bin_counts
 from ingest.lens.moments import Moments, PowerSums
 from ingest.lens.top_k import End, Extremes, bound_groups_, group_count, select
 from ingest.numerics.parallel import share
@@ -25,11 +26,13 @@ class Scored:
         largest: the largest scores of each vector, if asked for.
         smallest: the smallest, if asked for.
         moments: moments over all scores of each vector, float64, if asked for.
+        histogram: how many scores of each vector lie in each bin around their mean, if asked for.
     """
 
     largest: Extremes | None
     smallest: Extremes | None
     moments: Moments | None
+    histogram: Int[Tensor, "vectors bins"] | None = None
 
     @property
     def all(self) -> tuple[Extremes, Extremes, Moments]:
@@ -42,11 +45,15 @@ class Scored:
 
 @dataclass(frozen=True)
 class Kept:
-    """What to keep of a column of scores: how many of the largest and smallest, and whether its moments."""
+    """What to keep of a column of scores: how many of the largest and smallest, its moments, its histogram.
+
+    A histogram is taken in units of the moments, so that it needs them.
+    """
 
     largest: int = 0
     smallest: int = 0
     moments: bool = False
+    histogram: bool = False
 
     @property
     def sides(self) -> dict[End, int]:
@@ -64,18 +71,22 @@ class _Tiling:
         product_rows: rows of one matrix product: large enough to run at full speed, and small enough for its result to
             be read again from the processor's cache.
         piece_rows: rows of one step of the moments, whose operands stay in one core's cache.
+        histogram_rows: rows of one step of the histogram: more, since each step counts from zero.
     """
 
     columns: int
     product_rows: int
     piece_rows: int
+    histogram_rows: int
 
     @classmethod
     def of(cls, device: torch.device, rows: int) -> "_Tiling":
         if device.type == "cpu":
             # Half a gigabyte of scores at once is the most one thread may hold, for whatever vocabulary.
-            return cls(columns=max(32, min(512, (1 << 27) // rows)), product_rows=512, piece_rows=512)
-        return cls(columns=2048, product_rows=rows, piece_rows=8192)
+            return cls(
+                columns=max(32, min(512, (1 << 27) // rows)), product_rows=512, piece_rows=512, histogram_rows=1024
+            )
+        return cls(columns=2048, product_rows=rows, piece_rows=8192, histogram_rows=8192)
 
 
 def workspace_bytes(rows: int) -> int:
@@ -174,8 +185,16 @@ class _Bench:
         found = {side: select(scores, bounds[side], k=k, side=side) for side, k in self._keep.sides.items()}
         for extremes in found.values():
             extremes.values.div_(scale[:, None])
-        moments = self._sums.result().scaled(1 / scale.double()) if self._keep.moments else None
-        return Scored(found.get("largest"), found.get("smallest"), moments)
+        moments = self._sums.result() if self._keep.moments else None
+        histogram = None
+        if moments is not None and self._keep.histogram:
+            histogram = bin_counts(scores, mean=moments.mean, sd=moments.sd, piece_rows=self._tiling.histogram_rows)
+        return Scored(
+            found.get("largest"),
+            found.get("smallest"),
+            None if moments is None else moments.scaled(1 / scale.double()),
+            histogram,
+        )
 
 
 def _buffer(size: int, device: torch.device) -> Float[Tensor, " size"]:
@@ -196,8 +215,10 @@ def _joined(blocks: Sequence[Scored]) -> Scored:
     largest = [block.largest for block in blocks if block.largest is not None]
     smallest = [block.smallest for block in blocks if block.smallest is not None]
     moments = [block.moments for block in blocks if block.moments is not None]
+    histograms = [block.histogram for block in blocks if block.histogram is not None]
     return Scored(
         largest=Extremes.joined(largest) if largest else None,
         smallest=Extremes.joined(smallest) if smallest else None,
         moments=Moments.joined(moments) if moments else None,
+        histogram=torch.cat(histograms) if histograms else None,
     )

@@ -34,6 +34,7 @@ from ingest.models.transformer import Transformer, open_transformer
 from ingest.models.weights import Checkpoint
 from ingest.planning.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
+from ingest.runs.later_tables import lacks_rows
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,9 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
                 continue
             finally:
                 model.progress.finish()
-            yield from _frames(run, frames, shard=shard)
+            with model.warehouse.reader() as connection:
+                known = [name for name in frames if not lacks_rows(connection.execute, BY_NAME[name], run.run_id)]
+            yield from _frames(run, {name: frames[name] for name in known}, shard=shard)
     yield from (Skipped(run.job, reason, is_broken=True) for reason in broken)
 
 

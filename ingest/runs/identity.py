@@ -12,6 +12,7 @@ from catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
 from catalog.store.matrices import kept_maps, missing_maps
 from catalog.store.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
+from ingest.runs.later_tables import is_incomplete
 
 OTHER_RUN = "_run"
 """Ends the name of a parameter that says on which run of another job a run rests."""
@@ -76,7 +77,8 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     """The runs that are not finished.
 
     A finished run of an older version of its job is measured anew without being asked, and so is one whose matrices
-    are no longer beside the warehouse, or that rests on runs of other jobs which were replaced since.
+    are no longer beside the warehouse, or that rests on runs of other jobs which were replaced since. One of an earlier
+    release that has no rows of a later table is measured anew with `force`.
 
     Raises:
         ParametersDiffer: a finished run of the same model, corpus and job has other parameters, and `force` is off.
@@ -87,9 +89,16 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
         return [
             one
             for one in identities
-            if is_missing(_finished(connection.execute, one), one, force=force)
+            if _is_to_measure(connection.execute, one, force=force)
             or missing_maps(kept_maps(connection, one.key), warehouse.maps)
         ]
+
+
+def _is_to_measure(execute: Callable[[str, Any], Any], identity: RunIdentity, *, force: bool) -> bool:
+    earlier = _finished(execute, identity)
+    if is_missing(earlier, identity, force=force):
+        return True
+    return force and earlier is not None and is_incomplete(execute, identity.job, earlier["run_id"])
 
 
 def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, force: bool) -> bool:
@@ -117,10 +126,11 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
             elsewhere = connection.execute(_ELSEWHERE, [identity.model, identity.job]).fetchall()
             texts = [_called(*found) for found in elsewhere]
             return f"measured on {' and '.join(texts)}, not on this text" if texts else "not measured yet"
+        is_short = is_incomplete(connection.execute, identity.job, earlier["run_id"])
     if earlier["job_version"] < identity.version:
         return f"measured by version {earlier['job_version']} of the job, and this is version {identity.version}"
     if earlier["run_key"] == identity.key:
-        return "its matrices are no longer beside the warehouse"
+        return "an earlier release measured less" if is_short else "its matrices are no longer beside the warehouse"
     if _rests_on_others(earlier, identity):
         return "what it works on was measured again"
     return f"forced, with {'; '.join(_differences(earlier, identity))}"
@@ -187,7 +197,7 @@ def versions() -> str:
 
 def _finished(execute: Callable[[str, list[Any]], Any], identity: RunIdentity) -> dict[str, Any] | None:
     query = """
-        select runs.run_key, runs.job_version, runs.parameters, runs.dtype
+        select runs.run_key, runs.job_version, runs.parameters, runs.dtype, runs.run_id
         from store.runs as runs
         inner join store.models as models on models.model_id = runs.model_id
         left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
@@ -199,7 +209,7 @@ def _finished(execute: Callable[[str, list[Any]], Any], identity: RunIdentity) -
     rows = execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
     if not rows:
         return None
-    return dict(zip(FOUND, rows[0], strict=True))
+    return dict(zip((*FOUND, "run_id"), rows[0], strict=True))
 
 
 def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:

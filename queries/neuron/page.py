@@ -14,6 +14,7 @@ from queries.names.neurons import NeuronAddress, find_neuron
 from queries.names.tokens import Row, spelled, with_texts
 from queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
 from queries.neuron.changed import Changed, neuron_changed
+from queries.neuron.logits import logits_frame
 from queries.neuron.page_rows import NeuronRows, neuron_rows
 from queries.neuron.profiles import LEVELS, frequencies, sparkline
 from queries.neuron.relatives import Relatives, neuron_relatives
@@ -84,6 +85,8 @@ class NeuronPage(TabularAnswer):
         address: its address.
         facts: its row of the view `neurons` on the page's corpus.
         tokens: the tokens it promotes and suppresses most, with the columns of `TOKEN_COLUMNS`.
+        logits: how many tokens of the vocabulary score in each bin, with the columns of `LOGIT_COLUMNS` in
+            `queries.neuron.logits`; empty where the model was measured by a release without them.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
         is_shown: whether that is the model's shown one; others may have its name.
         activation_rule: when a coefficient counted as active there; None before activity was measured.
@@ -105,6 +108,7 @@ class NeuronPage(TabularAnswer):
     address: str
     facts: Mapping[str, Any]
     tokens: pl.DataFrame
+    logits: pl.DataFrame
     corpus: str | None
     is_shown: bool
     activation_rule: str | None
@@ -235,6 +239,7 @@ class NeuronPage(TabularAnswer):
         """The page for programs: its frames, and `neuron`, its row of the view `neurons`."""
         return {
             "tokens": self.tokens,
+            "logits": self.logits,
             "neuron": dict(self.facts),
             "domains": self.domains,
             "positions": self.positions,
@@ -285,6 +290,7 @@ def _page(
         address=str(neuron),
         facts=rows.facts,
         tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
+        logits=logits_frame(rows.of["lists"]),
         corpus=None if rows.measured is None else rows.measured.corpus,
         is_shown=rows.is_shown,
         activation_rule=None if rows.measured is None else rows.measured.activation_rule,

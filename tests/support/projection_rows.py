@@ -4,7 +4,7 @@ import math
 import random
 
 from tests.support.measurements import Measurements
-from tests.support.tiny import FLAT, PLANTED, PROVABLY_DEAD, TEXTS, ModelPlan, neurons_of
+from tests.support.tiny import FLAT, PLANTED, PROVABLY_DEAD, TEXTS, WITHOUT_HISTOGRAMS, ModelPlan, neurons_of
 
 
 def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: random.Random) -> None:
@@ -42,6 +42,16 @@ def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: ra
                 "run_id": run_id,
             }
         )
+        if model_id != WITHOUT_HISTOGRAMS:
+            data.rows["logit_histograms"].append(
+                {
+                    "model_id": model_id,
+                    "layer": key[1],
+                    "neuron": key[2],
+                    "counts": _counts(scores, moments[0], moments[1]),
+                    "run_id": run_id,
+                }
+            )
         for side, tokens in (("promoted", top), ("suppressed", bottom)):
             for rank, token in enumerate(tokens, start=1):
                 data.rows["postings"].append(
@@ -57,6 +67,16 @@ def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: ra
                         "run_id": run_id,
                     }
                 )
+
+
+def _counts(scores: list[float], mean: float, sd: float) -> list[int]:
+    """Scores in bins of a quarter of a standard deviation from -8 to 8, and what is beyond."""
+    counts = [0] * 66
+    for score in scores:
+        z = (score - mean) / sd if sd else 0.0
+        place = 0 if z < -8 else 65 if z >= 8 else 1 + math.floor((z + 8) / 0.25)
+        counts[place] += 1
+    return counts
 
 
 def _moments(values: list[float]) -> tuple[float, float, float | None, float | None]:

@@ -21,6 +21,7 @@ from catalog.publishing.publish import (
 from catalog.publishing.staging import RunManifest, now, staged_run
 from catalog.store.warehouse import Warehouse
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
+from catalog.tables.logits import LOGIT_HISTOGRAMS
 from catalog.tables.table import Table
 from catalog.tables.texts import (
     ACTIVATION_HISTOGRAMS,
@@ -117,9 +118,9 @@ def corpus(name: str = "text", *, sha256: str = "c0", n_sequences: int = 3) -> C
 
 
 def weights_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
-    """Projections, postings and token neighbours of the two layers, seeded."""
+    """Projections, postings, token neighbours and histograms of the two layers, seeded."""
     random = np.random.default_rng(seed)
-    projections, postings = [], []
+    projections, postings, histograms = [], [], []
     for layer in range(N_LAYERS):
         for neuron in range(D_FFN):
             scores = random.standard_normal(VOCAB).astype(np.float32)
@@ -133,6 +134,9 @@ def weights_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
                 | {"top_token_ids": top.tolist(), "top_scores": scores[top].tolist()}
                 | {"bottom_token_ids": bottom.tolist(), "bottom_scores": scores[bottom].tolist()}
             )
+            # All in the bin above the mean: nothing here reads more than how many.
+            counts = [0] * 33 + [VOCAB] + [0] * 32
+            histograms.append({"layer": layer, "neuron": neuron, "counts": counts})
             for side, listed in (("promoted", top), ("suppressed", bottom)):
                 postings += [
                     {"token_id": token, "side": side, "layer": layer, "neuron": neuron, "rank": rank}
@@ -145,6 +149,7 @@ def weights_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
         "projections": frame(PROJECTIONS, projections),
         "postings": frame(POSTINGS, postings),
         "token_neighbours": frame(TOKEN_NEIGHBOURS, neighbours),
+        "logit_histograms": frame(LOGIT_HISTOGRAMS, histograms),
     }
 
 

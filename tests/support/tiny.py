@@ -48,6 +48,9 @@ MODELS = (
     ModelPlan("weights-only", 1, 4, 500_000),
 )
 
+WITHOUT_HISTOGRAMS = 2
+"""Number of the model whose projections are those of a release before histograms."""
+
 # name, text, tokenizer, lengths of the sequences (BOS included where there is one) by domain
 CORPORA: tuple[tuple[str, str, int, dict[str, tuple[int, ...]]], ...] = (
     ("builtin", "text-one", 0, {"prose": (8, 8, 5), "code": (8, 8, 8, 3)}),

@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboards.charts import tokens
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.live.try_neuron import strongest_text, try_neuron
+from dashboards.parts.one_neuron.all_logits import show_logits
 from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
 from dashboards.parts.one_neuron.similar import show_similar
 from dashboards.parts.one_neuron.token_lists import list_html, told_places
@@ -72,6 +73,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             _places(page)
     with right:
         _tokens(page, words)
+        show_logits(page)
     if page.corpus is not None:
         left, right = st.columns(2, gap="large")
         with left:

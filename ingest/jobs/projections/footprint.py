@@ -12,7 +12,7 @@ def footprint(shape: Shape) -> Footprint:
     neighbours = shape.vocab_size * 21 * 12 * 4
     return Footprint(
         folding=3 * table + workspace_bytes(shape.vocab_size) + max(values, neighbours),
-        # 50 ids and scores at either end, in rows and again as postings.
-        rows=shape.d_ffn * 2_400,
+        # 50 ids and scores at either end, in rows and again as postings; 66 counts.
+        rows=shape.d_ffn * 2_600,
         shared_rows=shape.vocab_size * 20 * 10,
     )

@@ -1,11 +1,13 @@
-"""Scored value vectors as rows of the tables `projections` and `postings`."""
+"""Scored value vectors as rows of the tables `projections`, `postings` and `logit_histograms`."""
 
 import numpy as np
 import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
+from catalog.tables.logits import LOGIT_HISTOGRAMS
 from catalog.tables.weights import POSTINGS, PROJECTIONS
+from ingest.lens.histograms import CENTRE
 from ingest.lens.moments import Moments
 from ingest.lens.scorer import Scored
 from ingest.lens.top_k import Extremes
@@ -61,6 +63,22 @@ def postings_frame(scored: Scored, vocabulary: Vocabulary, *, layer: int) -> pl.
         for side, extremes in zip(SIDES, (largest, smallest), strict=True)
     ]
     return pl.concat(frames).with_columns(pl.lit(layer, pl.Int16).alias("layer")).select(*POSTINGS.columns)
+
+
+def histograms_frame(scored: Scored, *, layer: int) -> pl.DataFrame:
+    """One row a neuron of the layer; where all its scores are equal, all are in the central bin."""
+    assert scored.histogram is not None
+    counts = scored.histogram.cpu().numpy()
+    n_neurons, n_bins = counts.shape
+    constant = np.zeros(n_bins, dtype=counts.dtype)
+    constant[CENTRE] = counts[:1].sum()
+    counts = np.where(_is_constant(scored)[:, None], constant, counts)
+    columns = {
+        "layer": np.full(n_neurons, layer, dtype=np.int16),
+        "neuron": np.arange(n_neurons, dtype=np.int32),
+        "counts": counts,
+    }
+    return pl.DataFrame(columns).cast(pl.Schema(LOGIT_HISTOGRAMS.columns))
 
 
 def _side_frame(

@@ -11,11 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from catalog.tables.logits import LOGIT_HISTOGRAMS
 from catalog.tables.table import Table
 from catalog.tables.weights import POSTINGS, PROJECTIONS, TOKEN_NEIGHBOURS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.projections import footprint
-from ingest.jobs.projections.frames import postings_frame, projections_frame
+from ingest.jobs.projections.frames import histograms_frame, postings_frame, projections_frame
 from ingest.jobs.projections.token_neighbours import neighbours_frame
 from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
@@ -28,7 +29,7 @@ _LAYER = "layer-"
 
 @dataclass(frozen=True)
 class ProjectionsJob(WeightsJob):
-    """Scores of every neuron against the unmasked vocabulary: moments, top and bottom tokens, and these as postings.
+    """Scores of every neuron against the unmasked vocabulary: moments, histogram, highest and lowest tokens.
 
     Attributes:
         k: tokens kept at either end, at most half of the unmasked vocabulary.
@@ -39,7 +40,7 @@ class ProjectionsJob(WeightsJob):
     neighbours: int = 20
     name = "projections"
     version = 1
-    tables: ClassVar[tuple[Table, ...]] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS)
+    tables: ClassVar[tuple[Table, ...]] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS)
     footprint = staticmethod(footprint.footprint)
 
     @classmethod
@@ -53,10 +54,9 @@ class ProjectionsJob(WeightsJob):
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """One shard for the tokens and one per layer."""
-        layers = {
-            f"{_LAYER}{layer:04d}": (PROJECTIONS.name, POSTINGS.name) for layer in range(self.context.shape.n_layers)
-        }
-        return {_TOKENS: (TOKEN_NEIGHBOURS.name,), **layers}
+        of_layer = (PROJECTIONS.name, POSTINGS.name, LOGIT_HISTOGRAMS.name)
+        layers = [f"{_LAYER}{layer:04d}" for layer in range(self.context.shape.n_layers)]
+        return {_TOKENS: (TOKEN_NEIGHBOURS.name,), **dict.fromkeys(layers, of_layer)}
 
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
@@ -86,7 +86,7 @@ class _Layers:
     @cached_property
     def scorer(self) -> Scorer:
         kept = min(self.k, len(self.vocabulary.ids) // 2)
-        return Scorer(self.vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True))
+        return Scorer(self.vocabulary.rows, keep=Kept(largest=kept, smallest=kept, moments=True, histogram=True))
 
     def measure(self, layer: int) -> Frames:
         transformer = self.context.transformer
@@ -97,6 +97,7 @@ class _Layers:
         return {
             PROJECTIONS.name: projections_frame(scored, self.vocabulary, layer=layer, norms=norms, bounds=bounds),
             POSTINGS.name: postings_frame(scored, self.vocabulary, layer=layer),
+            LOGIT_HISTOGRAMS.name: histograms_frame(scored, layer=layer),
         }
 
 

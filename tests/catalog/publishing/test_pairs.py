@@ -112,6 +112,15 @@ def test_lists_measured_anew_leave_no_pair_that_rests_on_others(warehouse: Wareh
     assert broken(warehouse) == set()
 
 
+def test_the_same_lists_measured_again_keep_their_pairs(warehouse: Warehouse) -> None:
+    """As where an earlier release measured less of them: the run has the key it had."""
+    before = rows(warehouse, PAIRS)
+    record = made.model("tiny", weights="weights of tiny")
+    made.publish_job(warehouse, "projections", made.weights_frames(SEEDS["tiny"]), record=record)
+    assert rows(warehouse, PAIRS) == before
+    assert broken(warehouse) == set()
+
+
 def test_lists_that_changed_meanwhile_are_not_published_on(warehouse: Warehouse) -> None:
     remove(warehouse, "tiny", job="projections")
     with pytest.raises(PairChanged, match="tiny or other was removed or measured again"):

@@ -49,6 +49,7 @@ DAMAGE = {
     "listed tokens exist": "update store.postings set token_id = 99999 where rowid = 0",
     "kinds are known": "update store.streams set moment = 'mid' where rowid = 0",
     "lists are sorted": "update store.projections set top_scores = list_reverse(top_scores) where rowid = 0",
+    "logit histograms are the vocabulary": "update store.logit_histograms set counts = counts[2:] where rowid = 0",
     "neighbours are ordered": "update store.token_neighbours set neighbour_id = token_id where rowid = 0",
     "ngrams agree with activity": "update store.ngrams set n_covering_50 = n_covering_80 + 1 where rowid = 0",
     "postings are the lists": "update store.postings set score = score + 1 where rowid = 0",

@@ -140,6 +140,23 @@ def test_a_raised_version_is_measured_anew_without_force(
         ingests.measure(warehouse, model, asked)
 
 
+def test_force_measures_again_what_an_earlier_release_measured_less_of(
+    warehouse: Warehouse, model: Path, asked: IngestRequest
+) -> None:
+    """Its projections stand as they are until somebody asks for more, and only they are measured again."""
+    whole = ingests.everything(warehouse)
+    with warehouse.writer() as connection:
+        connection.execute("delete from store.logit_histograms")
+    assert ingests.measure(warehouse, model, asked).jobs == ()
+    forced = dataclasses.replace(asked, force=True)
+    report = ingests.measure(warehouse, model, forced)
+    assert (report.jobs, report.up_to_date) == (("projections",), ("activity", "contexts"))
+    for table in ("projections", "postings", "token_neighbours", "logit_histograms"):
+        values = [name for name in whole[table].columns if name != "run_id"]
+        assert ingests.table(warehouse, table).select(values).equals(whole[table].select(values))
+    assert ingests.measure(warehouse, model, forced).jobs == ()
+
+
 def raise_version(monkeypatch: pytest.MonkeyPatch, *, to: int) -> None:
     monkeypatch.setattr(ActivityJob, "version", to)
 
@@ -268,5 +285,6 @@ def test_a_run_says_with_what_it_was_measured(finished: Warehouse) -> None:
     assert {"torch", "transformers", "neurothek"} <= json.loads(runs["contexts"]["versions"]).keys()
     for row in runs.values():
         assert row["started_at"] <= row["finished_at"]
-        tables = {"projections": ("projections", "postings", "token_neighbours")}.get(row["job"], (row["job"],))
+        of_weights = ("projections", "postings", "token_neighbours", "logit_histograms")
+        tables = of_weights if row["job"] == "projections" else (row["job"],)
         assert row["n_rows"] == sum(ingests.table(finished, name).height for name in tables)

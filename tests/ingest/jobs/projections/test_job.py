@@ -240,6 +240,26 @@ def test_postings_repeat_both_lists_with_z_scores(case: Case) -> None:
             assert mine["z_score"].to_list() == pytest.approx(z, rel=1e-6, abs=1e-6)
 
 
+def test_histograms_count_every_token_once(case: Case) -> None:
+    """Masked rows score highest and lowest of all: counted, they would lie in the open bins."""
+    frames = case.measure(case.job())
+    ids = case.tokenizer.ids
+    counts = dict(frames["logit_histograms"].select("neuron", "counts").iter_rows())
+    assert list(counts) == list(range(128))
+    for neuron in (ZERO, PLANTED, SCALED, 0, 77):
+        scores = case.scores(neuron, ids)
+        mean = sum(scores) / len(scores)
+        sd = (sum((score - mean) ** 2 for score in scores) / len(scores)) ** 0.5
+        assert sum(counts[neuron]) == len(ids)
+        for number in range(65):
+            # An edge moved by what float32 may be off: see test_histograms.py.
+            edge, below = number / 4 - 8, sum(counts[neuron][: number + 1])
+            z = [(score - mean) / sd if sd else 0.0 for score in scores]
+            assert sum(one < edge - 1e-4 for one in z) <= below <= sum(one < edge + 1e-4 * (sd > 0) for one in z)
+    assert counts[PLANTED] == counts[SCALED]
+    assert counts[ZERO][33] == len(ids)
+
+
 def test_token_neighbours(case: Case) -> None:
     frame = case.measure(case.job(neighbours=12), "tokens")["token_neighbours"]
     ids = case.tokenizer.ids
