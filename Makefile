@@ -28,7 +28,7 @@ test-long: $(INSTALLED)
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)
-	$(PYTEST) -m browser tests/dashboards/screens/test_browser.py
+	$(PYTEST) -m browser tests/dashboards/screens/test_browser.py tests/dashboards/screens/test_flows.py
 
 test-crash: $(INSTALLED)
 	$(PYTEST) -m crash

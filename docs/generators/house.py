@@ -43,6 +43,7 @@ SPANNING = frozenset(
         "dashboards/screens/test_asked_corpus.py",
         "dashboards/screens/test_browser.py",
         "dashboards/screens/test_damage.py",
+        "dashboards/screens/test_flows.py",
         "dashboards/screens/test_live.py",
         "dashboards/screens/test_pages.py",
         "ingest/jobs/ngrams/test_planted_bigrams.py",

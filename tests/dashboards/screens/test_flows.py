@@ -1,0 +1,218 @@
+"""A person's ways through the dashboard in a real browser: down to a neuron, along a word, by keys, and back."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from dashboards.addresses import FRONT, OTHER_NAMES, PAGES
+from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
+from tests.support.browser import Visitor
+
+pytestmark = pytest.mark.browser
+
+
+def asked_of(person: Visitor) -> dict[str, list[str]]:
+    """What the page's address asks for."""
+    return parse_qs(urlsplit(person.page.url).query)
+
+
+def path_of(person: Visitor) -> str:
+    return urlsplit(person.page.url).path
+
+
+def test_from_the_sizes_to_a_neuron_that_is_switched_off(person: Visitor) -> None:
+    person.open()
+    person.page.locator("a.nt-link[href^='/model']").filter(has_text=LARGE).first.click()
+    person.arrive("Model")
+    assert asked_of(person)["model"] == [LARGE]
+    person.page.locator("a.nt-link[href^='/neuron']").first.click()
+    person.arrive(f"{LARGE}/L")
+    address = person.title()
+    person.page.get_by_role("textbox", name="Text").fill("The river is near the")
+    person.page.get_by_role("button", name="Run").click()
+    expect(person.page.get_by_text(f"{address} set to 0")).to_be_visible()
+    person.shoot("way-1-switched-off")
+    # What was tried stands in the address.
+    person.page.reload()
+    person.settle()
+    expect(person.page.get_by_text(f"{address} set to 0")).to_be_visible()
+
+
+def test_a_word_is_taken_along_to_the_neuron_and_back(person: Visitor) -> None:
+    person.open("search")
+    person.page.get_by_role("textbox", name="Words", exact=True).fill("river")
+    person.page.keyboard.press("Enter")
+    person.settle()
+    row = person.page.locator("a.nt-row").first
+    found = row.inner_text()
+    row.click()
+    person.arrive(found)
+    told = person.page.locator(".nt-told")
+    expect(told).to_contain_text("river: ")
+    expect(told).to_contain_text("rank ")
+    marked = person.page.locator(".nt-mark")
+    expect(marked.first).to_contain_text("iver")
+    person.shoot("way-2-marked")
+    person.page.get_by_role("link", name="back to the results").click()
+    person.arrive("Search")
+    expect(person.page.get_by_role("textbox", name="Words", exact=True)).to_have_value("river")
+    assert person.page.locator("a.nt-row").first.inner_text() == found
+
+
+def test_a_cell_of_a_trace_leads_to_a_neuron(person: Visitor) -> None:
+    person.open("trace", model=SMALL, prompt="The capital of France is")
+    person.page.locator("a.nt-link[href*='layer=1'][href*='position=2']").first.click()
+    person.settle()
+    assert (asked_of(person)["layer"], asked_of(person)["position"]) == (["1"], ["2"])
+    expect(person.page.get_by_text("Layer 1, position 2")).to_be_visible()
+    person.page.locator("a.nt-link[href^='/neuron']").first.click()
+    person.arrive(f"{SMALL}/L1N")
+    person.page.go_back()
+    person.arrive("Trace")
+    expect(person.page.get_by_text("Layer 1, position 2")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("typed", "path", "heading"),
+    [
+        ("school", "/search", "Search"),
+        (NEURON, "/neuron", NEURON),
+        (f"{LARGE}/L2", "/layer", "Layer"),
+        (LARGE, "/model", "Model"),
+    ],
+)
+def test_the_box_takes_a_word_or_an_address(person: Visitor, typed: str, path: str, heading: str) -> None:
+    person.open("sql")
+    person.page.locator("h1").first.click()
+    person.page.keyboard.press("/")
+    person.page.keyboard.type(typed)
+    person.page.keyboard.press("Enter")
+    person.arrive(heading)
+    assert path_of(person) == path
+    assert typed.partition("/")[0] in unquote(person.page.url)
+
+
+def test_the_box_leads_afresh_to_the_page_it_stands_on(person: Visitor) -> None:
+    person.open("search", words="school", side="suppressed")
+    for word in ("river", "music"):
+        person.page.locator("h1").first.click()
+        person.page.keyboard.press("/")
+        person.page.keyboard.type(word)
+        person.page.keyboard.press("Enter")
+        expect(person.page.get_by_role("textbox", name="Words", exact=True)).to_have_value(word)
+        person.settle()
+        assert asked_of(person) == {"words": [word]}
+
+
+def test_rows_are_walked_by_keys(person: Visitor) -> None:
+    person.open("search", words="the")
+    person.page.locator("h1").first.click()
+    rows = person.page.locator("a.nt-row").all_inner_texts()
+    for key, place in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+        person.page.keyboard.press(key)
+        assert person.page.evaluate("document.activeElement.innerText") == rows[place]
+    person.page.keyboard.press("Enter")
+    person.arrive(rows[1])
+    # On its page the same keys lead to the next neuron and the one before.
+    person.page.locator("h1").first.click()
+    layer, _, neuron = rows[1].partition("/L")[2].partition("N")
+    if person.page.locator("a.nt-row").count() == 0:
+        person.page.keyboard.press("j")
+        person.arrive(f"L{layer}N{int(neuron) + 1}")
+
+
+def test_the_model_is_kept_from_page_to_page(person: Visitor) -> None:
+    person.open("neuron", neuron=NEURON)
+    for group, title in (("Explore", "Model"), ("Explore", "Positions"), ("Predictions", "Trace")):
+        person.go(group, title)
+        person.arrive(title)
+        assert asked_of(person)["model"] == [LARGE], title
+    person.go("Explore", "Neuron")
+    person.arrive(NEURON)
+    expect(person.page.locator(".nt-trail")).to_contain_text(LARGE)
+    person.page.locator(".nt-trail a").nth(2).click()
+    person.arrive("Layer")
+    assert asked_of(person) | {"model": [LARGE], "layer": ["3"]} == asked_of(person)
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_another_name_of_a_page_finds_it(person: Visitor, name: str) -> None:
+    person.open(name, model=LARGE)
+    assert path_of(person) == f"/{OTHER_NAMES[name]}"
+    assert person.page.locator("h1").first.inner_text() == (PAGES | {"": "Compare sizes"})[OTHER_NAMES[name]]
+
+
+def choose(person: Visitor, label: str, option: str) -> None:
+    """Choose in a field with a list."""
+    person.page.get_by_role("combobox", name=label).first.click()
+    person.page.get_by_role("option", name=option, exact=True).click()
+
+
+def fill(person: Visitor, label: str, text: str) -> None:
+    """Type into a field."""
+    person.page.get_by_role("textbox", name=label).first.fill(text)
+    person.page.keyboard.press("Enter")
+
+
+CHANGES: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
+    FRONT: ({}, lambda person: person.page.get_by_role("button", name=f"Remove {SMALL}").first.click()),
+    "search": ({"words": "school"}, lambda person: fill(person, "Words", "river")),
+    "model": ({"model": SMALL}, lambda person: choose(person, "Model", LARGE)),
+    "layer": (
+        {"model": LARGE, "layer": "1"},
+        lambda person: person.page.get_by_role("button", name="Next").click(),
+    ),
+    "neuron": ({"neuron": NEURON}, lambda person: person.page.get_by_role("button", name="Next").click()),
+    "clusters": ({"model": SMALL}, lambda person: choose(person, "Model", LARGE)),
+    "position": ({"model": SMALL}, lambda person: choose(person, "Model", LARGE)),
+    "trace": (
+        {"model": SMALL, "prompt": "The old house"},
+        lambda person: fill(person, "Prompt", "The river is near the"),
+    ),
+    "events": ({"word": "the"}, lambda person: fill(person, "Word", "of")),
+    "shortcuts": ({}, lambda person: person.page.get_by_role("button", name=f"Remove {LARGE}").first.click()),
+    "interventions": (
+        {"model": SMALL, "intervention": "few"},
+        lambda person: choose(person, "Intervention", "dead set to 0"),
+    ),
+    "annotate": ({"model": SMALL, "annotator": "anna"}, lambda person: choose(person, "Model", LARGE)),
+    "sql": ({"query": "from models"}, lambda person: None),
+}
+"""For each page what it is asked first, and what a person changes then."""
+
+_SEEN = """
+() => [document.querySelector("h1").innerText,
+  ...[...document.querySelectorAll("[data-testid=stMain] input, [data-testid=stMain] textarea")]
+    .map(field => `${field.getAttribute("aria-label")}: ${field.value}`),
+  ...[...document.querySelectorAll("[data-testid=stMain] .nt-row")].map(row => row.innerText)].join("\\n")
+"""
+"""What a person sees in the fields of a page, and the rows under them."""
+
+
+def test_every_page_has_something_to_go_back_from() -> None:
+    assert set(CHANGES) == {FRONT, *PAGES}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_back_and_forward_lead_to_what_was_seen(person: Visitor, name: str) -> None:
+    parameters, change = CHANGES[name]
+    person.open("" if name == FRONT else name, **parameters)
+    before, address = person.page.evaluate(_SEEN), person.page.url
+    change(person)
+    person.page.wait_for_function("address => location.href !== address", arg=address)
+    person.settle()
+    after, later = person.page.evaluate(_SEEN), person.page.url
+    assert after != before
+    person.page.go_back()
+    person.page.wait_for_url(address)
+    person.page.wait_for_selector("h1")
+    person.settle()
+    assert person.page.evaluate(_SEEN) == before
+    assert person.page.url == address
+    person.page.go_forward()
+    person.page.wait_for_url(later)
+    person.page.wait_for_selector("h1")
+    person.settle()
+    assert person.page.evaluate(_SEEN) == after
