@@ -11,6 +11,7 @@ import polars as pl
 from catalog.spelling import readable, visible, visible_list
 from catalog.terminal.cells import Column, columns_of
 from catalog.terminal.kinds import SHARES, TOKENS
+from dashboards.widgets.links import link_html
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -127,9 +128,10 @@ def _spoken(name: str) -> str:
 
 
 def legend_html(colours: Mapping[str, str]) -> str:
-    """One legend for the charts of a page: each name after a spot of its colour."""
+    """One legend for the charts of a page: each model after a spot of its colour, a way to its own page."""
     spots = (
-        f'<span><i style="background: {colour}"></i>{html.escape(name)}</span>' for name, colour in colours.items()
+        f'<span><i style="background: {colour}"></i>{link_html(model, "model", model=model)}</span>'
+        for model, colour in colours.items()
     )
     return f'{SHEET}<div class="nt-legend">{"".join(spots)}</div>'
 

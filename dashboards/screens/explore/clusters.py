@@ -18,6 +18,7 @@ from dashboards.widgets.html import plain
 from dashboards.widgets.links import link_html
 from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import pick_model
+from dashboards.widgets.preview import show_preview
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 MORE = 24
@@ -47,6 +48,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     data = data_of(connection, "clusters", {"model": model})
     if data.frame.is_empty():
         missing(connection, "The neurons of this model were not clustered yet.", [model], jobs=("clusters",))
+        show_preview("clusters")
         return
     known = data.frame.get_column("cluster_id").to_list()
     chosen = asked_among("cluster", known)

@@ -17,6 +17,7 @@ from dashboards.widgets.html import plain
 from dashboards.widgets.memory import kept
 from dashboards.widgets.page import answer, heading, missing
 from dashboards.widgets.pickers import pick_corpus, pick_model
+from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
 from queries.ask.statements import filled, statement
 from queries.compare.kinds import positional_neurons
@@ -89,6 +90,7 @@ def _say_why(reader: Reading, model: str) -> None:
     if not measured:
         what = "Positions were not measured for this model yet."
         missing(reader.shown, what, [model], jobs=("positions",), corpus=reader.corpus)
+        show_preview("position")
         return
     (row,) = measured
     if row["why_not"] is None:

@@ -14,6 +14,7 @@ from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
 from dashboards.widgets.page import answer, heading, missing, say_first, theme
 from dashboards.widgets.pickers import pick_corpus, pick_models
+from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
@@ -36,6 +37,7 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
     if settled.is_empty():
         what = "Events were not measured for these models yet."
         missing(reader.shown, what, names, jobs=("events",), corpus=reader.corpus)
+        show_preview("events")
         return
     measured = settled.get_column("model").unique(maintain_order=True).to_list()
     _pushers(reader, measured, dict(model_colours(everything, theme=theme())))

@@ -10,6 +10,7 @@ from dashboards.widgets.address import asked_among, remember
 from dashboards.widgets.html import plain
 from dashboards.widgets.page import answer, heading
 from dashboards.widgets.pickers import pick_corpus, pick_models
+from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
 from dashboards.widgets.tables import table_key
 
@@ -25,6 +26,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
 def _show(reader: Reading, names: Sequence[str]) -> None:
     changed = interventions.changed(reader, names)
     if not changed:
+        show_preview("interventions")
         return
     interventions.worth(reader, names)
     st.subheader("One model", anchor=False)

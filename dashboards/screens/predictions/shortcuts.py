@@ -13,6 +13,7 @@ from dashboards.widgets.figures import data_of_models
 from dashboards.widgets.html import legend_html, plain
 from dashboards.widgets.page import Theme, answer, heading, theme
 from dashboards.widgets.pickers import pick_corpus, pick_models
+from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
@@ -39,6 +40,7 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
         st.html(legend_html({name: colours[name] for name in measured}))
     shortcuts.compare_shortcuts(reader, names, look)
     if not measured:
+        show_preview("shortcuts")
         return
     model = _pick(measured)
     shortcuts.heat_maps(reader, model)

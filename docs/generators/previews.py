@@ -1,0 +1,52 @@
+"""Pictures of pages for warehouses that have no data for them: `python -m docs.generators.previews WAREHOUSE`.
+
+Needs Chromium, and the demo's warehouse.
+"""
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from dashboards.shell.menu import NEEDS
+from dashboards.widgets.preview import FOLDER
+from tests.support.browser import chromium, served, visitor, windows
+
+MODEL = "mini-opt-5m"
+HEIGHT = 900
+"""Pixels: the first sight of a page tells what it is."""
+
+_WIDTH = 900
+_TOP = 60
+"""Pixels of the navigation, which the page itself has."""
+
+
+def take(warehouse: Path) -> None:
+    """Take the picture of every page that may lack data."""
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        with served(warehouse, Path(folder) / "server.log") as address:
+            for name in NEEDS:
+                (FOLDER / f"{name}.webp").write_bytes(_picture(browser, address, name))
+        browser.close()
+
+
+def _picture(browser: Browser, address: str, name: str) -> bytes:
+    with windows(browser) as context, visitor(context, address) as looking:
+        looking.page.set_viewport_size({"width": 1440, "height": HEIGHT})
+        looking.open(name, model=MODEL)
+        looking.page.wait_for_timeout(2_000)
+        shot = Image.open(io.BytesIO(looking.page.screenshot()))
+    shot = shot.crop((0, _TOP, shot.width, shot.height)).convert("RGB")
+    shot = shot.resize((_WIDTH, round(shot.height * _WIDTH / shot.width)))
+    content = io.BytesIO()
+    shot.save(content, "webp", quality=70)
+    return content.getvalue()
+
+
+if __name__ == "__main__":
+    take(Path(sys.argv[1]))

@@ -1,0 +1,84 @@
+"""The page of one neuron: what it opens with, and how little it asks."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import duckdb
+import pytest
+
+from catalog.store.warehouse import Warehouse
+from dashboards.widgets.html import plain
+from tests.dashboards.conftest import Opener
+from tests.dashboards.screens.test_pages import in_order, text
+
+MOST_STATEMENTS = 20
+
+
+class Counted:
+    """A connection that notes each statement that is run on it, or on its cursors."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, noted: list[str]) -> None:
+        self._connection, self._noted = connection, noted
+
+    def __getattr__(self, name: str) -> object:
+        there = getattr(self._connection, name)
+        if name == "cursor":
+            return lambda: Counted(there(), self._noted)
+        return self._counting(there) if name in ("execute", "sql") else there
+
+    def _counting(self, run: Callable[..., object]) -> Callable[..., object]:
+        def ask(query: str | duckdb.Statement, **more: object) -> object:
+            self._noted.append(query if isinstance(query, str) else query.query)
+            return run(query, **more)
+
+        return lambda query, parameters=None, **more: (
+            ask(query, **more) if parameters is None else ask(query, parameters=parameters, **more)
+        )
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that pages run from now on."""
+    statements: list[str] = []
+    lease = Warehouse.reader
+
+    @contextmanager
+    def reader(self: Warehouse, **named: object) -> Iterator[Counted]:
+        with lease(self, **named) as connection:
+            yield Counted(connection, statements)
+
+    monkeypatch.setattr(Warehouse, "reader", reader)
+    return statements
+
+
+@pytest.mark.parametrize("address", ["tiny-1m/L0N4", "tiny-2m/L2N3"])
+def test_a_page_reads_few_statements(page: Opener, whole_path: Path, noted: list[str], address: str) -> None:
+    opened = page(whole_path, "neuron", neuron=address)
+    in_order(opened)
+    assert opened.title[0].value == plain(address)
+    assert 5 < len(noted) <= MOST_STATEMENTS, "\n@@".join(" ".join(one.split())[:110] for one in noted)
+
+
+def test_the_word_of_the_search_is_marked_and_the_way_back_is_there(page: Opener, full_path: Path) -> None:
+    found = urlencode({"words": "coffee", "side": "promoted"})
+    opened = page(full_path, "neuron", neuron="tiny-2m/L2N3", word="coffee", found=found)
+    in_order(opened)
+    shown = "".join(part.proto.body for part in opened.get("html"))
+    assert re.search(r"coffee: ·coffee promoted, rank \d+ of \d+, z ", shown)
+    assert 'class="nt-mark"' in shown
+    assert 'href="/search?words=coffee&amp;side=promoted"' in shown
+    bare = page(full_path, "neuron", neuron="tiny-2m/L2N3")
+    shown = "".join(part.proto.body for part in bare.get("html"))
+    assert "back to the results" not in shown
+    assert 'class="nt-mark"' not in shown
+
+
+def test_a_way_back_that_nobody_wrote_is_text(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "neuron", neuron="tiny-2m/L2N3", word='<script>"', found="words=<script>&x=%22%3E")
+    in_order(opened)
+    shown = "".join(part.proto.body for part in opened.get("html"))
+    assert "<script" not in shown.replace("<style>", "")
+    assert "Fires at" in text(opened) or "Never fires" in text(opened)
