@@ -4,14 +4,12 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-import duckdb
 import streamlit as st
 
 from catalog.errors import NeurothekError
 from dashboards.addresses import script_of
 from dashboards.widgets.address import kept_model, start_afresh
-from dashboards.widgets.memory import known
-from queries.names.models import choose_models
+from dashboards.widgets.warehouse import all_models
 from queries.names.neurons import is_address
 
 BOX = "box"
@@ -83,11 +81,7 @@ def _typed() -> None:
 
 def _models() -> list[str]:
     try:
-        return known(_names)
+        return [model.name for model in all_models()]
     except NeurothekError:
         # The page says why; a word is a word without models too.
         return []
-
-
-def _names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    return [model.name for model in choose_models(connection)]

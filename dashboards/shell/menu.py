@@ -2,14 +2,12 @@
 
 from collections.abc import Collection, Mapping
 
-import duckdb
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from catalog.errors import NeurothekError
 from dashboards.addresses import FRONT, SECTIONS, script_of
-from dashboards.widgets.memory import known
-from queries.ask.statements import records, statement
+from dashboards.widgets.warehouse import jobs_of_models
 
 NEEDS: Mapping[str, Collection[str]] = {
     "clusters": ("clusters",),
@@ -48,10 +46,6 @@ def in_order(names: Collection[str], measured: Collection[str] | None) -> list[s
 def measured_jobs() -> list[str] | None:
     """Names of the jobs that any model of the warehouse was measured by; None where there is no warehouse."""
     try:
-        return known(_jobs)
+        return sorted({job for jobs in jobs_of_models().values() for job in jobs})
     except NeurothekError:
         return None
-
-
-def _jobs(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    return [row["job"] for row in records(connection, statement("finished_jobs", "dashboards"))]

@@ -40,7 +40,7 @@ def _picture(browser: Browser, address: str, name: str) -> bytes:
         looking.page.set_viewport_size({"width": 1440, "height": HEIGHT})
         looking.open(name, model=MODEL)
         looking.page.wait_for_timeout(2_000)
-        shot = Image.open(io.BytesIO(looking.page.screenshot()))
+        shot: Image.Image = Image.open(io.BytesIO(looking.page.screenshot()))
     shot = shot.crop((0, _TOP, shot.width, shot.height)).convert("RGB")
     shot = shot.resize((_WIDTH, round(shot.height * _WIDTH / shot.width)))
     content = io.BytesIO()

@@ -1,6 +1,7 @@
 """Addresses of neurons, `opt-125m/L3N1702`: read, checked against the warehouse, written."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -45,8 +46,13 @@ def is_address(text: str) -> bool:
     return _ADDRESS.fullmatch(text.strip()) is not None
 
 
-def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAddress:
+def find_neuron(connection: duckdb.DuckDBPyConnection, address: str, known: Sequence[KnownModel] = ()) -> NeuronAddress:
     """The neuron at an address.
+
+    Args:
+        connection: a reader.
+        address: what a person typed.
+        known: the models that there are, where somebody asked for them before.
 
     Raises:
         BadAddress: the text is not an address.
@@ -56,7 +62,8 @@ def find_neuron(connection: duckdb.DuckDBPyConnection, address: str) -> NeuronAd
     address_parts = _ADDRESS.fullmatch(address.strip())
     if address_parts is None:
         raise BadAddress(address)
-    model = choose_model(connection, address_parts["model"])
+    named = [model for model in known if model.name == address_parts["model"]]
+    model = named[0] if named else choose_model(connection, address_parts["model"])
     layer, neuron = int(address_parts["layer"]), int(address_parts["neuron"])
     if layer >= model.n_layers or neuron >= model.d_ffn:
         raise UnknownNeuron(address, model.n_layers, model.d_ffn)

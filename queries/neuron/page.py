@@ -88,6 +88,7 @@ class NeuronPage(TabularAnswer):
         logits: how many tokens of the vocabulary score in each bin, with the columns of `LOGIT_COLUMNS` in
             `queries.neuron.logits`; empty where the model was measured by a release without them.
         corpus: the corpus of `domains` and `contexts`; None before any text was measured.
+        corpus_id: its number in the file.
         is_shown: whether that is the model's shown one; others may have its name.
         activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
@@ -110,6 +111,7 @@ class NeuronPage(TabularAnswer):
     tokens: pl.DataFrame
     logits: pl.DataFrame
     corpus: str | None
+    corpus_id: int | None
     is_shown: bool
     activation_rule: str | None
     domains: pl.DataFrame
@@ -263,7 +265,7 @@ class NeuronPage(TabularAnswer):
 @with_its_sql
 def neuron_page(
     connection: duckdb.DuckDBPyConnection,
-    address: str,
+    address: str | NeuronAddress,
     *,
     corpus: str | None = None,
     limit: int = 10,
@@ -271,10 +273,17 @@ def neuron_page(
 ) -> NeuronPage:
     """Everything about the neuron at `address`, on the model's shown corpus or on the one asked for.
 
+    Args:
+        connection: a reader.
+        address: the neuron, by its address or as `find_neuron` found it.
+        corpus: name of a corpus; None: the shown one.
+        limit: how many tokens of a side are shown.
+        show_all: whether neurons of other models that are no more similar than random vectors are shown too.
+
     Raises:
         BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
     """
-    neuron = find_neuron(connection, address)
+    neuron = find_neuron(connection, address) if isinstance(address, str) else address
     with on_corpus(connection, [neuron.model], corpus) as shown:
         page = _page(connection, shown, neuron, corpus)
     return replace(page, limit=limit, show_all=show_all)
@@ -292,6 +301,7 @@ def _page(
         tokens=framed(with_texts(rows.tokens, rows.texts, rows.counts), TOKEN_COLUMNS),
         logits=logits_frame(rows.of["lists"]),
         corpus=None if rows.measured is None else rows.measured.corpus,
+        corpus_id=None if rows.measured is None else rows.measured.corpus_id,
         is_shown=rows.is_shown,
         activation_rule=None if rows.measured is None else rows.measured.activation_rule,
         domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),

@@ -16,7 +16,7 @@ from queries.names.tokens import Row, context_ids, counts_of, first_texts, liste
 from queries.views.labels import labelled
 from queries.views.on_corpus import of_facts
 
-_OF_TEXT = ("contexts", "triggers", "positions", "ngrams", "lengths", "domains")
+_OF_TEXT = ("contexts", "triggers", "positions", "ngrams", "domains")
 """What a page says about a corpus."""
 
 _Asked = Future[list[Row]]
@@ -89,11 +89,10 @@ def _ask_of_text(
 ) -> dict[str, _Asked]:
     """First what takes longest: it holds tokens, whose texts are asked for next."""
     parameters = {**place, "corpus_id": corpus_id}
-    lengths = {"model_id": place["model_id"], "corpus_id": corpus_id}
     return {
         "contexts": aside.ask(partial(_contexts, parameters=parameters)),
-        **{name: _ask(aside, name, parameters) for name in ("triggers", "positions", "ngrams", "domains")},
-        "lengths": _ask_views(aside, shown, "corpus_lengths", lengths),
+        **{name: _ask(aside, name, parameters) for name in ("triggers", "positions", "domains")},
+        "ngrams": _ask_views(aside, shown, "neuron_ngrams", parameters),
     }
 
 

@@ -33,6 +33,7 @@ COUNTERPART_COLUMNS: Mapping[str, pl.DataType] = {
     "top_tokens": pl.List(TEXT),
 }
 
+_OF_MATES = ("mate", "centre_cosine", "top_tokens")
 
 COMPARED_COLUMNS: Mapping[str, pl.DataType] = {
     "other_model": TEXT,
@@ -124,26 +125,23 @@ def neuron_relatives(
         has: those of the views `neighbours` and `counterparts` that have rows of it, and `compared` where its model was
             compared with another.
     """
-
-    def rows(name: str) -> list[dict[str, Any]]:
-        return ask_records(connection, f"neuron_{name}", parameters) if name in has else []
-
     place = {"clustering_id": facts["clustering_id"], "cluster_id": facts["cluster_id"]}
     is_clustered = facts["cluster_id"] is not None
-    clusters = (
-        ask_records(connection, "neuron_cluster", {"model": parameters["model"], **place}) if is_clustered else []
+    members = ask_records(connection, "neuron_mates", {**parameters, **place}) if is_clustered else []
+    mates = [{**row, "address": row["mate"]} for row in members if row["mate"] is not None]
+    beside = (
+        ask_records(connection, "neuron_counterparts", parameters) if {"compared", "counterparts"} & set(has) else []
     )
-    mates = ask_records(connection, "neuron_mates", {**parameters, **place}) if is_clustered else []
-    model = {"model": parameters["model"]}
-    others = ask_records(connection, "neuron_compared", model) if "compared" in has else []
-    nearest = rows("counterparts")
+    nearest = [row for row in beside if row["rank"] is not None]
+    others = list(dict.fromkeys(row["other_model"] for row in beside)) if "compared" in has else []
+    neighbours = ask_records(connection, "neuron_neighbours", parameters) if "neighbours" in has else []
     return Relatives(
         mates=framed(mates, MATE_COLUMNS),
-        neighbours=framed(rows("neighbours"), NEIGHBOUR_COLUMNS),
+        neighbours=framed(neighbours, NEIGHBOUR_COLUMNS),
         counterparts=framed([row for row in nearest if row["is_beyond_null"]], COUNTERPART_COLUMNS),
         below_chance=framed([row for row in nearest if not row["is_beyond_null"]], COUNTERPART_COLUMNS),
-        compared=framed([_compared(other["other_model"], nearest) for other in others], COMPARED_COLUMNS),
-        cluster=clusters[0] if clusters else None,
+        compared=framed([_compared(other, nearest) for other in others], COMPARED_COLUMNS),
+        cluster={name: members[0][name] for name in members[0] if name not in _OF_MATES} if members else None,
     )
 
 

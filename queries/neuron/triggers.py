@@ -165,11 +165,9 @@ def neuron_triggers(
 
 def _lengths(rows: NeuronRows, detected: Mapping[int, Row]) -> list[Row]:
     """A row for each length of n-grams; what the corpus allows is None where it is not known."""
-    allowed = {row["n"]: row for row in rows.of["lengths"]}
-    unknown = dict.fromkeys(("corpus_coverage", "can_be_labelled", "frequent_share", "min_occurrences"))
     none = {"n_detected": 0, "is_strict": None}
     return [
-        {**row, **allowed.get(row["n"], unknown), **(detected.get(row["n"], none) if row["n"] in allowed else none)}
+        {**row, **(none if row["can_be_labelled"] is None else detected.get(row["n"], none))}
         for row in sorted(rows.of["ngrams"], key=lambda row: int(row["n"]))
     ]
 

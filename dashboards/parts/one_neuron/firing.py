@@ -1,6 +1,5 @@
 """What a neuron fires on: by domain, by position, by n-gram."""
 
-import duckdb
 import polars as pl
 import streamlit as st
 
@@ -11,7 +10,6 @@ from dashboards.widgets.figures import Data, show_figure
 from dashboards.widgets.html import plain, tables_html
 from queries.ask.statements import filled
 from queries.ask.statements import statement as asked_statement
-from queries.names.corpora import choose_corpora
 from queries.names.neurons import NeuronAddress
 from queries.neuron.page import NeuronPage
 from queries.neuron.triggers import MOST_SHOWN, Triggers, called, rule
@@ -30,16 +28,15 @@ def show_domains(page: NeuronPage) -> None:
     st.caption(plain(f"On {page.corpus}."))
 
 
-def show_profile(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: NeuronAddress) -> None:
+def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:
     """How its frequency depends on the position."""
     if page.positions.is_empty():
         st.markdown("**Frequency by position**")
         st.caption("It never fired, or the job positions has not run.")
         return
     first = page.positions.row(0, named=True)
-    measured = choose_corpora(connection, [neuron.model], page.corpus)[neuron.model]
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
-    sql = filled(asked_statement("neuron_positions").strip(), {**place, "corpus_id": measured.corpus_id})
+    sql = filled(asked_statement("neuron_positions").strip(), {**place, "corpus_id": page.corpus_id})
     show_figure(
         "Frequency by position",
         lambda theme: position_profile(page.positions, ACCENT[theme]).properties(height=_PROFILE_HEIGHT),

@@ -25,17 +25,16 @@ from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
 from dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
 from dashboards.widgets.html import SHEET, places_html, plain
 from dashboards.widgets.links import link_html
-from dashboards.widgets.memory import kept
 from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import pick_corpus
+from dashboards.widgets.warehouse import all_models, jobs_of_models
 from queries.ask.statements import filled
 from queries.ask.statements import statement as asked_statement
-from queries.names.models import KnownModel, choose_models, models_alike
+from queries.names.models import KnownModel
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.neuron.changed import MOST_LISTED
 from queries.neuron.headline import headline, labels_of
 from queries.neuron.page import NeuronPage, neuron_page
-from queries.views import contents
 
 MOST_TOKENS = 12
 """Of each side."""
@@ -59,10 +58,10 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     address = asked("neuron") or kept_neuron() or _first(connection)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="title"):
         heading(address)
-        neuron = find_neuron(connection, address)
+        neuron = find_neuron(connection, address, all_models())
         remember(neuron=address)
         corpus = _steps(connection, neuron)
-    page = neuron_page(connection, address, corpus=corpus)
+    page = neuron_page(connection, neuron, corpus=corpus)
     words = words_of(asked("word") or "")
     _told(page, words)
     left, right = st.columns([3, 2], gap="large")
@@ -79,11 +78,11 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         with left:
             show_domains(page)
         with right:
-            show_profile(connection, page, neuron)
+            show_profile(page, neuron)
     room.append((st.container(), page.address, strongest_text(page.contexts)))
     if page.corpus is not None:
         show_triggers(page.triggers)
-    show_similar(page, _comparable(connection, neuron.model))
+    show_similar(page, _comparable(neuron.of))
     _concepts(page)
     if page.corpus is not None:
         _pushed(page)
@@ -110,26 +109,21 @@ def _question() -> dict[str, str]:
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
     """Say what else could be measured of the model, and how."""
-    measured = kept(connection, _jobs_of)[model]
+    measured = jobs_of_models()[model]
     absent = [job for job in _TOLD if job not in measured]
     if absent:
         missing(connection, f"Not measured for {model} yet: {', '.join(absent)}.", [model], jobs=absent)
 
 
-def _comparable(connection: duckdb.DuckDBPyConnection, model: str) -> list[str]:
+def _comparable(model: KnownModel) -> list[str]:
     """The other models whose lists of tokens can be compared with those of this one."""
-    jobs = kept(connection, _jobs_of)
-    if "projections" not in jobs[model]:
-        return []
-    return [other for other in models_alike(connection, model) if "projections" in jobs[other]]
-
-
-def _jobs_of(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    return {row["model"]: row["jobs"] or [] for row in contents.models_frame(connection).to_dicts()}
+    jobs = jobs_of_models()
+    alike = [other.name for other in all_models() if other.tokenizer_id == model.tokenizer_id and other != model]
+    return [name for name in alike if "projections" in jobs[name]] if "projections" in jobs[model.name] else []
 
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
-    names = [model.name for model in choose_models(connection)]
+    names = [model.name for model in all_models()]
     name = known if (known := kept_model()) in names else names[0]
     addresses = data_of(connection, "first_neuron", {"model": name}).frame.get_column("address")
     return str(addresses[0]) if len(addresses) else f"{name}/L0N0"

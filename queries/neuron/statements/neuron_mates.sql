@@ -1,9 +1,18 @@
--- The other neurons of one neuron's cluster, nearest to its centre first.
-select address, centre_cosine, top_tokens,
-from cluster_members
+-- The cluster of one neuron, with the other neurons of it, nearest to its centre first; one row where it is alone.
+select
+    clusters_summary.*,
+    members.address as mate,
+    members.centre_cosine,
+    members.top_tokens,
+from clusters_summary
+left join cluster_members as members
+    on
+        members.model = $model
+        and members.clustering_id = $clustering_id
+        and members.cluster_id = $cluster_id
+        and not (members.layer = $layer and members.neuron = $neuron)
 where
-    model = $model
-    and clustering_id = $clustering_id
-    and cluster_id = $cluster_id
-    and not (layer = $layer and neuron = $neuron)
-order by centre_cosine desc, layer, neuron
+    clusters_summary.model = $model
+    and clusters_summary.clustering_id = $clustering_id
+    and clusters_summary.cluster_id = $cluster_id
+order by members.centre_cosine desc, members.layer, members.neuron

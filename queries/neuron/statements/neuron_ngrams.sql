@@ -1,4 +1,19 @@
--- How one neuron depends on n-grams of each length in a corpus.
-select n, n_active, n_distinct, n_covering_95 as coverage,
-from store.ngrams
-where model_id = $model_id and corpus_id = $corpus_id and layer = $layer and neuron = $neuron
+-- How one neuron depends on n-grams of each length in a corpus, and which labels the corpus allows for them: null unless
+-- views show that corpus.
+select
+    ngrams.n,
+    ngrams.n_active,
+    ngrams.n_distinct,
+    ngrams.n_covering_95 as coverage,
+    allowed.coverage_95 as corpus_coverage,
+    allowed.can_be_labelled,
+    allowed.frequent_share,
+    allowed.min_occurrences,
+from store.ngrams as ngrams
+left join corpus_ngrams as allowed
+    on allowed.n = ngrams.n and allowed.model_id = $model_id and allowed.corpus_id = $corpus_id
+where
+    ngrams.model_id = $model_id
+    and ngrams.corpus_id = $corpus_id
+    and ngrams.layer = $layer
+    and ngrams.neuron = $neuron

@@ -1,4 +1,0 @@
--- Which jobs any model was measured by.
-select distinct job,
-from store.runs
-order by job
