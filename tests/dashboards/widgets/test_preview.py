@@ -32,6 +32,6 @@ def test_where_nothing_was_measured_the_picture_is_shown(page: Opener, weights_p
 
 @pytest.mark.parametrize("name", NEEDS)
 def test_where_it_was_measured_it_is_not(page: Opener, whole_path: Path, name: str) -> None:
-    opened = page(whole_path, name)
+    opened = page(whole_path, name, model="tiny-2m")
     assert not opened.exception
     assert CAPTION not in [caption.value for caption in opened.caption]
