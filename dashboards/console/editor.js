@@ -102,7 +102,8 @@ const made = (room, component) => {
   };
   const keys = [
     { key: "Mod-Enter", run },
-    { key: "Tab", run: cm.acceptCompletion },
+    // Where something is offered Tab never indents, even in the moment in which nothing can be accepted yet.
+    { key: "Tab", run: (view) => cm.acceptCompletion(view) || cm.completionStatus(view.state) === "active" },
     { key: "Tab", run: cm.indentMore, shift: cm.indentLess },
   ];
   const state = (doc) =>
@@ -111,7 +112,7 @@ const made = (room, component) => {
       extensions: [
         cm.lineNumbers(), cm.history(), cm.drawSelection(), cm.highlightActiveLine(), cm.bracketMatching(), cm.closeBrackets(),
         cm.sql({ dialect }), cm.syntaxHighlighting(style), looks, cm.EditorView.lineWrapping,
-        cm.autocompletion({ override: [complete], icons: false, maxRenderedOptions: 60, activateOnTypingDelay: 60 }),
+        cm.autocompletion({ override: [complete], icons: false, maxRenderedOptions: 60, activateOnTypingDelay: 60, interactionDelay: 30 }),
         cm.EditorView.contentAttributes.of({ "aria-label": "Query" }),
         cm.Prec.highest(cm.keymap.of(keys)),
         cm.keymap.of([...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.historyKeymap, ...cm.completionKeymap]),

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from catalog.advice import command_line
+from catalog.errors import NeurothekError
 from dashboards.session import desk
 from dashboards.widgets.memory import State, state
 from queries.trace.along import AlongPage
@@ -16,6 +18,9 @@ MOST_POSITIONS = 40
 """Positions of a prompt that a grid shows, from its end: more are slow to compute and to read."""
 
 _MOST_ANSWERS = 60
+
+WEIGHTS_ELSEWHERE = "give their location with --weights PATH"
+"""What an answer from Python advises where weights are gone."""
 
 Asked = Mapping[str, Any]
 Answered = TypeVar("Answered")
@@ -46,9 +51,20 @@ def activations_of(neuron: str, prompt: str) -> AlongPage:
 
 def _answered(kind: type[Answered], method: str, model: str, asked: Asked) -> Answered:
     with st.spinner(f"running {model} on the prompt, on this machine; the first time takes some seconds"):
-        answer = _kept(state(), method, asked)
+        try:
+            answer = _kept(state(), method, asked)
+        except NeurothekError as error:
+            told = str(error).replace(WEIGHTS_ELSEWHERE, f"with others: `{_elsewhere(model)}`")
+            if told == str(error):
+                raise
+            raise NeurothekError(told) from error
     assert isinstance(answer, kind)
     return answer
+
+
+def _elsewhere(model: str) -> str:
+    """The command that reads weights from another place: nobody types options on a page."""
+    return command_line("trace", model, "PROMPT", "--weights", "PATH")
 
 
 @st.cache_data(show_spinner=False, max_entries=_MOST_ANSWERS)

@@ -140,7 +140,9 @@ def test_weights_that_are_gone_are_one_sentence(page: Opener, path: Path, tmp_pa
             opened = page(path, **asked, prompt="one two three four", set="0")
             assert not opened.exception
             (error,) = opened.error
-            assert "this answer needs the weights of tiny" in str(error.value).replace("\\", "")
+            told = str(error.value).replace("\\", "")
+            assert "this answer needs the weights of tiny" in told
+            assert "with others: `neurothek trace tiny PROMPT --weights PATH --warehouse" in told
     finally:
         shutil.move(away, path.parent / "tiny")
 
