@@ -1,17 +1,17 @@
 """One cell of a traced prompt: what is predicted there, and the neurons that hold most of the FFN's update."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import visible, visible_list
+from catalog.spelling import visible
 from catalog.terminal.cells import MISSING
 from dashboards.colours import ACCENT
-from dashboards.widgets.html import plain
-from dashboards.widgets.links import link_html
+from dashboards.widgets.html import SHEET, plain
+from dashboards.widgets.links import link_html, token_link
 from dashboards.widgets.page import theme
 from queries.trace.grid import GridPage
 from queries.trace.trace import TracePage
@@ -36,6 +36,8 @@ _STYLE = """
 .nt-cell th:first-child, .nt-cell td:first-child { text-align: left; white-space: nowrap; }
 .nt-cell tr:hover td { background: #8a8a8a18; }
 .nt-cell td:nth-child(2) { white-space: nowrap; }
+.nt-cell .nt-muted { opacity: 0.5; }
+.nt-promoters { margin: 0.5rem 0 0; font-size: 0.9rem; opacity: 0.85; }
 .nt-cell .nt-share { display: inline-block; height: 0.55rem; border-radius: 2px; margin-right: 0.4rem; }
 </style>
 """
@@ -53,7 +55,9 @@ def show_cell(page: TracePage, grid: GridPage, layer: int) -> None:
     title = f"Layer {layer}, position {cell['position']}, after {visible(cell['token'])}"
     st.markdown(f"**{plain(title)}**", help=plain(SOURCE))
     st.markdown(plain(cell_sentence(cell, page, layer)))
-    st.html(neurons_html(page.neurons.filter(layer=layer), page.final, ACCENT[theme()]))
+    neurons = page.neurons.filter(layer=layer)
+    links = promoters_html([cell["predicted"], page.final])
+    st.html(neurons_html(neurons, page.final, ACCENT[theme()]) + links)
 
 
 def cell_sentence(cell: Mapping[str, Any], page: TracePage, layer: int) -> str:
@@ -67,6 +71,12 @@ def cell_sentence(cell: Mapping[str, Any], page: TracePage, layer: int) -> str:
     share = page.layers.row(by_predicate=pl.col("layer") == layer, named=True)["dominant_share"]
     held = "" if share is None else f" Ten neurons hold {share:.1%} of what the FFN writes:"
     return f"{said}{end}{rank}.{ffn}{held}"
+
+
+def promoters_html(tokens: Sequence[str]) -> str:
+    """Links to the neurons of the whole warehouse that promote tokens, each once."""
+    links = " ".join(token_link(token) for token in dict.fromkeys(tokens))
+    return f'<p class="nt-promoters">Search for the neurons that promote {links}</p>'
 
 
 def neurons_html(neurons: pl.DataFrame, final: str, colour: str) -> str:
@@ -92,7 +102,12 @@ def neurons_html(neurons: pl.DataFrame, final: str, colour: str) -> str:
         f'<th{_left(name)} title="{html.escape(title)}">{html.escape(name)}</th>' for name, title in head.items()
     )
     body = "".join(_row(row, colour, widest) for row in rows)
-    return f'{_STYLE}<table class="nt-cell"><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>'
+    return f'{SHEET}{_STYLE}<table class="nt-cell"><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _promoted(token: str) -> str:
+    # Pieces of a character tell people little.
+    return token_link(token, css="nt-muted" if visible(token).startswith("\\x") else "")
 
 
 def _left(name: str) -> str:
@@ -102,14 +117,14 @@ def _left(name: str) -> str:
 def _row(row: Mapping[str, Any], colour: str, widest: float) -> str:
     share, frequency = row["share"], row["frequency"]
     bar = f'<span class="nt-share" style="background: {colour}; width: {40 * (share or 0) / widest:.0f}px"></span>'
-    words = visible_list((row["top_tokens"] or [])[:_TOKENS])
+    words = "".join(_promoted(token) for token in (row["top_tokens"] or [])[:_TOKENS])
     place = row["address"].rpartition("/")[2]
     cells = (
         link_html(place, "neuron", title=row["kind"] or "", css="nt-row", neuron=row["address"]),
         f"{bar}{MISSING if share is None else f'{share:.1%}'}",
         f"{row['coefficient']:.3f}",
         f"{row['score_final']:+.3f}",
-        f'<span title="{html.escape(words)}">{html.escape(words)}</span>',
+        words,
         MISSING if frequency is None else f"{frequency:.1%}",
     )
     kinds = ("", "", "", "", ' class="nt-words"', "")

@@ -14,7 +14,8 @@ from dashboards.live.examples import EXAMPLES
 from dashboards.live.switch import SOURCE, asked_value, pick_value, say_no_value, show_switch
 from dashboards.widgets.address import asked, own_key, remember
 from dashboards.widgets.figures import show_files, title_row
-from dashboards.widgets.html import plain
+from dashboards.widgets.html import SHEET, plain
+from dashboards.widgets.links import link_html
 from dashboards.widgets.page import said, theme
 from queries.trace.along import AlongPage
 
@@ -70,6 +71,8 @@ def try_neuron(address: str, text: str | None = None) -> None:
         return
     with said():
         show_along(activations_of(address, prompt))
+        trace = link_html("Trace this text layer by layer", "trace", model=address.partition("/")[0], prompt=prompt)
+        st.html(f"{SHEET}{trace}")
         show_switch(switch_of(address.partition("/")[0], address, prompt, value=value_asked, position=None))
 
 

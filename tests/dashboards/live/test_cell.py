@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from catalog.tables.traces import TRACE_LAYERS, Traced
-from dashboards.live.cell import cell_sentence, neurons_html
+from dashboards.live.cell import cell_sentence, neurons_html, promoters_html
 from queries.trace.trace import NEURON_COLUMNS, TracePage
 
 CELL: Mapping[str, Any] = {"predicted": " yes", "probability": 0.25, "final_rank": 1, "before": " yes"}
@@ -58,7 +58,8 @@ def test_a_neuron_is_a_link_with_its_numbers() -> None:
     assert 'href="/neuron?neuron=tiny/L1N3"' in shown
     for text in (">L1N3</a>", "12.5%", "1.250", "-0.500", "1.5%", "adds to ·yes", "of 4,096 tokens of builtin"):
         assert text in shown
-    assert "·&lt;script&gt; ↵" in shown
+    assert ">·&lt;script&gt;</a>" in shown
+    assert ">↵</a>" in shown
     assert "<script" not in shown
 
 
@@ -69,3 +70,12 @@ def test_what_is_not_known_is_a_dash_or_nothing(missing: str) -> None:
     assert "nan" not in shown.casefold()
     if missing != "top_tokens":
         assert ">-</td>" in shown
+
+
+def test_tokens_lead_to_the_neurons_that_promote_them() -> None:
+    shown = promoters_html([" <b>", " yes", " yes"])
+    assert shown.count("<a ") == 2
+    assert 'href="/search?words=yes"' in shown
+    assert ">·&lt;b&gt;</a>" in shown
+    bytes_alone = neurons_html(neurons(top_tokens=["\\xc3", " one"]), " yes", "#123456")
+    assert bytes_alone.count("nt-muted") == 1 + bytes_alone.count(".nt-muted")

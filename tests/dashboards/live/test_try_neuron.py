@@ -79,6 +79,7 @@ def test_a_neuron_is_turned_on_and_the_address_tells_of_it(page: Opener, path: P
         assert f"With {address}" in said(opened)
     along = neurothek.open(path).activations(NEURON, PROMPT)
     shaded = tables(opened)
+    assert 'href="/trace?model=tiny&amp;prompt=one%20two%20three"' in shaded
     for row in along.tokens.to_dicts():
         assert f"(position {row['position']}): {row['activation']:.4g}" in shaded
     again = page(path, "neuron", neuron=NEURON, prompt=PROMPT, set="3")

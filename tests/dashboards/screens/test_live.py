@@ -147,7 +147,7 @@ def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[.
 def test_exact_scores_of_a_word_are_those_of_the_command(page: Callable[..., AppTest], path: Path, side: str) -> None:
     door = neurothek.open(path)
     token = door.sql("select token from promotions group by token order by count(*), token limit 1").item()
-    opened = page(path, "search", words=f"'{token}'", exact="yes", score="yes", side=side, limit="7")
+    opened = page(path, "search", words=f"'{token}'", exact="yes", score="yes", side=side, limit="7", table="yes")
     assert not opened.exception
     assert not opened.error
     expected = door.score(Question(words=(token,), exact=True, side=side, limit=7))  # type: ignore[arg-type]
