@@ -58,7 +58,7 @@ _HIGHEST = 560
 _ROW = (8, 40)
 """Least and most pixels of a layer."""
 
-_EDGES = 84
+_EDGES = 116
 """Pixels of the legend above and the axis below."""
 
 MOST_CELLS = 8192

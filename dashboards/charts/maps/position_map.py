@@ -15,7 +15,7 @@ _GAP = 2
 
 _ROW = (4, 16)
 _HIGHEST = 620
-_EDGES = 76
+_EDGES = 104
 """Pixels of the key above and the axis below."""
 
 _SCHEMA = {

@@ -80,7 +80,7 @@ def positions_headline(kinds: pl.DataFrame, n_layers: int, n_neurons: int) -> st
     verb = "is" if total == 1 else "are"
     return (
         f"{total:,} of {n_neurons:,} neurons ({total / n_neurons:.1%}) {verb} positional, {where}{none}. The most "
-        f"common kind is {kind} ({of_kind:,}); {strong:,} of all {'is' if strong == 1 else 'are'} strong."
+        f"common kind is {kind} ({of_kind:,}); of all, {_said(strong, 'strong')}."
     )
 
 

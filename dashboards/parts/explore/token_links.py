@@ -37,12 +37,14 @@ STYLE = """
 <style>
 a.nt-link.nt-tok { border-bottom: 0; }
 .nt-tok { font-family: monospace; font-size: 0.86em; padding: 0.05rem 0.25rem; border-radius: 0.25rem;
-  background: #8a8a8a1c; white-space: pre; text-decoration: none; display: inline-block; margin: 0.06rem 0; }
+  background: #8a8a8a1c; white-space: pre; text-decoration: none; display: inline-block; margin: 0.06rem 0;
+  max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; box-sizing: border-box; }
 .nt-tok:hover { background: #8a8a8a40; }
 .nt-asked { outline: 1.5px solid #8a8a8a; }
 .nt-muted { opacity: 0.5; }
 .nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(14.5rem, 1fr)); gap: 0.6rem; }
-.nt-card { border: 1px solid #8a8a8a38; border-radius: 0.5rem; padding: 0.55rem 0.8rem 0.65rem; font-size: 0.9rem; }
+.nt-card { min-width: 0; border: 1px solid #8a8a8a38; border-radius: 0.5rem; padding: 0.55rem 0.8rem 0.65rem;
+  font-size: 0.9rem; }
 .nt-card header { display: flex; justify-content: space-between; gap: 0.6rem; font-size: 0.82rem; }
 .nt-card header span { opacity: 0.65; }
 .nt-card p { margin: 0.15rem 0 0.35rem; font-size: 0.9rem; }

@@ -1,4 +1,4 @@
--- The neurons of one model in cells, a row of at most $n_cells for each layer, put in order by what colours them ($by).
+-- The neurons of one model, or of one of its layers, in cells, a row of at most $n_cells for each layer, put in order by what colours them ($by).
 -- In every layer those that never fired stand last. A cell of several neurons has the rarest of their kinds, and leads to
 -- the neuron of that kind whose scores stand out most (excess kurtosis).
 with labelled as (
@@ -20,7 +20,7 @@ with labelled as (
             else 7
         end as rarity,
     from neurons
-    where model = $model
+    where model = $model and ($layer is null or layer = $layer)
 ),
 keyed as (
     select

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from dashboards.parts.explore.headlines import layer_headline
+from dashboards.parts.explore.map_of_neurons import show_map
 from dashboards.parts.explore.striking import nearest_counterpart, show_striking, striking
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked_among, kept_model, own_key, remember
@@ -29,6 +30,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         if is_measured:
             st.markdown(plain(layer_headline(layers, layer)))
         _striking(reader, model, layer, layers)
+        show_map(reader, model, "kind" if is_measured else "kurtosis", layer)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if data.frame.is_empty():
         missing(connection, "Nothing was measured for this layer yet.", [model.name])

@@ -1,24 +1,19 @@
 """The page of one model: all of its neurons in one picture, its layers side by side, and what stands out."""
 
-from collections.abc import Sequence
-from typing import get_args
-
 import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboards.charts.maps import neuron_map
-from dashboards.charts.maps.neuron_map import By
 from dashboards.colours import ACCENT
 from dashboards.parts.distributions import NUMBERS, known_numbers, pick_distribution, pick_scatter
 from dashboards.parts.explore.headlines import model_headline
 from dashboards.parts.explore.layer_bars import layers_html
+from dashboards.parts.explore.map_of_neurons import pick_colour, show_map
 from dashboards.parts.explore.measured_jobs import show_measured
-from dashboards.parts.explore.opening import open_chosen
 from dashboards.parts.explore.striking import show_striking, striking
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked, asked_among, remember
-from dashboards.widgets.figures import Data, data_of, data_on, show_figure, show_source, title_row
+from dashboards.widgets.address import asked, remember
+from dashboards.widgets.figures import Data, data_of, data_on, show_source, title_row
 from dashboards.widgets.html import plain
 from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import corpora_of, pick_corpus, pick_model
@@ -29,11 +24,7 @@ from queries.views import contents
 DRAWN = 5000
 """Neurons drawn at random for the charts."""
 
-MOST_TOLD = 60_000
-"""Of so many neurons, what each cell promotes is told on hover: of more it would take longer to read than the page."""
-
 LISTED = ("address", "frequency", "is_dead", "kurtosis", "value_norm", "activation_max", "top_tokens")
-MAP = "Every neuron of the model. {cells}; click one to open it. {order}"
 BARS = "Lengths are relative to the largest of their column. Click a layer to open it."
 
 
@@ -45,7 +36,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         layers = data_of(reader, "model_layers", {"model": model.name})
         if not layers.frame.is_empty():
             st.markdown(plain(model_headline(layers.frame)))
-        _map(reader, model, get_args(By) if layers.frame.height else ("kurtosis",))
+        show_map(reader, model, pick_colour() if layers.frame.height else "kurtosis")
         if layers.frame.is_empty():
             missing(connection, "No text was run through this model yet.", [model.name], corpus=corpus)
         else:
@@ -77,62 +68,6 @@ def _pick(connection: duckdb.DuckDBPyConnection) -> tuple[KnownModel, str | None
         model = pick_model(connection)
     with narrow:
         return model, pick_corpus(connection, [model.name])
-
-
-def _map(reader: Reading, model: KnownModel, options: Sequence[By]) -> None:
-    by = _pick_colour(options)
-    n_cells = neuron_map.cells_of_a_row(model.n_layers)
-    data = data_of(reader, "neuron_map", {"model": model.name, "by": by, "n_cells": n_cells})
-    if data.frame.is_empty():
-        missing(reader.shown, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
-        return
-    cells = data.frame
-    if model.n_layers * model.d_ffn <= MOST_TOLD:
-        cells = with_tokens(cells, _tokens(reader, model.name, cells))
-    n_held = -(-model.d_ffn // n_cells)
-    each = (
-        "a cell is a neuron"
-        if n_held == 1
-        else f"a cell holds up to {n_held:,} neurons and has the rarest kind of them"
-    )
-    chosen = show_figure(
-        "Layers and neurons",
-        lambda theme: neuron_map.neuron_map(cells, by, theme),
-        MAP.format(cells=f"A row is a layer, {each}", order=neuron_map.ORDERS[by]),
-        data.showing("neuron_map", cells),
-        source="Kinds as in Voita et al. 2023; the map is this project's.",
-        own_legend=True,
-        selects=True,
-    )
-    open_chosen(chosen, cells.get_column("address"))
-
-
-def _pick_colour(options: Sequence[By]) -> By:
-    wanted: By = asked_among("colour", options, is_silent=True) or options[0]  # type: ignore[assignment]
-    if len(options) == 1:
-        return wanted
-    picked = st.segmented_control(
-        "Coloured and ordered by", options, default=wanted, key="colour", format_func=str.capitalize, required=True
-    )
-    by: By = picked
-    remember(colour=None if by == options[0] else by)
-    return by
-
-
-def _tokens(reader: Reading, model: str, cells: pl.DataFrame) -> pl.DataFrame:
-    places = {"layers": cells.get_column("layer").to_list(), "neurons": cells.get_column("neuron").to_list()}
-    return data_of(reader, "tokens_of_neurons", {"model": model, **places}).frame
-
-
-def with_tokens(cells: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
-    """The cells with what their neurons promote, in a line.
-
-    Args:
-        cells: rows with layer and neuron.
-        tokens: rows with layer, neuron and top_tokens.
-    """
-    told = tokens.select("layer", "neuron", tables.marked("top_tokens", tokens.schema["top_tokens"]).alias("told"))
-    return cells.join(told, on=("layer", "neuron"), how="left", maintain_order="left")
 
 
 def _layers(reader: Reading, name: str, layers: Data) -> None:

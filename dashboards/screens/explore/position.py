@@ -67,7 +67,8 @@ def _show(reader: Reading, model: KnownModel) -> None:
     said = positions_headline(kinds.frame, model.n_layers, model.n_layers * model.d_ffn)
     st.markdown(plain(f"{said} Positional: firing tells more than {least:g} nats about the position, {on}."))
     _map(reader, model.name, data.frame.head(MOST_ROWS), n_found)
-    left, right = st.columns(2, gap="medium")
+    teams = data_of(reader, "teams", {"model": model.name})
+    left, right = (st.container(), st.container()) if teams.frame.is_empty() else st.columns(2, gap="medium")
     with left:
         show_figure(
             "Kinds by layer",
@@ -78,7 +79,7 @@ def _show(reader: Reading, model: KnownModel) -> None:
             own_legend=True,
         )
     with right:
-        _teams(reader, model.name)
+        _teams(reader, model.name, teams)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} most informative"
     st.subheader(listed, anchor=False)
     tables.link_to_neurons(with_promoted(reader, model, data.frame), LISTED, key="positional", height=420)
@@ -120,10 +121,8 @@ def _map(reader: Reading, model: str, shown: pl.DataFrame, n_found: int) -> None
     open_chosen(chosen, cells.get_column("address"))
 
 
-def _teams(reader: Reading, model: str) -> None:
-    teams = data_of(reader, "teams", {"model": model})
+def _teams(reader: Reading, model: str, teams: Data) -> None:
     if teams.frame.is_empty():
-        st.markdown("**Teams**")
         st.caption("No layer has strong positional neurons that share the positions among themselves.")
         return
     known = kept(reader, positional_neurons, [model]).filter(

@@ -55,12 +55,17 @@ def test_cells_are_those_of_a_loop_over_the_neurons(full_path: Path, by: By, n_c
     with duckdb.connect(str(full_path), read_only=True) as connection:
         models = [name for (name,) in connection.sql("select distinct model from neurons order by model").fetchall()]
         for model in models:
-            found = run_query(connection, statement("neuron_map"), {"model": model, "by": by, "n_cells": n_cells})
+            found = run_query(
+                connection, statement("neuron_map"), {"model": model, "layer": None, "by": by, "n_cells": n_cells}
+            )
             neurons = connection.sql("from neurons where model = ?", params=[model]).pl().to_dicts()
             expected = list(cells(neurons, by, n_cells))
             assert [row | {"number": None} for row in found.to_dicts()] == [row | {"number": None} for row in expected]
             numbers = [row["number"] for row in expected]
             assert found["number"].to_list() == pytest.approx(numbers, nan_ok=True)
+            values = {"model": model, "layer": 1, "by": by, "n_cells": n_cells}
+            alone = run_query(connection, statement("neuron_map"), values)
+            assert alone.equals(found.filter(pl.col("layer") == 1))
 
 
 def cells(neurons: list[dict[str, Any]], by: str, n_cells: int) -> list[dict[str, Any]]:

@@ -73,4 +73,4 @@ def test_every_kind_that_is_there_is_named_with_its_number(theme: str) -> None:
 
 def test_many_rows_are_no_higher_than_a_screen() -> None:
     many = pl.DataFrame([profile(f"m/L0N{number}", "other", [1, 2]) for number in range(120)])
-    assert position_map(position_cells(many, ORDER), KINDS["light"], "light").to_dict()["height"] < 720
+    assert position_map(position_cells(many, ORDER), KINDS["light"], "light").to_dict()["height"] < 750

@@ -17,9 +17,9 @@ Opener = Callable[..., AppTest]
 
 def map_key(model: str, n_layers: int, by: str = "kind") -> str:
     """The name of the drawing that the page of a model shows."""
-    values = {"model": model, "by": by, "n_cells": cells_of_a_row(n_layers)}
+    values = {"model": model, "layer": None, "by": by, "n_cells": cells_of_a_row(n_layers)}
     sql = filled(statement("neuron_map"), values)
-    return f"chart-neuron_map-Layers and neurons-{zlib.crc32(sql.encode())}"
+    return f"chart-neuron_map-All of its neurons-{zlib.crc32(sql.encode())}"
 
 
 def clicked(address: str) -> AttributeDictionary:
@@ -44,7 +44,7 @@ def test_what_is_not_drawn_is_not_opened(page: Opener, full_path: Path) -> None:
     opened = page(full_path, "model", model="tiny-2m")
     opened.session_state[map_key("tiny-2m", 3)] = clicked("elsewhere/L1N2")
     opened.run()
-    assert "Layers and neurons" in text(opened)
+    assert "All of its neurons" in text(opened)
     assert "neuron" not in opened.query_params
 
 

@@ -1,0 +1,96 @@
+"""The map of a model's neurons, or of a layer's, on a page: a click opens a neuron."""
+
+from typing import cast, get_args
+
+import polars as pl
+import streamlit as st
+
+from dashboards.charts.maps import neuron_map
+from dashboards.charts.maps.neuron_map import By
+from dashboards.parts.explore.opening import open_chosen
+from dashboards.parts.explore.promoted import with_promoted
+from dashboards.widgets import tables
+from dashboards.widgets.address import asked_among, own_key, remember
+from dashboards.widgets.figures import data_of, show_figure
+from dashboards.widgets.page import missing
+from dashboards.widgets.reading import Reading
+from queries.names.models import KnownModel
+
+MOST_TOLD = 60_000
+"""Of so many neurons, what each cell promotes is told on hover: of more it would take longer to read than the page."""
+
+_TOLD = 5
+
+SOURCE = "Kinds as in Voita et al. 2023; the map is this project's."
+
+
+def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = None) -> None:
+    """The map; says what to measure where nothing is known of the neurons.
+
+    Args:
+        reader: what the page reads.
+        model: whose neurons.
+        by: what colours and orders them.
+        layer: one of its layers; None: all.
+    """
+    n_layers = model.n_layers if layer is None else 1
+    n_cells = neuron_map.cells_of_a_row(n_layers)
+    data = data_of(reader, "neuron_map", {"model": model.name, "layer": layer, "by": by, "n_cells": n_cells})
+    if data.frame.is_empty():
+        missing(reader.shown, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
+        return
+    cells = data.frame
+    if model.d_ffn * n_layers <= MOST_TOLD:
+        cells = with_told(with_promoted(reader, model, cells))
+    chosen = show_figure(
+        "All of its neurons",
+        lambda theme: neuron_map.neuron_map(cells, by, theme),
+        caption(by, -(-model.d_ffn // n_cells), has_layers=layer is None),
+        data.showing("neuron_map", cells),
+        source=SOURCE,
+        own_legend=True,
+        selects=True,
+    )
+    open_chosen(chosen, cells.get_column("address"))
+
+
+def pick_colour() -> By:
+    """Let the person choose what colours and orders the map; it stands in the address."""
+    options: tuple[By, ...] = get_args(By)
+    wanted = cast("By", asked_among("colour", options, is_silent=True) or options[0])
+    picked = st.segmented_control(
+        "Coloured and ordered by",
+        options,
+        default=wanted,
+        key=own_key("colour"),
+        format_func=str.capitalize,
+    )
+    by = picked or options[0]
+    remember(colour=None if by == options[0] else by)
+    return by
+
+
+def caption(by: By, n_held: int, *, has_layers: bool) -> str:
+    """What one sees on the map.
+
+    Args:
+        by: what colours it.
+        n_held: how many neurons a cell holds at most.
+        has_layers: whether it shows more than one layer.
+    """
+    each = "a cell is a neuron"
+    if n_held > 1:
+        each = f"a cell holds up to {n_held:,} neurons and has the rarest kind of them"
+    what = f"A row is a layer, {each}" if has_layers else each.capitalize()
+    return f"{what}; click one to open it. {neuron_map.ORDERS[by]}"
+
+
+def with_told(cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells with the first tokens that their neurons promote in a line, `told`, in place of the list.
+
+    Args:
+        cells: rows with top_tokens.
+    """
+    return cells.with_columns(pl.col("top_tokens").list.head(_TOLD)).select(
+        pl.exclude("top_tokens"), tables.marked("top_tokens", pl.List(pl.String)).alias("told")
+    )

@@ -1,0 +1,22 @@
+"""What is said beside the map of neurons, and what a cell tells on hover."""
+
+import polars as pl
+
+from dashboards.charts.maps.neuron_map import ORDERS
+from dashboards.parts.explore.map_of_neurons import caption, with_told
+
+
+def test_the_caption_says_what_a_cell_and_a_row_is() -> None:
+    assert caption("kind", 1, has_layers=True) == (
+        f"A row is a layer, a cell is a neuron; click one to open it. {ORDERS['kind']}"
+    )
+    assert caption("frequency", 1234, has_layers=False) == (
+        f"A cell holds up to 1,234 neurons and has the rarest kind of them; click one to open it. {ORDERS['frequency']}"
+    )
+
+
+def test_a_cell_tells_the_first_five_tokens_with_their_white_space() -> None:
+    cells = pl.DataFrame({"cell": [0, 1], "top_tokens": [[" a", "b", "\n", "d", "e", "f"], None]})
+    told = with_told(cells)
+    assert told.columns == ["cell", "told"]
+    assert told["told"].to_list() == ["·a b ↵ d e", None]
