@@ -7,8 +7,11 @@ from typing import Any
 import polars as pl
 
 from catalog.spelling import visible
+from dashboards.parts.explore.promoted import with_promoted
 from dashboards.parts.explore.token_links import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
+from dashboards.widgets.reading import Reader
+from queries.names.models import KnownModel
 
 MOST_ROWS, _MOST_TOKENS = 8, 4
 
@@ -51,27 +54,42 @@ def saturations(rows: pl.DataFrame) -> dict[str, int]:
     return dict(counted.iter_rows())
 
 
+def shown_pushers(reader: Reader, models: Sequence[KnownModel], rows: pl.DataFrame) -> pl.DataFrame:
+    """The first rows of each model, with what their neurons promote.
+
+    Args:
+        reader: what the page reads.
+        models: those of the rows, or more.
+        rows: of the statement `pushers`.
+    """
+    parts = [
+        with_promoted(reader, model, own.head(MOST_ROWS))
+        for model in models
+        if not (own := rows.filter(model=model.name)).is_empty()
+    ]
+    return pl.concat(parts)
+
+
 def pushers_html(
-    rows: pl.DataFrame, models: Sequence[str], colours: Mapping[str, str], asked: Mapping[str, str]
+    rows: pl.DataFrame, examples: Mapping[str, int], colours: Mapping[str, str], asked: Mapping[str, str]
 ) -> str:
     """A card per model: those of its neurons that push the word most often, each with how often and what it promotes.
 
     Args:
-        rows: of the statement `pushers`.
-        models: names, in the order of the cards; of those without rows it is said.
+        rows: as `shown_pushers` yields them.
+        examples: in how many an FFN of each model brought the word to the top, in the order of the cards.
         colours: of the bars, by model.
         asked: what each neuron's page is asked for besides its address: the word to mark, the corpus.
     """
-    counts = saturations(rows)
     cards = []
-    for model in models:
-        own = rows.filter(model=model).head(MOST_ROWS)
+    for model, n in examples.items():
+        own = rows.filter(model=model)
         head = f"<b>{html.escape(model)}</b>"
         if own.is_empty():
             cards.append(card_html(head, "", "No FFN of it brought the word to the top for good.", ""))
             continue
         body = "".join(_row(row, colours[model], asked) for row in own.to_dicts())
-        cards.append(card_html(head, f"{counts[model]:,} examples", "", body))
+        cards.append(card_html(head, f"{n:,} example{'s' * (n != 1)}", "", body))
     return f'{STYLE}{_SHEET}<div class="nt-pushers">{"".join(cards)}</div>'
 
 
@@ -83,7 +101,7 @@ def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str]) -> str:
     )
     address = row["address"]
     link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, **asked)
-    tokens = " ".join(token_html(token) for token in row["top_tokens"][:_MOST_TOKENS])
+    tokens = " ".join(token_html(token) for token in (row["top_tokens"] or ())[:_MOST_TOKENS])
     return (
         f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'
         f'<span><i style="width: {100 * share:.0f}%; background: {colour}"></i></span>'

@@ -18,7 +18,7 @@ from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
-PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "top_tokens")
+PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "mean_share")
 
 _N_EXAMPLES = 8
 
@@ -78,7 +78,10 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         "dominant in that FFN with a score above 0. Beside them what the neuron promotes.",
         rule="By this project, on the saturation events of Geva et al. 2022, section 5.",
     )
-    st.html(pushers.pushers_html(data.frame, models, colours, {"word": word, "corpus": reader.corpus or ""}))
+    rows = pushers.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
+    counts = pushers.saturations(data.frame)
+    examples = {model: counts.get(model, 0) for model in models}
+    st.html(pushers.pushers_html(rows, examples, colours, {"word": word, "corpus": reader.corpus or ""}))
     found = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not found.frame.is_empty():
         st.markdown("**In which texts**")

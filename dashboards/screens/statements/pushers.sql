@@ -1,6 +1,6 @@
 -- The neurons of some models that pushed a word to the top for good, the hundred of each model that did most often.
 select
-    model, address, token, n_pushes, n_saturations, push_share, mean_score, mean_coefficient, mean_share, top_tokens,
+    model, layer, neuron, address, token, n_pushes, n_saturations, push_share, mean_score, mean_coefficient, mean_share,
     corpus,
 from pushers
 where list_contains($models::varchar[], model) and word = $word

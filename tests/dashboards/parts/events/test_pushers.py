@@ -7,10 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import neurothek
 from catalog.store.warehouse import Warehouse
-from dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, told_pushers
+from dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
+from dashboards.session import hand_over
 from dashboards.widgets.figures import data_of
+from queries.names.models import choose_models
 from tests.support import event_warehouse, tiny
+from tests.support import warehouse as made
 
 MODELS = [tiny.MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
 COLOURS = dict.fromkeys(MODELS, "#123456")
@@ -83,7 +87,7 @@ def test_the_sentence_counts_each_token_once_and_names_who_pushes_most_often() -
 
 
 def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None:
-    drawn = pushers_html(ROWS, ["a", "b", "c"], dict.fromkeys("abc", "#123456"), {"word": "<b>"})
+    drawn = pushers_html(ROWS, {"a": 4, "b": 21, "c": 0}, dict.fromkeys("abc", "#123456"), {"word": "<b>"})
     assert drawn.count('class="nt-card"') == 3
     assert "No FFN of it brought the word to the top for good." in drawn
     assert drawn.count('href="/neuron?neuron=b/L1N2&amp;word=%3Cb%3E"') == 1
@@ -93,6 +97,20 @@ def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None
     assert "width: 75%" in drawn
 
 
-def test_a_card_has_few_rows(whole_path: Path) -> None:
-    rows = pl.concat([ROWS.head(1)] * (MOST_ROWS + 5))
-    assert pushers_html(rows, ["a"], {"a": "#123456"}, {}).count('class="nt-push"') == MOST_ROWS
+def test_the_first_rows_of_each_model_are_shown_with_what_their_neurons_promote(whole_path: Path) -> None:
+    projections = {
+        tiny.address((row["model_id"], row["layer"], row["neuron"])): row["top_token_ids"][:10]
+        for row in made.hand_made().rows["projections"]
+    }
+    hand_over(neurothek.open(whole_path))
+    with Warehouse(whole_path).reader() as connection:
+        models = choose_models(connection, MODELS)
+        for word in ("school", "coffee"):
+            rows = data_of(connection, "pushers", {"models": MODELS, "word": word}).frame
+            shown = shown_pushers(connection, models, rows)
+            for model in models:
+                own = shown.filter(model=model.name)
+                assert own.drop("top_tokens").equals(rows.filter(model=model.name).head(MOST_ROWS))
+                texts = texts_of(model.model_id)
+                for row in own.to_dicts():
+                    assert row["top_tokens"] == [texts[token] for token in projections[row["address"]]]
