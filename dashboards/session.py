@@ -37,7 +37,15 @@ class Desk(Protocol):
         """How a model builds its prediction at one position of a prompt."""
 
     def trace_grid(
-        self, model: str, prompt: str, *, most: int | None = 64, lens: Lens = "id", corpus: str | None = None
+        self,
+        model: str,
+        prompt: str,
+        *,
+        most: int | None = 64,
+        neuron: str | None = None,
+        set: float = 0.0,  # noqa: A002 - as the front door calls it
+        lens: Lens = "id",
+        corpus: str | None = None,
     ) -> GridPage:
         """What a model predicts after each layer at each of the last positions of a prompt."""
 

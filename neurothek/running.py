@@ -97,6 +97,8 @@ class Running(Opened):
         *,
         top: int = 5,
         most: int | None = 64,
+        neuron: str | None = None,
+        set: float = 0.0,  # noqa: A002 - as `switch` calls it
         lens: "Lens" = "id",
         corpus: str | None = None,
         weights: str | Path | None = None,
@@ -109,6 +111,8 @@ class Running(Opened):
             prompt: the text that it reads.
             top: how many tokens to list a cell.
             most: how many positions to read, from the end of the prompt; None: all.
+            neuron: address of a neuron that is set to a value meanwhile, as `switch` does it; None: none.
+            set: what it is set to, at every position: 0 turns it off.
             lens: what the states are read through, as `trace` does.
             corpus: name of the corpus that the matrices of `mat` come from; None: the shown one.
             weights: folder of the weights, if they are no longer where they were.
@@ -136,20 +140,26 @@ class Running(Opened):
         from ingest.planning.first_look import require_weights
         from queries.names.models import choose_model
         from queries.trace.grid import grid_page
+        from queries.trace.switch import neuron_of
         from queries.trace.trace import kept_for
 
+        _require_switch(value=set, n_random=1, seed=0)
         with self.reader() as connection:
             known = choose_model(connection, model)
+            address = None if neuron is None else neuron_of(connection, model, neuron)
             kept = kept_for(connection, model, lens, corpus=corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
         from ingest.trace.grid import trace_grid
         from ingest.trace.open_models import OPEN_MODELS
+        from ingest.trace.switched import Switch
 
+        wanted = None if address is None else Switch(address.layer, address.neuron, float(set))
+        setting = "" if address is None else f"L{address.layer}N{address.neuron} set to {set:g}"
         with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
-            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices)
+            traced = trace_grid(*opened, prompt, top=top, most=most, matrices=matrices, switch=wanted)
         with self.reader() as connection:
-            return grid_page(connection, known, traced, lens=lens)
+            return grid_page(connection, known, traced, lens=lens, setting=setting)
 
     @checked
     def activations(

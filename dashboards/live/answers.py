@@ -32,6 +32,12 @@ def grid_of(model: str, prompt: str, *, lens: Lens, corpus: str | None) -> GridP
     return _answered(GridPage, "trace_grid", model, asked)
 
 
+def switched_grid_of(model: str, neuron: str, prompt: str, *, value: float) -> GridPage:
+    """The same with one neuron of the model set to a value at every position."""
+    asked = {"model": model, "prompt": prompt, "neuron": neuron, "set": value, "most": MOST_POSITIONS}
+    return _answered(GridPage, "trace_grid", model, asked)
+
+
 def trace_of(model: str, prompt: str, *, position: int, lens: Lens, corpus: str | None) -> TracePage:
     """How a model builds its prediction at one position."""
     asked = {"model": model, "prompt": prompt, "position": position, "lens": lens, "corpus": corpus}

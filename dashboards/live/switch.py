@@ -1,7 +1,7 @@
 """One neuron's switch: turned off, on or to another value for a prompt, and what changes beside random neurons."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
@@ -9,12 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboards.colours import ACCENT, CONTRAST
-from dashboards.live.answers import switch_of
+from dashboards.live.answers import switch_of, switched_grid_of
 from dashboards.live.changes_chart import changes_chart, divergence_chart
+from dashboards.live.token_grid import show_switched
 from dashboards.widgets.address import asked, own_key, remember
 from dashboards.widgets.figures import show_files, title_row
 from dashboards.widgets.html import plain, table_html
 from dashboards.widgets.page import Theme, said, theme
+from queries.trace.grid import GridPage
 from queries.trace.switch import SwitchPage
 
 OFF, ON, OTHER = "off", "on (3)", "another value"
@@ -59,12 +61,13 @@ def say_no_value() -> None:
 
 
 @st.fragment
-def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]]) -> None:
+def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: Mapping[str, GridPage]) -> None:
     """Ask for a neuron of some cells, or any other, and a value, and show what changes at the cell's position.
 
     Args:
         prompt: the traced prompt.
         cells: of each cell its position and the addresses of its dominant neurons, which are of one model.
+        grids: the grid of each model.
     """
     st.subheader("Switch a neuron off", anchor=False, help=plain(SOURCE))
     dominant = [address for _, addresses in cells for address in addresses]
@@ -94,6 +97,19 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]]) -> None:
     model = named if named in positions else first
     with said():
         show_switch(switch_of(model, neuron, prompt, value=value_asked, position=positions[model]))
+        if grids[model].lens == "id":
+            _show_grid(grids[model], switched_grid_of(model, neuron, prompt, value=value_asked))
+
+
+def _show_grid(without: GridPage, page: GridPage) -> None:
+    """The whole grid with the neuron switched, beside what it was."""
+    pairs = zip(page.cells["predicted"], without.cells["predicted"], strict=True)
+    n_other = sum(now != before for now, before in pairs)
+    with title_row("switched_grid"):
+        st.markdown(f"**{plain(f'The grid with {page.setting}')}**")
+        show_files("switched_grid", page.cells)
+    show_switched(page, without)
+    st.caption(plain(f"Framed: another first token than without the switch, {n_other} of {page.cells.height} cells."))
 
 
 def show_switch(page: SwitchPage) -> None:

@@ -35,6 +35,7 @@ const cellOf = (cell, shade) => {
   button.classList.toggle("dark", cell.probability > 0.5);
   button.classList.toggle("final", cell.is_final);
   button.classList.toggle("changed", cell.is_changed);
+  button.classList.toggle("other", cell.is_other);
   button.tabIndex = -1;
   button.setAttribute("aria-label", `${cell.place}: ${cell.shown} ${percent(cell.probability)}`);
   made.append(button);
@@ -94,7 +95,8 @@ export default function (component) {
   buttons.forEach((row, i) =>
     row.forEach((button, j) => {
       const cell = data.rows[i].cells[j];
-      button.onclick = () => {
+      if (data.is_fixed) button.style.cursor = "default";
+      else button.onclick = () => {
         mark([i, j]);
         tip.hidden = true;
         setTriggerValue("cell", [data.rows[i].number, data.columns[j].position]);

@@ -53,35 +53,54 @@ def choose_cell(layer: int, position: int, *, side: str = "") -> None:
     remember(**{f"layer{side}": str(layer), f"position{side}": str(position), "switch": None, "set": None})
 
 
+def show_switched(page: GridPage, without: GridPage) -> None:
+    """Draw a grid with a neuron switched: cells whose first token is another one than without are framed."""
+    marked = grid_data(page, None, theme(), without=without)
+    _mounted(theme())(key="grid_switched", data=marked)
+
+
 def say_legend(page: GridPage) -> None:
     """What cells show, in a line, and whose lens it is."""
     st.caption(plain(LEGEND if page.lens == "id" else THROUGH), help=plain(SOURCE))
 
 
-def grid_data(page: GridPage, chosen: Cell, on: Theme) -> Mapping[str, Any]:
-    """What the browser draws of a grid."""
+def grid_data(page: GridPage, chosen: Cell | None, on: Theme, *, without: GridPage | None = None) -> Mapping[str, Any]:
+    """What the browser draws of a grid.
+
+    Args:
+        page: the grid.
+        chosen: the cell that is marked; None: cells cannot be clicked.
+        on: the page's theme.
+        without: the same prompt without the switch of a neuron; None: there is none.
+    """
     layers = list(range(page.n_layers))[::-1]
     positions = range(page.first, len(page.tokens))
     rows: dict[int, list[Mapping[str, Any]]] = {layer: [] for layer in layers}
     for cell in page.cells.sort("layer", "position").to_dicts():
-        rows[cell["layer"]].append(_cell(cell))
-    layer, position = chosen
+        before = None if without is None else without.cell(cell["layer"], cell["position"])
+        rows[cell["layer"]].append(_cell(cell, before))
+    layer, position = chosen or (-1, -1)
     is_there = layer in rows and position in positions
     return {
         "label": f"{page.model}: predictions by layer and position",
         "shade": ACCENT[on],
         "rows": [{"layer": f"layer {number}", "number": number, "cells": rows[number]} for number in layers],
         "columns": [{"position": number, "token": visible(page.tokens[number])} for number in positions],
+        "is_fixed": chosen is None,
         "selected": [layers.index(layer), position - page.first] if is_there else None,
     }
 
 
-def _cell(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+def _cell(cell: Mapping[str, Any], without: Mapping[str, Any] | None) -> Mapping[str, Any]:
     is_changed = cell["before"] is not None and cell["before"] != cell["predicted"]
     notes = [f"its FFN changed the first token from {visible(cell['before'])}"] if is_changed else []
     if cell["final_rank"] > 1:
         notes.append(f"{visible(cell['final'])}, predicted in the end, has rank {cell['final_rank']:,}")
+    is_other = without is not None and without["predicted"] != cell["predicted"]
+    if without is not None:
+        notes.insert(0, f"without the switch: {visible(without['predicted'])} ({100 * without['probability']:.1f}%)")
     return {
+        "is_other": is_other,
         "shown": visible(cell["predicted"]),
         "probability": cell["probability"],
         "is_final": cell["predicted"] == cell["final"],

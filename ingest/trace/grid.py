@@ -1,6 +1,7 @@
 """What a model predicts after every layer at every position of a prompt, from one forward pass (the logit lens)."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,8 @@ from ingest.lens.logit_lens import Lens, ranks, tops
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.trace.asked_prompt import ids_of
+from ingest.trace.errors import ValueOverflows
+from ingest.trace.switched import Switch, require_possible
 
 
 def trace_grid(
@@ -25,6 +28,7 @@ def trace_grid(
     top: int = 5,
     most: int | None = None,
     matrices: Sequence[np.ndarray] = (),
+    switch: Switch | None = None,
 ) -> TracedGrid:
     """Read every position of a prompt after every layer ([G] 5; the grid: nostalgebraist 2020).
 
@@ -36,19 +40,25 @@ def trace_grid(
         most: how many positions are read, from the end; None: all.
         matrices: of each state but the last one, float32 [d_model d_model] to read it through, as `trace` takes them;
             none: streams are read as they are.
+        switch: what is done to a neuron meanwhile ([G] 6.1); None: nothing.
 
     Raises:
+        ValueOverflows: with such a value of a neuron the model says nothing.
         NothingToTrace: the model is a masked one.
         PromptEmpty: the prompt has no tokens.
         PromptTooLong: it has more than the model reads.
     """
     if transformer.shape.is_masked:
         raise NothingToTrace
+    if switch is not None:
+        require_possible(transformer, switch)
     ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
     first = 0 if most is None else max(0, len(ids) - most)
     with torch.inference_mode():
         lens = Lens.of(transformer, tokenizer)
-        streams = list(_streams(transformer, ids, first))
+        streams = list(_streams(transformer, ids, first, switch))
+        if switch is not None and not lens.logits(streams[-1][1]).isfinite().all():
+            raise ValueOverflows(switch.value)
         final = tops(lens.logits(streams[-1][1]))[1]
         rows = [
             row
@@ -60,13 +70,17 @@ def trace_grid(
 
 
 def _streams(
-    transformer: Transformer, ids: np.ndarray, first: int
+    transformer: Transformer, ids: np.ndarray, first: int, switch: Switch | None
 ) -> Iterator[tuple[Float[Tensor, "time d_model"], Float[Tensor, "time d_model"]]]:
     """Of each layer the streams before its FFN and after its block, float32, from a position on."""
     stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
     for layer in range(transformer.shape.n_layers):
         with transformer.block(layer) as block:
-            output = block(stream)
+            changed: AbstractContextManager[None] = nullcontext()
+            if switch is not None and switch.layer == layer:
+                changed = block.changed(switch.change(transformer.device))
+            with changed:
+                output = block(stream)
         stream = output.stream
         yield output.pre_ffn[0, first:].float(), stream[0, first:].float()
 

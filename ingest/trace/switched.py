@@ -1,7 +1,7 @@
 """What one neuron's switch does to the next token, beside the switches of random neurons of its layer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,11 @@ class Switch:
     value: float
     is_before: bool = False
 
+    def change(self, device: torch.device) -> Change:
+        """What becomes of the neuron in its block."""
+        value = torch.tensor([self.value], device=device)
+        return Change(torch.tensor([self.neuron], device=device), value, is_before=self.is_before)
+
 
 def switched(
     transformer: Transformer,
@@ -73,7 +78,7 @@ def switched(
         PromptEmpty, PromptTooLong, PositionMissing: as `trace`.
     """
     shape = transformer.shape
-    _require_possible(transformer, switch)
+    require_possible(transformer, switch)
     candidates = _candidates(switch, firing, shape.d_ffn)
     ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
     place = place_of(ids, position)
@@ -101,7 +106,12 @@ def switched(
     )
 
 
-def _require_possible(transformer: Transformer, switch: Switch) -> None:
+def require_possible(transformer: Transformer, switch: Switch) -> None:
+    """Refuse a switch in a model that says no next token, or before a non-linearity with a gate.
+
+    Raises:
+        NoNextToken, GatesInTheWay: see `switched`.
+    """
     shape = transformer.shape
     if shape.is_masked:
         raise NoNextToken(shape.architecture)
@@ -137,12 +147,10 @@ def _streams(
         with transformer.block(layer) as block:
             stream = block(stream).stream
     changed: list[Tensor | None] = []
-    value = torch.tensor([switch.value], device=transformer.device)
     with transformer.block(switch.layer) as block:
         output = block(stream)
         for neuron in neurons:
-            change = Change(torch.tensor([neuron], device=transformer.device), value, is_before=switch.is_before)
-            with block.changed(change):
+            with block.changed(replace(switch, neuron=neuron).change(transformer.device)):
                 after = block(stream).stream
             changed.append(None if torch.equal(after, output.stream) else after)
     untouched = output.stream

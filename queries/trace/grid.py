@@ -43,6 +43,7 @@ class GridPage(TabularAnswer):
             likeliest tokens after the layer's block, of which the first is `predicted`; `before`, the first before its
             FFN, unknown where states are read through matrices; `final`, what the whole model predicts at the position,
             and `final_rank`, its rank.
+        setting: what was done to a neuron meanwhile, such as "L3N17 set to 0"; nothing if nothing was.
     """
 
     model: str
@@ -50,6 +51,7 @@ class GridPage(TabularAnswer):
     tokens: tuple[str, ...]
     first: int
     cells: pl.DataFrame
+    setting: str = ""
 
     @property
     def n_layers(self) -> int:
@@ -72,7 +74,8 @@ class GridPage(TabularAnswer):
         """What is predicted last, and where it settled."""
         last = len(self.tokens) - 1
         end = self.cell(self.n_layers - 1, last)
-        said = f"After {quoted_end(self.tokens)}, {self.model} predicts {visible(end['final'])}"
+        done = f" with {self.setting}" if self.setting else ""
+        said = f"After {quoted_end(self.tokens)}, {self.model}{done} predicts {visible(end['final'])}"
         return f"{said} ({100 * end['probability']:.1f}%), at the top from layer {self.settled(last)} on."
 
     def sections(self) -> list[Section]:
@@ -96,13 +99,24 @@ class GridPage(TabularAnswer):
 
     def data(self) -> dict[str, Any]:
         """The grid for programs: `cells`, and `grid` with the rest."""
-        said = {"model": self.model, "lens": self.lens, "tokens": list(self.tokens), "first": self.first}
+        said = {
+            "model": self.model,
+            "lens": self.lens,
+            "tokens": list(self.tokens),
+            "first": self.first,
+            "setting": self.setting,
+        }
         return {"grid": said, "cells": self.cells}
 
 
 @with_its_sql
 def grid_page(
-    connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: TracedGrid, *, lens: Lens = "id"
+    connection: duckdb.DuckDBPyConnection,
+    model: KnownModel,
+    traced: TracedGrid,
+    *,
+    lens: Lens = "id",
+    setting: str = "",
 ) -> GridPage:
     """Join what the model predicted with the texts of its tokens."""
     rows = traced.cells.to_dicts()
@@ -116,4 +130,4 @@ def grid_page(
         row["predicted"], row["probability"] = row["tokens"][0], row["probabilities"][0]
         row["before"] = None if row["token_before"] is None else texts[row["token_before"]]
         row["final"] = final[row["position"]]
-    return GridPage(model.name, lens, traced.tokens, traced.first, framed(rows, CELL_COLUMNS))
+    return GridPage(model.name, lens, traced.tokens, traced.first, framed(rows, CELL_COLUMNS), setting)

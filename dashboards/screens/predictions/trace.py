@@ -70,7 +70,8 @@ def show() -> None:
         for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
             with column:
                 show_cell(one.trace, one.grid, one.layer)
-        try_traced(seen[0].choice.prompt, [(one.trace.traced.position, _dominant(one)) for one in seen])
+        cells = [(one.trace.traced.position, _dominant(one)) for one in seen]
+        try_traced(seen[0].choice.prompt, cells, {one.choice.model: one.grid for one in seen})
         for one in seen:
             _every_layer(one)
 

@@ -1,5 +1,6 @@
 """One neuron's switch on the page of a trace: the address holds it, and it is shown beside a random one."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,19 @@ def test_the_charts_hold_what_changes_of_both(page: Opener, path: Path) -> None:
         assert rows["probability_after"].to_list() == wanted["probability_after"].to_list()
     (divergences,) = [rows for rows in tables if "kl" in rows.columns]
     assert divergences["kl"].to_list() == expected.neurons["kl"].to_list()
+
+
+def test_the_grid_is_drawn_again_with_the_neuron_switched(page: Opener, path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt=PROMPT, switch="L0N3", set="9")
+    door = neurothek.open(path)
+    before, after = door.trace_grid("tiny", PROMPT), door.trace_grid("tiny", PROMPT, neuron="L0N3", set=9)
+    untouched, switched = (json.loads(one.proto.json) for one in opened.get("bidi_component"))
+    assert (untouched["is_fixed"], switched["is_fixed"]) == (False, True)
+    shown = [cell for row in switched["rows"] for cell in row["cells"]]
+    expected = [after.cell(layer, place) for layer in (1, 0) for place in range(4)]
+    assert [cell["probability"] for cell in shown] == [cell["probability"] for cell in expected]
+    n_other = sum(now != was for now, was in zip(after.cells["predicted"], before.cells["predicted"], strict=True))
+    assert f"another first token than without the switch, {n_other} of 8 cells." in said(opened)
 
 
 def test_neurons_of_two_models_can_be_switched(page: Opener, path: Path) -> None:

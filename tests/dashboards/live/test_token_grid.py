@@ -1,5 +1,7 @@
 """What a browser draws of a grid: every cell once, the last layer on top, and what hovering over a cell tells."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -67,6 +69,19 @@ def test_a_cell_that_is_not_shown_is_not_marked() -> None:
     assert [column["position"] for column in found["columns"]] == [1, 2]
     assert [len(row["cells"]) for row in found["rows"]] == [2, 2]
     assert grid_data(page(first=1), (1, 1), "light")["selected"] == [0, 0]
+
+
+def test_cells_that_a_switch_changed_are_framed_and_tell_what_was() -> None:
+    without = page()
+    changed = replace(without, cells=without.cells.with_columns(predicted=pl.lit(" yes")), setting="L0N1 set to 0")
+    found = grid_data(changed, None, "light", without=without)
+    assert (found["selected"], found["is_fixed"]) == (None, True)
+    assert not grid_data(without, (0, 1), "light")["is_fixed"]
+    cells = [cell for row in found["rows"] for cell in row["cells"]]
+    # One alone was another token before.
+    assert [cell["is_other"] for cell in cells] == [False, False, False, False, True, False]
+    assert cells[4]["notes"][0] == "without the switch: ·no (75.0%)"
+    assert not any(cell["is_other"] for row in grid_data(without, (0, 1), "light")["rows"] for cell in row["cells"])
 
 
 @pytest.mark.parametrize("side", ["", "2"])

@@ -10,11 +10,15 @@ from transformers import AutoTokenizer
 
 from catalog.tables.traces import TracedGrid
 from ingest.errors import NothingToTrace, PromptEmpty, PromptTooLong
+from ingest.jobs.interventions.errors import GatesInTheWay
 from ingest.models.checkpoints import find
 from ingest.models.finding import Measured
 from ingest.models.measured import open_measured
 from ingest.trace import trace
+from ingest.trace.errors import ValueOverflows
 from ingest.trace.grid import trace_grid
+from ingest.trace.switched import Switch
+from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import Floats, loaded
 from tests.support.events import VOCABULARY, PlainStreams, probability, rank
 from tests.support.models import CAUSAL_KINDS
@@ -125,6 +129,32 @@ def test_through_matrices_a_state_is_what_they_make_of_it(folder: Path) -> None:
     for row in found.cells.filter(layer=0).to_dicts():
         place = row["position"]
         check_cell(row, reference.logits(matrices[1].astype(np.float64) @ left[place]), final[place][0], top=5)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_with_a_neuron_switched_it_is_a_model_whose_weights_were_edited(folder: Path, value: float) -> None:
+    layer, neuron = 0, 5
+    found = grid(folder, switch=Switch(layer, neuron, value), top=3)
+    model = edited(folder, {layer: [(neuron, 0.0)]}, to=value)
+    with torch.no_grad():
+        logits = model(torch.tensor([ids_of(folder)])).logits[0].double().numpy()[:, :VOCABULARY]
+    last = found.cells.filter(layer=1)
+    assert last.height == len(logits)
+    for row in last.to_dicts():
+        # The edited model's own prediction is the final one.
+        check_cell(row, logits[row["position"]], int(logits[row["position"]].argmax()), top=3)
+    untouched = grid(folder, top=3)
+    below = untouched.cells.filter(layer=0)["token_before"]
+    # What is before the switch stays as it is.
+    assert found.cells.filter(layer=0)["token_before"].to_list() == below.to_list()
+    assert not found.cells.equals(untouched.cells)
+
+
+def test_a_switch_that_cannot_be_is_refused(tiny_models: dict[str, Path]) -> None:
+    with pytest.raises(ValueOverflows):
+        grid(tiny_models["opt"], switch=Switch(0, 0, 1e30))
+    with pytest.raises(GatesInTheWay):
+        grid(tiny_models["llama"], switch=Switch(0, 0, 0.0, is_before=True))
 
 
 def test_what_cannot_be_traced_is_refused(tiny_models: dict[str, Path]) -> None:

@@ -10,7 +10,7 @@ from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
 from catalog.spelling import visible
 from neurothek import Neurothek
-from queries.errors import NoShortcuts, UnknownModel
+from queries.errors import NeuronOfOther, NoShortcuts, UnknownModel
 from queries.trace.grid import CELL_COLUMNS, GridPage
 from tests.support import ingests
 from tests.support.models import build
@@ -85,6 +85,7 @@ def test_it_shows_itself_with_the_last_layer_first(page: GridPage) -> None:
         "lens": "id",
         "tokens": list(page.tokens),
         "first": 0,
+        "setting": "",
     }
     assert said["cells"].equals(page.cells)
     assert "from store.tokens" in page.sql.replace("inner join", "from")
@@ -110,6 +111,26 @@ def test_states_are_read_through_the_kept_matrices(door: Neurothek, page: GridPa
         assert (cell["tokens"], cell["final_rank"]) == (state["tokens"], state["final_rank"])
     with pytest.raises(NoShortcuts):
         door.trace_grid("bare", PROMPT, lens="mat")
+
+
+def test_with_a_neuron_switched_it_predicts_what_the_switch_says(door: Neurothek, page: GridPage) -> None:
+    changed = door.trace_grid("tiny", PROMPT, neuron="L1N3", set=9)
+    assert changed.setting == "L1N3 set to 9"
+    assert "tiny with L1N3 set to 9 predicts" in changed.summary
+    assert changed.data()["grid"]["setting"] == "L1N3 set to 9"
+    for position in range(len(page.tokens)):
+        said = door.switch("tiny", PROMPT, "L1N3", set=9, position=position, n_random=1).neurons
+        cell = changed.cell(2, position)
+        assert (cell["predicted"], cell["probability"]) == (
+            said["token"][0],
+            pytest.approx(said["probability"][0], 1e-4),
+        )
+    # The layers before it know nothing of it.
+    assert changed.cells.filter(layer=0)["predicted"].equals(page.cells.filter(layer=0)["predicted"])
+    with pytest.raises(NeuronOfOther):
+        door.trace_grid("tiny", PROMPT, neuron="bare/L1N3")
+    with pytest.raises(BadArgument, match="set=nan"):
+        door.trace_grid("tiny", PROMPT, neuron="L1N3", set=float("nan"))
 
 
 def test_what_makes_no_sense_is_refused(door: Neurothek) -> None:
