@@ -49,7 +49,7 @@ def results(connection: duckdb.DuckDBPyConnection, model: str) -> None:
 
     annotated = shares.frame.get_column("model").unique(maintain_order=True).to_list()
     colours = look(theme()).colours
-    st.html(legend_html({name: colours[name] for name in annotated}))
+    st.html(legend_html({name: colours[name] for name in annotated}, are_models=True))
     left, right = st.columns(2, gap="medium")
     for column, name, title, caption in (
         (left, "token_share", "Tokens of a concept", SHARE),

@@ -127,11 +127,12 @@ def _spoken(name: str) -> str:
     return name.removeprefix("n_").replace("_", " ") or name
 
 
-def legend_html(colours: Mapping[str, str]) -> str:
-    """One legend for the charts of a page: each model after a spot of its colour, a way to its own page."""
+def legend_html(colours: Mapping[str, str], *, are_models: bool = False) -> str:
+    """One legend for the charts of a page: each name after a spot of its colour; those of models lead to their pages."""
     spots = (
-        f'<span><i style="background: {colour}"></i>{link_html(model, "model", model=model)}</span>'
-        for model, colour in colours.items()
+        f'<span><i style="background: {colour}"></i>'
+        f"{link_html(name, 'model', model=name) if are_models else html.escape(name)}</span>"
+        for name, colour in colours.items()
     )
     return f'{SHEET}<div class="nt-legend">{"".join(spots)}</div>'
 

@@ -124,7 +124,7 @@ def _comparable(model: KnownModel) -> list[str]:
 
 def _first(connection: duckdb.DuckDBPyConnection) -> str:
     names = [model.name for model in all_models()]
-    name = known if (known := kept_model()) in names else names[0]
+    name = next((known for known in (asked("model"), kept_model()) if known in names), names[0])
     addresses = data_of(connection, "first_neuron", {"model": name}).frame.get_column("address")
     return str(addresses[0]) if len(addresses) else f"{name}/L0N0"
 

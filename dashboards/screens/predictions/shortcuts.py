@@ -37,7 +37,7 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
         rows = data_of_models(reader, "shortcut_quality", names, "method", "state").frame
         st.markdown(plain(shortcuts.told_shortcuts(rows, measured[-1])))
         colours = look(theme()).colours
-        st.html(legend_html({name: colours[name] for name in measured}))
+        st.html(legend_html({name: colours[name] for name in measured}, are_models=True))
     shortcuts.compare_shortcuts(reader, names, look)
     if not measured:
         show_preview("shortcuts")

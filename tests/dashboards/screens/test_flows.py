@@ -1,5 +1,6 @@
 """A person's ways through the dashboard in a real browser: down to a neuron, along a word, by keys, and back."""
 
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -11,6 +12,8 @@ from tests.dashboards.screens.conftest import LARGE, NEURON, SMALL
 from tests.support.browser import Visitor
 
 pytestmark = pytest.mark.browser
+
+CELL = re.compile("^Layer 1, position 2, after")
 
 
 def asked_of(person: Visitor) -> dict[str, list[str]]:
@@ -63,15 +66,16 @@ def test_a_word_is_taken_along_to_the_neuron_and_back(person: Visitor) -> None:
 
 def test_a_cell_of_a_trace_leads_to_a_neuron(person: Visitor) -> None:
     person.open("trace", model=SMALL, prompt="The capital of France is")
-    person.page.locator("a.nt-link[href*='layer=1'][href*='position=2']").first.click()
+    person.page.get_by_role("grid").get_by_role("button", name="layer 1, position 2").click()
+    person.page.wait_for_url("**position=2**")
     person.settle()
     assert (asked_of(person)["layer"], asked_of(person)["position"]) == (["1"], ["2"])
-    expect(person.page.get_by_text("Layer 1, position 2")).to_be_visible()
+    expect(person.page.get_by_text(CELL)).to_be_visible()
     person.page.locator("a.nt-link[href^='/neuron']").first.click()
     person.arrive(f"{SMALL}/L1N")
     person.page.go_back()
     person.arrive("Trace")
-    expect(person.page.get_by_text("Layer 1, position 2")).to_be_visible()
+    expect(person.page.get_by_text(CELL)).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -141,13 +145,20 @@ def test_the_model_is_kept_from_page_to_page(person: Visitor) -> None:
 def test_another_name_of_a_page_finds_it(person: Visitor, name: str) -> None:
     person.open(name, model=LARGE)
     assert path_of(person) == f"/{OTHER_NAMES[name]}"
-    assert person.page.locator("h1").first.inner_text() == (PAGES | {"": "Compare sizes"})[OTHER_NAMES[name]]
+    titles = {**PAGES, "": "Compare sizes", "neuron": f"{LARGE}/L"}
+    assert person.title().startswith(titles[OTHER_NAMES[name]])
 
 
 def choose(person: Visitor, label: str, option: str) -> None:
     """Choose in a field with a list."""
     person.page.get_by_role("combobox", name=label).first.click()
     person.page.get_by_role("option", name=option, exact=True).click()
+
+
+def choose_another(person: Visitor, label: str) -> None:
+    """Choose the last of a field's list that is not chosen."""
+    person.page.get_by_role("combobox", name=label).first.click()
+    person.page.locator("[role=option][aria-selected=false]").last.click()
 
 
 def fill(person: Visitor, label: str, text: str) -> None:
@@ -175,10 +186,13 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
     "shortcuts": ({}, lambda person: person.page.get_by_role("button", name=f"Remove {LARGE}").first.click()),
     "interventions": (
         {"model": SMALL, "intervention": "few"},
-        lambda person: choose(person, "Intervention", "dead set to 0"),
+        lambda person: choose_another(person, "Intervention"),
     ),
     "annotate": ({"model": SMALL, "annotator": "anna"}, lambda person: choose(person, "Model", LARGE)),
-    "sql": ({"query": "from models"}, lambda person: None),
+    "sql": (
+        {"query": "from models"},
+        lambda person: person.page.get_by_role("button", name=re.compile("How many neurons never fire")).click(),
+    ),
 }
 """For each page what it is asked first, and what a person changes then."""
 
@@ -186,6 +200,7 @@ _SEEN = """
 () => [document.querySelector("h1").innerText,
   ...[...document.querySelectorAll("[data-testid=stMain] input, [data-testid=stMain] textarea")]
     .map(field => `${field.getAttribute("aria-label")}: ${field.value}`),
+  ...[...document.querySelectorAll("[data-testid=stMain] [data-baseweb=tag], .nt-legend")].map(tag => tag.innerText),
   ...[...document.querySelectorAll("[data-testid=stMain] .nt-row")].map(row => row.innerText)].join("\\n")
 """
 """What a person sees in the fields of a page, and the rows under them."""
