@@ -128,7 +128,7 @@ def _spoken(name: str) -> str:
 
 
 def legend_html(colours: Mapping[str, str], *, are_models: bool = False) -> str:
-    """One legend for the charts of a page: each name after a spot of its colour; those of models lead to their pages."""
+    """One legend for the charts of a page: each name after a spot of its colour; models lead to their pages."""
     spots = (
         f'<span><i style="background: {colour}"></i>'
         f"{link_html(name, 'model', model=name) if are_models else html.escape(name)}</span>"
