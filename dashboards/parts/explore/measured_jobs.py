@@ -39,7 +39,7 @@ JOBS: Mapping[str, str] = {
 _INTERVENING = ("interventions", "neuron_effects")
 """Measured by a command of their own, which the page on interventions tells."""
 
-_OF_PAIRS = "counterparts"
+_OF_PAIRS, _LISTS = "counterparts", "projections"
 
 _MINUTES = 100
 """From so many seconds on, a time is told in minutes."""
@@ -88,13 +88,15 @@ def measured(runs_frame: pl.DataFrame, model: str) -> list[Measured]:
 
 def show_measured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
     """The chips, and behind a button what is missing, with the command for it and how long it took for others."""
-    jobs = measured(kept(connection, runs), model)
+    ran = kept(connection, runs)
+    jobs = measured(ran, model)
     missing = [job for job in jobs if job.finished is None]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(chips_html(jobs), width="content")
         if missing:
             with st.popover(f"{len(missing)} not measured", type="tertiary"):
                 _say_missing(connection, missing, model, corpus)
+                _say_pair(ran, missing, model, models_alike(connection, model))
 
 
 def chips_html(jobs: Sequence[Measured]) -> str:
@@ -127,8 +129,24 @@ def _say_missing(
     if ingested:
         chosen = (word for job in ingested for word in ("--job", job))
         show_command(command_line("ingest", model, *chosen, *corpus_words(connection, [model], corpus)))
-    others = models_alike(connection, model)
-    if others and any(job.name == _OF_PAIRS for job in missing):
-        show_command(command_line("ingest", model, others[-1], "--job", _OF_PAIRS))
     if any(job.name in _INTERVENING for job in missing):
         st.page_link(script_of("interventions"), label="How to turn neurons off", query_params={"models": model})
+
+
+def _say_pair(ran: pl.DataFrame, missing: Sequence[Measured], model: str, others: Sequence[str]) -> None:
+    other = to_pair_with(ran, model, others)
+    if other is not None and any(job.name == _OF_PAIRS for job in missing):
+        show_command(command_line("ingest", model, other, "--job", _OF_PAIRS))
+
+
+def to_pair_with(ran: pl.DataFrame, model: str, others: Sequence[str]) -> str | None:
+    """The largest of the other models whose lists can be compared with the model's; None where there are no lists.
+
+    Args:
+        ran: rows of the view `runs`.
+        model: name of the model.
+        others: names of the models with its tokenizer, smallest first.
+    """
+    listed = set(ran.filter(pl.col("job") == _LISTS).get_column("model"))
+    known = [other for other in others if other in listed]
+    return known[-1] if known and model in listed else None

@@ -16,10 +16,11 @@ from tests.support.advice import Place, advised, copy_to, in_full, places, run, 
 pytestmark = pytest.mark.xdist_group("advice")
 
 Opener = Callable[..., AppTest]
-PAGES = sorted(file.stem for file in Path(screens_file).parent.glob("[a-z]*.py"))
+PAGES = sorted(file.stem for file in Path(screens_file).parent.rglob("[a-z]*.py"))
 OF_PAGES = (
     "dashboards/widgets/page.py",
     "dashboards/widgets/figures.py",
+    "dashboards/parts/explore/",
     "dashboards/parts/interventions.py",
     "dashboards/screens/",
 )

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, took
+from dashboards.parts.explore.measured_jobs import JOBS, Measured, chips_html, measured, to_pair_with, took
 
 START = datetime(2026, 1, 2)
 
@@ -48,3 +48,11 @@ def test_a_chip_is_dashed_where_nothing_was_measured() -> None:
     assert "measured 2026-01-02" in first
     assert "nt-absent" in second
     assert ">neuron effects<" in second
+
+
+def test_only_models_with_lists_are_compared() -> None:
+    ran = pl.DataFrame([run("small", "projections", 1), run("large", "projections", 1), run("bare", "activity", 1)])
+    assert to_pair_with(ran, "small", ["bare", "large"]) == "large"
+    assert to_pair_with(ran, "small", ["bare"]) is None
+    assert to_pair_with(ran, "bare", ["small", "large"]) is None
+    assert to_pair_with(ran, "small", []) is None
