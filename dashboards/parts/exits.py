@@ -26,18 +26,17 @@ RULES = (
     "prediction is settled: share that keeps the model's own prediction, and mean number of layers not run, over "
     "{seeds} splits, on {corpus}. Table 6 of Geva et al. 2022."
 )
-UNMEASURED = "Early exits were not measured for these models yet."
 _ALONG = ("method", "layers_run", "parameter")
 METHOD = "mat"
 """The shortcut that models are compared by."""
 
 
-def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> bool:
-    """Early exit, model beside model; whether it was measured for any."""
+def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> set[str]:
+    """Early exit, model beside model; of which models it was measured."""
     curves = data_of_models(reader, "exit_tradeoff", names, *_ALONG)
     rules = data_of(reader, "early_exits", {"models": list(names)})
     if curves.frame.is_empty() and rules.frame.is_empty():
-        return False
+        return set()
     st.subheader("Early exit", anchor=False)
     rows = curves.frame.filter(pl.col("method") == METHOD)
     if not rows.is_empty():
@@ -52,7 +51,7 @@ def compare_exits(reader: Reading, names: Sequence[str], look: Callable[[Theme],
     if not rules.frame.is_empty():
         with st.expander("Rules that learn when to stop"):
             show_rules(rules)
-    return True
+    return curves.models | rules.models
 
 
 def exits_of_model(reader: Reading, model: str) -> None:

@@ -57,13 +57,12 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     with Reading(connection, names, corpus) as reader:
         sizes = selection.Sizes(reader, comparison, names, look)
         curves.draw(sizes, cards)
-        if shortcuts.measured(reader, names):
+        if fitted := shortcuts.measured(reader, names):
             st.subheader("What each state already predicts", anchor=False)
             shortcuts.compare_shortcuts(reader, names, look)
-        else:
-            sizes.missing(shortcuts.UNFITTED, "shortcuts")
-        if not exits.compare_exits(reader, names, look):
-            sizes.missing(exits.UNMEASURED, "exits")
+        sizes.missing("Linear shortcuts were not fitted", "shortcuts", having=fitted)
+        left = exits.compare_exits(reader, names, look)
+        sizes.missing("Early exits were not measured", "exits", having=left)
         sizes.say_what_is_missing()
 
 
@@ -84,8 +83,9 @@ def _headlines(comparison: Comparison) -> None:
     with st.expander("All headline numbers"):
         tables.show_table(tables.shown(comparison.models.select(HEADLINES), keep=("n_tokens_seen",)), key="headlines")
         st.caption("Size: parameters without embeddings.")
-    # Which models are variants is said with the conclusions.
-    notes = [f"{model} is not comparable: {why}" for model, why in comparison.why_not().items()]
+    # What is no plain size, or differs from its family, is said with the conclusions.
+    said = {model for one in comparison.conclusions for model in one.left_out}
+    notes = [f"{model} is not comparable: {why}" for model, why in comparison.why_not().items() if model not in said]
     if comparison.common_corpus is not None:
         notes.append(f"more of these models were measured on {comparison.common_corpus}: choose it as the corpus")
     if notes:

@@ -74,6 +74,11 @@ class Data:
         return replace(self, name=name, frame=self.frame if frame is None else frame)
 
     @property
+    def models(self) -> set[str]:
+        """The models that the rows are about."""
+        return set(self.frame.get_column("model"))
+
+    @property
     def shown_sql(self) -> str:
         """The statement for people: a comment says which corpus is to be asked for."""
         if self.corpus is None:

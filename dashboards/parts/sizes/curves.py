@@ -130,8 +130,8 @@ def _of_activity(sizes: Sizes) -> Iterator[Curve]:
 
 def _of_detectors(sizes: Sizes) -> Iterator[Curve]:
     data = sizes.typology("detectors")
+    sizes.missing("N-grams were not counted, so token detectors are unknown", "ngrams", having=data.models)
     if data.frame.is_empty():
-        sizes.missing("N-grams were not counted, so token detectors are unknown.", "ngrams")
         return
     of = thresholds("detected_ngrams")
     tokens = _of_tokens(data)
@@ -148,9 +148,10 @@ def _of_detectors(sizes: Sizes) -> Iterator[Curve]:
 
 def _of_positions(sizes: Sizes) -> Iterator[Curve]:
     data = sizes.typology("positions")
+    sizes.missing("Positions were not measured, so positional neurons are unknown", "positions", having=data.models)
     if data.frame.is_empty():
-        sizes.missing("Positions were not measured, so positional neurons are unknown.", "positions")
-    elif not _is_known(data.frame, "n_positional"):
+        return
+    if not _is_known(data.frame, "n_positional"):
         st.caption("The corpus has too few sequences of full length to tell which neurons are positional.")
     else:
         least, n = thresholds("neurons")["positional_information"], sequences(data.frame)
@@ -166,8 +167,8 @@ def _of_positions(sizes: Sizes) -> Iterator[Curve]:
 
 def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
     data = sizes.of_view("saturation_by_layer", "layer")
+    sizes.missing("Events were not measured, so where predictions settle is unknown", "events", having=data.models)
     if data.frame.is_empty():
-        sizes.missing("Events were not measured, so where predictions settle is unknown.", "events")
         return
     examples = ", ".join(f"{number:,}" for number in sorted(set(data.frame.get_column("n_examples"))))
     yield Curve(

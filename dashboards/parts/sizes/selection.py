@@ -1,6 +1,6 @@
 """The models that a page compares, with what is read of them, and how their text is told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -25,14 +25,15 @@ class Sizes:
         comparison: the models side by side.
         names: the models, smallest first.
         look: colours and dashes of the models in a theme.
-        lacking: what was not measured: a sentence -> the jobs that measure it; filled while the page is drawn.
+        lacking: what was not measured: a sentence -> the jobs that measure it, and the models that lack it; filled
+            while the page is drawn.
     """
 
     reader: Reading
     comparison: Comparison
     names: Sequence[str]
     look: Callable[[Theme], Look]
-    lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lacking: dict[str, tuple[tuple[str, ...], list[str]]] = field(default_factory=dict)
 
     def data(self, name: str) -> Data:
         """Rows of one of the dashboard's own statements about these models."""
@@ -48,16 +49,26 @@ class Sizes:
         sql = filled(kinds_statement(part), {"models": list(self.names)})
         return Data(part, sql, frame, self.reader.corpus)
 
-    def missing(self, what: str, *jobs: str) -> None:
-        """Remember that the models were not measured by jobs."""
-        self.lacking[what] = jobs
+    def missing(self, what: str, *jobs: str, having: Iterable[str] = ()) -> None:
+        """Remember which of the models that read the text were not measured by jobs.
+
+        Args:
+            what: what is missing, a sentence without its full stop.
+            jobs: names of the jobs that measure it.
+            having: models that have it; where some do, the others are named.
+        """
+        those = set(having)
+        read = set(self.comparison.layers.get_column("model"))
+        absent = [name for name in self.names if name in read and name not in those]
+        if absent:
+            self.lacking[f"{what}: {', '.join(absent)}." if those else f"{what}."] = (jobs, absent)
 
     def say_what_is_missing(self) -> None:
         """A line for each of what was not measured, with the command that measures it."""
         if self.lacking:
             st.subheader("Not measured yet", anchor=False)
-        for what, jobs in self.lacking.items():
-            missing(self.reader.shown, what, self.names, jobs=jobs, corpus=self.reader.corpus)
+        for what, (jobs, models) in self.lacking.items():
+            missing(self.reader.shown, what, models, jobs=jobs, corpus=self.reader.corpus)
 
     @property
     def on_text(self) -> str:

@@ -1,5 +1,6 @@
 """Curves by depth: which have nothing to see and what is said instead; kinds summed over layers."""
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -42,12 +43,23 @@ def test_a_single_detector_is_named_with_its_layer() -> None:
     assert _few_detectors(none, "on a text") == "No neuron of these models detects a token, on a text."
 
 
-def test_what_was_not_measured_stands_last_with_its_commands(page: Opener, tmp_path: Any) -> None:  # noqa: ANN401
+def test_what_was_not_measured_stands_last_with_its_commands(page: Opener, tmp_path: Path) -> None:
     create(tmp_path / "made.duckdb", SIZES)
     text = shown_text(page(tmp_path / "made.duckdb"))
     assert "Not measured yet" in text
     for job in ("ngrams", "positions", "events", "shortcuts", "exits"):
         assert f"--job {job}" in text
+
+
+def test_models_that_lack_what_others_have_are_named_with_a_command_of_their_own(
+    page: Opener, whole_path: Path
+) -> None:
+    """Shortcuts were fitted to three of four models that read a text."""
+    text = shown_text(page(whole_path, models="tiny-1m,tiny-2m,tiny-2m-nopos,gelu-1m"))
+    assert "Linear shortcuts were not fitted: tiny-2m-nopos. To measure it (--plan says how long that takes):" in text
+    assert "neurothek ingest tiny-2m-nopos --job shortcuts" in text
+    assert "N-grams were not counted, so token detectors are unknown." in text
+    assert "neurothek ingest tiny-1m gelu-1m tiny-2m tiny-2m-nopos --job ngrams" in text
 
 
 def test_kinds_are_summed_over_layers(whole: Material) -> None:
