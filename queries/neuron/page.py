@@ -19,6 +19,8 @@ from queries.neuron.page_rows import NeuronRows, neuron_rows
 from queries.neuron.profiles import LEVELS, frequencies, sparkline
 from queries.neuron.relatives import Relatives, neuron_relatives
 from queries.neuron.triggers import Triggers, neuron_triggers
+from queries.neuron.windows import histogram_frame, windows_frame
+from queries.neuron.windows import sections as window_sections
 from queries.views.on_corpus import on_corpus
 
 TOKEN_COLUMNS: Mapping[str, pl.DataType] = {
@@ -93,6 +95,10 @@ class NeuronPage(TabularAnswer):
         activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires most strongly, with the columns of `CONTEXT_COLUMNS`.
+        windows: what it does at every token around its strongest places, in a sample of the sequences in which it
+            fires and at random, with the columns of `WINDOW_COLUMNS`; `place` is the index of the token that a window
+            is around.
+        activation_histogram: how often its activation is of which size, with the columns of `HISTOGRAM_COLUMNS`.
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
             those at every position, null where the position tells almost nothing.
         triggers: which n-grams it fires on, and whether it is a detector of them.
@@ -116,6 +122,8 @@ class NeuronPage(TabularAnswer):
     activation_rule: str | None
     domains: pl.DataFrame
     contexts: pl.DataFrame
+    windows: pl.DataFrame
+    activation_histogram: pl.DataFrame
     positions: pl.DataFrame
     triggers: Triggers
     pushed: pl.DataFrame
@@ -205,6 +213,7 @@ class NeuronPage(TabularAnswer):
             *self._pushes(),
             *self.changed.sections(),
             Section(f"strongest places in {self.corpus}", contexts),
+            *window_sections(self.windows, self.corpus),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
 
@@ -249,6 +258,8 @@ class NeuronPage(TabularAnswer):
             "detection": self.triggers.detection,
             "suppression": self.triggers.suppression,
             "contexts": self.contexts,
+            "windows": self.windows,
+            "activation_histogram": self.activation_histogram,
             "pushed": self.pushed,
             "effect": self.changed.alone,
             "interventions": self.changed.together,
@@ -306,6 +317,8 @@ def _page(
         activation_rule=None if rows.measured is None else rows.measured.activation_rule,
         domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
         contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
+        windows=windows_frame(rows.of["windows"], rows.texts),
+        activation_histogram=histogram_frame(rows.of["windows"]),
         positions=framed(_positions(rows), POSITION_COLUMNS),
         triggers=neuron_triggers(shown, neuron, rows, has),
         pushed=_pushed(shown, named, rows.facts),

@@ -16,7 +16,7 @@ from queries.names.tokens import Row, context_ids, counts_of, first_texts, liste
 from queries.views.labels import labelled
 from queries.views.on_corpus import of_facts
 
-_OF_TEXT = ("contexts", "triggers", "positions", "ngrams", "domains")
+_OF_TEXT = ("contexts", "windows", "triggers", "positions", "ngrams", "domains")
 """What a page says about a corpus."""
 
 _Asked = Future[list[Row]]
@@ -32,7 +32,7 @@ class NeuronRows:
         facts: the neuron's row of the view `neurons` on that corpus.
         tokens: a row for each token that it lists; see `listed`.
         of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
-            contexts hold the ids around the places.
+            contexts hold the ids around the places; those among them that have a band are `windows`.
         texts: texts of the tokens in all these rows.
         counts: how often the listed tokens occur in that corpus; None without one.
     """
@@ -78,6 +78,7 @@ def neuron_rows(
         counts = counts_of(connection, corpus_id, (row["token_id"] for row in tokens))
         texts = texts_of(connection, neuron.of.tokenizer_id, _token_ids(tokens, asked))
         of = {name: asked[name].result() if name in asked else [] for name in (*asked, *_OF_TEXT)}
+        of |= {"contexts": _with_band(of["contexts"], has=False), "windows": _with_band(of["contexts"], has=True)}
     (flat,) = of["facts"]
     names = {one.corpus_id: one.corpus for one in corpora}
     facts = labelled(flat | first_texts(lists, texts), neuron.of, names.get(flat["corpus_id"]))
@@ -110,16 +111,26 @@ def _ask_views(aside: Aside, shown: duckdb.DuckDBPyConnection, name: str, parame
 
 
 def _contexts(connection: duckdb.DuckDBPyConnection, parameters: Mapping[str, Any]) -> list[Row]:
-    """The strongest places with what is around them, in two questions: DuckDB plans one of both for longer."""
+    """Places and windows with what is around them, in two questions: DuckDB plans one of both for longer."""
     rows = ask_records(connection, "neuron_contexts", parameters)
     places = {
         "corpus_id": parameters["corpus_id"],
         "sequence_ids": [row["sequence_id"] for row in rows],
         "positions": [row["position"] for row in rows],
+        "n_before": [row["n_before"] for row in rows],
+        "n_after": [row["n_after"] for row in rows],
     }
-    windows = {(row["sequence_id"], row["position"]): row for row in ask_records(connection, "text_windows", places)}
-    with_windows = ((row, windows.get((row["sequence_id"], row["position"]))) for row in rows)
-    return [row | window for row, window in with_windows if window is not None]
+    texts = {_place(row): row for row in ask_records(connection, "text_windows", places)}
+    with_texts = ((row, texts.get(_place(row))) for row in rows)
+    return [row | text for row, text in with_texts if text is not None]
+
+
+def _place(row: Row) -> tuple[int, int, int, int]:
+    return row["sequence_id"], row["position"], row["n_before"], row["n_after"]
+
+
+def _with_band(rows: Sequence[Row], *, has: bool) -> list[Row]:
+    return [row for row in rows if (row["band"] is not None) == has]
 
 
 def _token_ids(tokens: Sequence[Row], asked: Mapping[str, _Asked]) -> list[int]:

@@ -16,6 +16,7 @@ from dashboards.charts import tokens
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.live.try_neuron import strongest_text, try_neuron
 from dashboards.parts.one_neuron.all_logits import show_logits
+from dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
 from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
 from dashboards.parts.one_neuron.similar import show_similar
 from dashboards.parts.one_neuron.token_lists import list_html, told_places
@@ -23,7 +24,7 @@ from dashboards.parts.search_fields import words_of
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
 from dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
-from dashboards.widgets.html import SHEET, places_html, plain
+from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
 from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import pick_corpus
@@ -69,10 +70,12 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         if page.corpus is None:
             missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
         else:
-            _places(page)
+            show_contexts(page)
     with right:
         _tokens(page, words)
         show_logits(page)
+        if page.corpus is not None:
+            show_histogram(connection, page, neuron)
     if page.corpus is not None:
         left, right = st.columns(2, gap="large")
         with left:
@@ -174,15 +177,6 @@ def _concepts(page: NeuronPage) -> None:
     st.caption(
         "Concepts in the first 30 tokens it promotes, judged blind among random vectors. Geva et al. 2022, section 4."
     )
-
-
-def _places(page: NeuronPage) -> None:
-    st.markdown("**Where it fires most strongly**")
-    if page.contexts.is_empty():
-        st.caption("It did not fire on the tokens seen, or the job contexts has not run.")
-        return
-    st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
-    st.caption(plain(f"Places in {page.corpus} by activation, one per sequence; the token it fired at is marked."))
 
 
 def _pushed(page: NeuronPage) -> None:

@@ -1,1 +1,1 @@
-"""Where each neuron fires most strongly."""
+"""Where each neuron fires, what it does at every token there, and how large its activations are."""

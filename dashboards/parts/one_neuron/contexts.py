@@ -1,0 +1,88 @@
+"""What a neuron fires on: its contexts with every token shaded, from the strongest, from a sample, and at random."""
+
+from functools import partial
+
+import altair as alt
+import duckdb
+import polars as pl
+import streamlit as st
+
+from catalog.advice import command_line
+from dashboards.charts.activations import activation_histogram
+from dashboards.colours import ACCENT, CONTRAST
+from dashboards.widgets.figures import Data, show_figure, statement
+from dashboards.widgets.html import places_html, plain
+from dashboards.widgets.page import Theme, show_command, theme
+from dashboards.widgets.windows import windows_html
+from queries.ask.statements import filled
+from queries.names.corpora import choose_corpora
+from queries.names.neurons import NeuronAddress
+from queries.neuron.page import NeuronPage
+
+BANDS = {
+    "Strongest": ("strongest", "The sequences with its largest activations, the token of the largest one framed."),
+    "Sampled": (
+        "quantile",
+        "A random sample of the sequences in which it fires, by its largest activation there: upper, middle and lower "
+        "third.",
+    ),
+    "Random": ("random", "Around tokens drawn from the whole text, the same for every neuron."),
+}
+DEFINITION = (
+    "At most 40 tokens before and 22 after, in one sequence. "
+    "Each activation is right to a 254th of the largest in its window."
+)
+
+
+def show_contexts(page: NeuronPage) -> None:
+    """Its contexts; without the activations around its places these alone, and how to measure the others."""
+    st.markdown("**Where it fires**", help=plain(DEFINITION))
+    if page.windows.is_empty():
+        _only_places(page)
+        return
+    shade, contrast, strongest = ACCENT[theme()], CONTRAST[theme()], strongest_of(page)
+    for tab, (band, told) in zip(st.tabs(list(BANDS)), BANDS.values(), strict=True):
+        rows = page.windows.filter(band=band)
+        with tab:
+            if rows.is_empty():
+                st.caption(plain(f"It did not fire on the tokens of {page.corpus} that were seen."))
+                continue
+            st.html(windows_html(rows.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
+            st.caption(plain(told))
+
+
+def strongest_of(page: NeuronPage) -> float:
+    """The largest |m| in its windows: the strongest sequence of all is among them."""
+    return max((abs(m) for row in page.windows.get_column("activations") for m in row), default=0.0)
+
+
+def show_histogram(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: NeuronAddress) -> None:
+    """How large its activations are, where that was counted."""
+    bins = page.activation_histogram
+    if bins.filter(pl.col("bin") != 0).is_empty():
+        return
+    measured = choose_corpora(connection, [neuron.model], page.corpus)[neuron.model]
+    place = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron, "corpus_id": measured.corpus_id}
+    data = Data("activation_histogram", filled(statement("activation_histogram"), place), bins)
+    show_figure("Activations by size", partial(_drawn, bins), told_of(bins), data, own_legend=True)
+
+
+def told_of(bins: pl.DataFrame) -> str:
+    """What the histogram counts, in a sentence."""
+    n_counted = int(bins.get_column("n_tokens_counted")[0])
+    n_zero = int(bins.filter(bin=0).get_column("n_tokens").sum())
+    zeros = f"; it is exactly 0 on {n_zero / n_counted:.1%}" if n_zero else ""
+    return f"Of {n_counted:,} tokens{zeros}. Each bar is half a power of two wide."
+
+
+def _drawn(bins: pl.DataFrame, theme: Theme) -> alt.Chart:
+    return activation_histogram(bins, ACCENT[theme], CONTRAST[theme])
+
+
+def _only_places(page: NeuronPage) -> None:
+    if page.contexts.is_empty():
+        st.caption("It did not fire on the tokens seen, or the job contexts has not run.")
+        return
+    st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
+    st.caption(plain(f"Places in {page.corpus} by activation, one per sequence. To shade every token around them:"))
+    show_command(command_line("ingest", str(page.facts["model"]), "--job", "contexts"))
