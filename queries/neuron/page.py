@@ -96,8 +96,7 @@ class NeuronPage(TabularAnswer):
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
         contexts: where it fires most strongly, with the columns of `CONTEXT_COLUMNS`.
         windows: what it does at every token around its strongest places, in a sample of the sequences in which it
-            fires and at random, with the columns of `WINDOW_COLUMNS`; `place` is the index of the token that a window
-            is around.
+            fires and at random, with the columns of `WINDOW_COLUMNS`; `place` is the index of its token.
         activation_histogram: how often its activation is of which size, with the columns of `HISTOGRAM_COLUMNS`.
         positions: how its frequency depends on the position, with the columns of `POSITION_COLUMNS`; `counts` are
             those at every position, null where the position tells almost nothing.

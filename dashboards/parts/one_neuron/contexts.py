@@ -8,7 +8,7 @@ import polars as pl
 import streamlit as st
 
 from catalog.advice import command_line
-from dashboards.charts.activations import activation_histogram
+from dashboards.charts.spread import activation_histogram
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.widgets.figures import Data, show_figure, statement
 from dashboards.widgets.html import places_html, plain
