@@ -15,8 +15,8 @@ from queries.names.tokens import Row, spelled, with_texts
 from queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
 from queries.neuron.changed import Changed, neuron_changed
 from queries.neuron.logits import logits_frame
-from queries.neuron.page_rows import NeuronRows, neuron_rows
-from queries.neuron.profiles import LEVELS, frequencies, sparkline
+from queries.neuron.page_rows import neuron_rows
+from queries.neuron.profiles import LEVELS, POSITION_COLUMNS, position_rows
 from queries.neuron.relatives import Relatives, neuron_relatives
 from queries.neuron.triggers import Triggers, neuron_triggers
 from queries.neuron.windows import histogram_frame, windows_frame
@@ -65,17 +65,6 @@ ANNOTATION_COLUMNS: Mapping[str, pl.DataType] = {
     "tokens": pl.List(TEXT),
     "annotator": TEXT,
     "created_at": TIME,
-}
-POSITION_COLUMNS: Mapping[str, pl.DataType] = {
-    "domain": TEXT,
-    "n_sequences": BIG,
-    "mutual_information": DOUBLE,
-    "mutual_information_corrected": DOUBLE,
-    "first_position": INTEGER,
-    "last_position": INTEGER,
-    "frequencies": pl.List(DOUBLE),
-    "profile": TEXT,
-    "counts": pl.List(BIG),
 }
 
 
@@ -318,7 +307,7 @@ def _page(
         contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
         windows=windows_frame(rows.of["windows"], rows.texts),
         activation_histogram=histogram_frame(rows.of["windows"]),
-        positions=framed(_positions(rows), POSITION_COLUMNS),
+        positions=framed(position_rows(rows), POSITION_COLUMNS),
         triggers=neuron_triggers(shown, neuron, rows, has),
         pushed=_pushed(shown, named, rows.facts),
         relatives=neuron_relatives(connection, named, rows.facts, has),
@@ -341,18 +330,6 @@ def _pushed(
     # The view reads every saturation of the model: most neurons have no part in any.
     rows = ask_records(connection, "neuron_pushed", parameters) if facts["times_saturating"] else []
     return framed(rows, PUSHED_COLUMNS)
-
-
-def _positions(rows: NeuronRows) -> list[Row]:
-    """Of each domain, all of the corpus first."""
-    if rows.measured is None:
-        return []
-    last = rows.measured.sequence_length - 1
-    profiles = []
-    for row in sorted(rows.of["positions"], key=lambda row: (row["domain"] != "all", row["domain"])):
-        shown = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
-        profiles.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
-    return profiles
 
 
 def _in_order(rows: Sequence[Row], *columns: str) -> list[Row]:

@@ -1,7 +1,25 @@
 """Position profiles as people read them: frequencies over bins of positions, and a line of blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+
+import polars as pl
+
+from catalog.tables.table import BIG, DOUBLE, INTEGER, TEXT
+from queries.names.tokens import Row
+from queries.neuron.page_rows import NeuronRows
+
+POSITION_COLUMNS: Mapping[str, pl.DataType] = {
+    "domain": TEXT,
+    "n_sequences": BIG,
+    "mutual_information": DOUBLE,
+    "mutual_information_corrected": DOUBLE,
+    "first_position": INTEGER,
+    "last_position": INTEGER,
+    "frequencies": pl.List(DOUBLE),
+    "profile": TEXT,
+    "counts": pl.List(BIG),
+}
 
 LEVELS = "▁▂▃▄▅▆▇█"
 WIDTH = 32
@@ -34,3 +52,15 @@ def sparkline(shares: Sequence[float] | None) -> str | None:
         groups[number * n_shown // len(shares)].append(share)
     means = [sum(group) / len(group) for group in groups]
     return "".join(LEVELS[min(len(LEVELS) - 1, int(mean * len(LEVELS)))] for mean in means)
+
+
+def position_rows(rows: NeuronRows) -> list[Row]:
+    """Of each domain, all of the corpus first."""
+    if rows.measured is None:
+        return []
+    last = rows.measured.sequence_length - 1
+    profiles = []
+    for row in sorted(rows.of["positions"], key=lambda row: (row["domain"] != "all", row["domain"])):
+        shown = frequencies(row["counts_64"], row["n_sequences"], last - row["first_position"] + 1)
+        profiles.append({**row, "last_position": last, "frequencies": shown, "profile": sparkline(shown)})
+    return profiles

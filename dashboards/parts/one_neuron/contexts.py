@@ -10,10 +10,10 @@ import streamlit as st
 from catalog.advice import command_line
 from dashboards.charts.spread import activation_histogram
 from dashboards.colours import ACCENT, CONTRAST
+from dashboards.parts.one_neuron.windows import windows_html
 from dashboards.widgets.figures import Data, show_figure, statement
 from dashboards.widgets.html import places_html, plain
 from dashboards.widgets.page import Theme, show_command, theme
-from dashboards.widgets.windows import windows_html
 from queries.ask.statements import filled
 from queries.names.corpora import choose_corpora
 from queries.names.neurons import NeuronAddress

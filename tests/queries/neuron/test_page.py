@@ -12,10 +12,10 @@ from queries.neuron.page import (
     ANNOTATION_COLUMNS,
     CONTEXT_COLUMNS,
     DOMAIN_COLUMNS,
-    POSITION_COLUMNS,
     TOKEN_COLUMNS,
     neuron_page,
 )
+from queries.neuron.profiles import POSITION_COLUMNS
 from queries.views.on_corpus import on_corpus
 from tests.support.tiny import POSITION_SEQUENCES, address, neurons_of
 from tests.support.warehouse import hand_made
