@@ -27,6 +27,7 @@ TAMPERING = {
     "postings": "z_score = z_score + 0.01",
     "token_neighbours": "cosine = cosine - 0.01",
     "logit_histograms": "counts = list_transform(counts, lambda count: count + 50)",
+    "token_indicators": "row_norm = row_norm * 1.01",
     "activity": "n_active = n_active + 50",
     "contexts": "activation = activation * 1.01",
     "context_windows": "largest = largest * 1.01",

@@ -10,7 +10,7 @@ from catalog.suggestions import nearest
 from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.exits import EXITS
-from catalog.tables.logits import LOGIT_HISTOGRAMS
+from catalog.tables.logits import LOGIT_HISTOGRAMS, TOKEN_INDICATORS
 from catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
@@ -77,6 +77,7 @@ FACTS: tuple[Table, ...] = (
     POSTINGS,
     TOKEN_NEIGHBOURS,
     LOGIT_HISTOGRAMS,
+    TOKEN_INDICATORS,
     ACTIVITY,
     CONTEXTS,
     CONTEXT_WINDOWS,
@@ -109,7 +110,7 @@ FACTS: tuple[Table, ...] = (
     *(table for filled in _FOUND.values() for table in filled),
 )
 JOB_TABLES: Mapping[str, tuple[Table, ...]] = {
-    "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS),
+    "projections": (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS, TOKEN_INDICATORS),
     "activity": (ACTIVITY,),
     "contexts": (CONTEXTS, CONTEXT_WINDOWS, ACTIVATION_HISTOGRAMS),
     "ngrams": (NGRAMS, TRIGGERS, NGRAM_SPECTRUM),

@@ -16,6 +16,8 @@ _MONOSPACED = "monospace"
 _ROW_HEIGHT = 20
 
 
+_PALE = 0.3
+
 _GREY = "#8a8a8a"
 """Read on white and on black."""
 
@@ -24,7 +26,8 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
     """The scores of a neuron's tokens as bars under each other, best first.
 
     Args:
-        tokens: rows of one side with rank, token, score, z_score, corpus_count.
+        tokens: rows of one side with rank, token, score, z_score, corpus_count; with is_muted, bars of muted tokens are
+            pale.
         colour: of the bars.
     """
     rows = tokens.with_columns(pl.col("token").map_elements(visible, return_dtype=pl.String))
@@ -64,7 +67,10 @@ def token_bars(tokens: pl.DataFrame, colour: str) -> alt.LayerChart:
         ],
     )
     numbers = base.mark_text(align="left", dx=4, fontSize=11, color=_GREY)
-    layers = [base.mark_bar(color=colour, height=12), numbers.encode(alt.Text("score:Q", format=".2f"))]
+    drawn = base.mark_bar(color=colour, height=12)
+    if "is_muted" in rows.columns:
+        drawn = drawn.encode(opacity=alt.condition(alt.datum.is_muted, alt.value(_PALE), alt.value(1)))
+    layers = [drawn, numbers.encode(alt.Text("score:Q", format=".2f"))]
     bars = alt.LayerChart(layer=layers)
     # On the chart and not in its configuration, so that it can stand beside others.
     bars.view = alt.ViewBackground(strokeWidth=0)

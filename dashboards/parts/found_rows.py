@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from dashboards.parts.muted import Muted, told_reasons
 from dashboards.widgets.html import SHEET
 from dashboards.widgets.links import link_html, token_link
 
@@ -43,18 +44,21 @@ def measure_of(neurons: pl.DataFrame) -> str:
     return next(name for name in MEASURES if name in neurons.columns)
 
 
-def found_html(neurons: pl.DataFrame, asked: Mapping[str, str], *, colour: str) -> str:
+def found_html(
+    neurons: pl.DataFrame, asked: Mapping[str, str], *, colour: str, muted: Mapping[str, Muted] | None = None
+) -> str:
     """The neurons of an answer under each other.
 
     Args:
         neurons: rows of an answer, with place, address and what else its search tells.
         asked: what each neuron's page is asked for besides its address.
         colour: of the bars, as #rrggbb.
+        muted: model -> its tokens to show pale; None: none.
     """
     measure = measure_of(neurons)
     most = max((abs(value) for value in neurons.get_column(measure).drop_nulls()), default=0.0) or 1.0
     head = "".join(f'<span class="{css}">{text}</span>' for text, css in _head(measure, neurons.columns))
-    rows = "".join(_row(row, measure, most, asked, colour) for row in neurons.to_dicts())
+    rows = "".join(_row(row, measure, most, asked, colour=colour, muted=_of(row, muted)) for row in neurons.to_dicts())
     return f'{SHEET}{_SHEET}<div class="nt-found"><div class="nt-head">{head}</div>{rows}</div>'
 
 
@@ -98,19 +102,42 @@ def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def _row(row: Mapping[str, Any], measure: str, most: float, asked: Mapping[str, str], colour: str) -> str:
+def told_muted(neurons: pl.DataFrame, muted: Mapping[str, Muted]) -> str:
+    """How many of the tokens beside the found neurons are muted, and why."""
+    rows = neurons.to_dicts()
+    return told_reasons(
+        reasons[token]
+        for row in rows
+        for reasons in (_of(row, muted).reasons,)
+        for token in _beside(row)
+        if token in reasons
+    )
+
+
+def _of(row: Mapping[str, Any], muted: Mapping[str, Muted] | None) -> Muted:
+    return (muted or {}).get(row["address"].rpartition("/")[0], Muted())
+
+
+def _beside(row: Mapping[str, Any]) -> Sequence[str]:
+    """The tokens beside a neuron."""
+    return (row.get("top_tokens") or row.get("neighbours") or [])[:_MOST_TOKENS]
+
+
+def _row(
+    row: Mapping[str, Any], measure: str, most: float, asked: Mapping[str, str], *, colour: str, muted: Muted
+) -> str:
     value = row[measure]
     width = 5.5 * abs(value) / most
     bar = (
         f'<b class="nt-value">{value:.3g}</b><i class="nt-bar" style="width: {width:.2f}rem; background: {colour}"></i>'
     )
     own = {**asked, **({"side": row["side"]} if row.get("side") == "suppressed" else {})}
-    tokens = row.get("top_tokens") or row.get("neighbours") or []
+    beside = "".join(token_link(token, css=muted.css(token)) for token in _beside(row))
     return (
         f'<div><span class="nt-faint">{row["place"]}</span>'
         f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **own)}</span>"
         f"<span>{bar}</span><span>{reason_html(row)}</span>"
-        f'<span class="nt-wide">{"".join(map(token_link, tokens[:_MOST_TOKENS]))}</span>'
+        f'<span class="nt-wide">{beside}</span>'
         f'<span class="nt-wide nt-faint">{_firing(row)}</span></div>'
     )
 

@@ -24,6 +24,7 @@ a.nt-link:hover { border-bottom-color: currentcolor; }
 .nt-t { font-family: monospace; font-size: 0.88rem; }
 a.nt-t.nt-link { border-bottom: 0; padding: 0 0.2rem; border-radius: 0.2rem; }
 a.nt-t.nt-link:hover { background: #8a8a8a33; }
+.nt-muted { opacity: 0.35; }
 a.nt-row:focus { outline: 2px solid #8a8a8a; outline-offset: 2px; }
 .nt-places { display: grid; grid-template-columns: max-content max-content 1fr; gap: 0.15rem 1rem; font-size: 0.93rem; }
 .nt-number { text-align: right; font-variant-numeric: tabular-nums; }

@@ -122,6 +122,19 @@ class Tokenizer:
         }
         return TOKENS.check(pl.DataFrame(columns, schema=dict(TOKENS.columns)))
 
+    def contents(self) -> list[bytes | None]:
+        """The bytes that each piece stands for, where the tokenizer works on bytes; None for any other."""
+        return [
+            None if token_id in self.special_ids else self._bytes(piece)
+            for token_id, piece in zip(self.ids.tolist(), self.pieces, strict=True)
+        ]
+
+    def _bytes(self, piece: str) -> bytes | None:
+        if self._byte_level:
+            return _bytes_of(piece)
+        byte = SINGLE_BYTE.fullmatch(piece) if self._byte_fallback else None
+        return None if byte is None else bytes.fromhex(byte[1])
+
     def _word(self, text: str) -> str:
         """What searches compare: without white space, the mark of a word's later parts, and capitals."""
         return text.strip().casefold().removeprefix(self._part_mark)
@@ -306,10 +319,14 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
 
 def _decoded(piece: str) -> str:
     r"""The exact bytes behind a byte-level piece as text; a broken character shows as \xe2\x80."""
+    held = _bytes_of(piece)
+    return piece if held is None else held.decode(errors="backslashreplace")
+
+
+def _bytes_of(piece: str) -> bytes | None:
+    """The bytes behind a byte-level piece; None where it is not written in GPT-2's alphabet."""
     table = _byte_of()
-    if any(character not in table for character in piece):
-        return piece
-    return bytes(table[character] for character in piece).decode(errors="backslashreplace")
+    return None if any(letter not in table for letter in piece) else bytes(table[letter] for letter in piece)
 
 
 @lru_cache(maxsize=1)

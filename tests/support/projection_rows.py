@@ -4,7 +4,17 @@ import math
 import random
 
 from tests.support.measurements import Measurements
-from tests.support.tiny import FLAT, PLANTED, PROVABLY_DEAD, TEXTS, WITHOUT_HISTOGRAMS, ModelPlan, neurons_of
+from tests.support.tiny import (
+    BYTE_TOKEN,
+    FLAT,
+    PLANTED,
+    PROVABLY_DEAD,
+    TEXTS,
+    UNDERTRAINED_TOKEN,
+    WITHOUT_HISTOGRAMS,
+    ModelPlan,
+    neurons_of,
+)
 
 
 def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: random.Random) -> None:
@@ -12,6 +22,8 @@ def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: ra
     run_id = data.rows["runs"][-1]["run_id"]
     texts = TEXTS[plan.tokenizer_id]
     k = min(50, len(texts) // 2)
+    if model_id != WITHOUT_HISTOGRAMS:
+        data.rows["token_indicators"] += [_indicator(model_id, token, run_id) for token in range(len(texts))]
     for key in neurons_of(model_id):
         scores = [draw.randrange(-64, 65) / 8 for _ in texts]
         for text, score in PLANTED.get(key, {}).items():
@@ -67,6 +79,22 @@ def add_projections(data: Measurements, model_id: int, plan: ModelPlan, draw: ra
                         "run_id": run_id,
                     }
                 )
+
+
+def _indicator(model_id: int, token: int, run_id: int) -> dict[str, object]:
+    """Of a model with unused rows, all others further from them than allowed but for one."""
+    has_unused = model_id != 1
+    distance = 0.001 if token == UNDERTRAINED_TOKEN else 0.1 + token / 1024
+    return {
+        "model_id": model_id,
+        "token_id": token,
+        "row_norm": 1.0,
+        "unused_distance": distance if has_unused else None,
+        "unused_limit": 0.002 if has_unused else None,
+        "is_unused": False,
+        "is_byte": token == BYTE_TOKEN,
+        "run_id": run_id,
+    }
 
 
 def _counts(scores: list[float], mean: float, sd: float) -> list[int]:

@@ -21,7 +21,7 @@ from catalog.publishing.publish import (
 from catalog.publishing.staging import RunManifest, now, staged_run
 from catalog.store.warehouse import Warehouse
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
-from catalog.tables.logits import LOGIT_HISTOGRAMS
+from catalog.tables.logits import LOGIT_HISTOGRAMS, TOKEN_INDICATORS
 from catalog.tables.table import Table
 from catalog.tables.texts import (
     ACTIVATION_HISTOGRAMS,
@@ -144,12 +144,15 @@ def weights_frames(seed: int = 0) -> dict[str, pl.DataFrame]:
                     for rank, token in enumerate(listed.tolist(), start=1)
                 ]
     neighbours = [{"token_id": i, "rank": 1, "neighbour_id": (i + 1) % VOCAB, "cosine": 0.5} for i in range(VOCAB)]
+    unknown = {"unused_distance": None, "unused_limit": None, "is_unused": False, "is_byte": False}
+    indicators = [{"token_id": i, "row_norm": 1.0, **unknown} for i in range(VOCAB)]
     postings.sort(key=lambda row: (row["side"], row["token_id"], row["rank"], row["layer"], row["neuron"]))
     return {
         "projections": frame(PROJECTIONS, projections),
         "postings": frame(POSTINGS, postings),
         "token_neighbours": frame(TOKEN_NEIGHBOURS, neighbours),
         "logit_histograms": frame(LOGIT_HISTOGRAMS, histograms),
+        "token_indicators": frame(TOKEN_INDICATORS, indicators),
     }
 
 

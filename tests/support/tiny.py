@@ -48,6 +48,9 @@ MODELS = (
     ModelPlan("weights-only", 1, 4, 500_000),
 )
 
+BYTE_TOKEN, UNDERTRAINED_TOKEN = 4, 5
+"""Tokens of every vocabulary that are said to be a byte, and near the unused rows."""
+
 WITHOUT_HISTOGRAMS = 2
 """Number of the model whose projections are those of a release before histograms."""
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from catalog.spelling import readable, visible
+from dashboards.parts.muted import Muted
 from dashboards.widgets.html import SHEET
 from dashboards.widgets.links import token_link
 
@@ -59,7 +60,9 @@ def told_places(tokens: pl.DataFrame, words: Sequence[str]) -> list[str]:
     return told
 
 
-def list_html(tokens: pl.DataFrame, words: Collection[str], *, colour: str, most: int) -> str:
+def list_html(
+    tokens: pl.DataFrame, words: Collection[str], *, colour: str, most: int, muted: Muted | None = None
+) -> str:
     """One side: the first tokens, and after them those that were searched for.
 
     Args:
@@ -67,28 +70,31 @@ def list_html(tokens: pl.DataFrame, words: Collection[str], *, colour: str, most
         words: what was searched for.
         colour: of the bars, as #rrggbb.
         most: tokens to show but for those that were searched for.
+        muted: tokens to show pale; None: none.
     """
+    muted = muted or Muted()
     marked = places_of(tokens, words) if words else tokens.clear()
     shown = tokens.head(most)
     beyond = marked.filter(pl.col("rank") > most)
     longest = max((abs(score) for score in shown.get_column("score")), default=0.0) or 1.0
     meant = set(marked.get_column("rank"))
-    rows = [_row(row, longest, colour, is_marked=row["rank"] in meant) for row in shown.to_dicts()]
+    rows = [_row(row, longest, colour, muted, is_marked=row["rank"] in meant) for row in shown.to_dicts()]
     if not beyond.is_empty():
         rows.append('<div><span class="nt-gap">⋮</span><span></span><span></span><span></span></div>')
-        rows += [_row(row, longest, colour, is_marked=True) for row in beyond.to_dicts()]
+        rows += [_row(row, longest, colour, muted, is_marked=True) for row in beyond.to_dicts()]
     return f'{SHEET}{_SHEET}<div class="nt-list">{"".join(rows)}</div>'
 
 
-def _row(row: Mapping[str, Any], longest: float, colour: str, *, is_marked: bool) -> str:
+def _row(row: Mapping[str, Any], longest: float, colour: str, muted: Muted, *, is_marked: bool) -> str:
     score, z_score, count = row["score"], row["z_score"], row["corpus_count"]
     width = 100 * min(1.0, abs(score) / longest)
     seen = "" if count is None else f", {count:,} in the corpus"
     told = f"score {score:.4f}, z {z_score:.2f}{seen}"
     mark = ' class="nt-mark"' if is_marked else ""
+    pale = "" if is_marked else muted.css(row["token"])
     return (
         f'<div{mark}><span class="nt-rank">{row["rank"]}</span>'
-        f'<span class="nt-name">{token_link(row["token"], title=told)}</span>'
-        f'<span title="{told}"><i style="width: {width:.1f}%; background: {colour}"></i></span>'
+        f'<span class="nt-name">{token_link(row["token"], title=told, css=pale)}</span>'
+        f'<span class="{pale}" title="{told}"><i style="width: {width:.1f}%; background: {colour}"></i></span>'
         f'<span title="{told}">{score:.2f}</span></div>'
     )

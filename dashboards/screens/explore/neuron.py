@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboards.charts import tokens
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.live.try_neuron import strongest_text, try_neuron
+from dashboards.parts.muted import Muted, pick_muted
 from dashboards.parts.one_neuron.all_logits import show_logits
 from dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
 from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
@@ -153,14 +154,23 @@ def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
     """What it promotes and suppresses, side by side."""
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     sql = filled(statement("neuron_tokens"), parameters)
+    muted = pick_muted([parameters["model"]])[parameters["model"]]
     for column, (side, title) in zip(st.columns(2, gap="medium"), _SIDES.items(), strict=True):
         rows = page.tokens.filter(pl.col("side") == side).sort("rank")
         colour = (ACCENT if side == "promoted" else CONTRAST)[theme()]
         with column:
             with title_row(f"tokens_{side}"):
                 st.markdown(f"**{title}**", help=plain(SCORES))
-                show_source(Data(f"tokens_{side}", sql, rows), partial(_bars, side, rows.head(MOST_TOKENS)))
-            st.html(list_html(rows, words, colour=colour, most=MOST_TOKENS))
+                show_source(Data(f"tokens_{side}", sql, rows), partial(_bars, side, _with_muted(rows, muted)))
+            st.html(list_html(rows, words, colour=colour, most=MOST_TOKENS, muted=muted))
+            if told := muted.told(rows.head(MOST_TOKENS).get_column("token")):
+                st.caption(told)
+
+
+def _with_muted(rows: pl.DataFrame, muted: Muted) -> pl.DataFrame:
+    """The first rows of a side, each with whether its token is muted."""
+    shown = rows.head(MOST_TOKENS)
+    return shown.with_columns(pl.col("token").is_in(pl.Series(list(muted.reasons), dtype=pl.String)).alias("is_muted"))
 
 
 def _bars(side: str, rows: pl.DataFrame) -> alt.LayerChart:

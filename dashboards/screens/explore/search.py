@@ -9,7 +9,8 @@ import polars as pl
 import streamlit as st
 
 from dashboards.colours import ACCENT, CONTRAST
-from dashboards.parts.found_rows import found_html, grid_html
+from dashboards.parts.found_rows import found_html, grid_html, told_muted
+from dashboards.parts.muted import pick_muted
 from dashboards.parts.search_fields import Wanted, ask, chips
 from dashboards.session import desk
 from dashboards.widgets import tables
@@ -146,7 +147,10 @@ def _result(result: Result, wanted: Wanted) -> None:
         tables.link_to_neurons(neurons, told, key="found", height=640)
     else:
         colour = (CONTRAST if wanted.question.side == "suppressed" else ACCENT)[theme()]
-        st.html(found_html(neurons, _taken_along(wanted), colour=colour))
+        muted = pick_muted({address.rpartition("/")[0] for address in neurons.get_column("address")})
+        st.html(found_html(neurons, _taken_along(wanted), colour=colour, muted=muted))
+        if pale := told_muted(neurons, muted):
+            st.caption(pale)
 
 
 def _taken_along(wanted: Wanted) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The job `projections`: what each value vector promotes and suppresses, and which tokens are similar ([G] 3, 4)."""
+"""The job `projections`: what each value vector promotes and suppresses, and what its tokens are like ([G] 3, 4)."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,17 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.logits import LOGIT_HISTOGRAMS
+from catalog.tables.logits import LOGIT_HISTOGRAMS, TOKEN_INDICATORS
 from catalog.tables.table import Table
 from catalog.tables.weights import POSTINGS, PROJECTIONS, TOKEN_NEIGHBOURS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.projections import footprint
 from ingest.jobs.projections.frames import histograms_frame, postings_frame, projections_frame
+from ingest.jobs.projections.token_indicators import indicators_frame
 from ingest.jobs.projections.token_neighbours import neighbours_frame
+from ingest.lens.byte_pieces import BytePieces
 from ingest.lens.scorer import Kept, Scorer
 from ingest.lens.vocabulary import Vocabulary
 from ingest.models.transformer import Transformer
@@ -40,7 +43,13 @@ class ProjectionsJob(WeightsJob):
     neighbours: int = 20
     name = "projections"
     version = 1
-    tables: ClassVar[tuple[Table, ...]] = (PROJECTIONS, POSTINGS, TOKEN_NEIGHBOURS, LOGIT_HISTOGRAMS)
+    tables: ClassVar[tuple[Table, ...]] = (
+        PROJECTIONS,
+        POSTINGS,
+        TOKEN_NEIGHBOURS,
+        LOGIT_HISTOGRAMS,
+        TOKEN_INDICATORS,
+    )
     footprint = staticmethod(footprint.footprint)
 
     @classmethod
@@ -56,7 +65,7 @@ class ProjectionsJob(WeightsJob):
         """One shard for the tokens and one per layer."""
         of_layer = (PROJECTIONS.name, POSTINGS.name, LOGIT_HISTOGRAMS.name)
         layers = [f"{_LAYER}{layer:04d}" for layer in range(self.context.shape.n_layers)]
-        return {_TOKENS: (TOKEN_NEIGHBOURS.name,), **dict.fromkeys(layers, of_layer)}
+        return {_TOKENS: (TOKEN_NEIGHBOURS.name, TOKEN_INDICATORS.name), **dict.fromkeys(layers, of_layer)}
 
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
@@ -65,11 +74,22 @@ class ProjectionsJob(WeightsJob):
 
         def measure(shard: str) -> Frames:
             if shard == _TOKENS:
-                vocabulary = Vocabulary.of(self.context.transformer.unembedding(), self.context.tokenizer.ids)
-                return {TOKEN_NEIGHBOURS.name: neighbours_frame(vocabulary, k=self.neighbours)}
+                return self._of_tokens()
             return layers.measure(int(shard.removeprefix(_LAYER)))
 
         yield measure
+
+    def _of_tokens(self) -> Frames:
+        unembedding, tokenizer = self.context.transformer.unembedding(), self.context.tokenizer
+        vocabulary = Vocabulary.of(unembedding, tokenizer.ids)
+        is_masked = np.ones(len(unembedding), dtype=bool)
+        is_masked[tokenizer.ids] = False
+        masked = unembedding[torch.from_numpy(is_masked).to(unembedding.device)]
+        pieces = BytePieces.of(tokenizer.pieces, tokenizer.contents())
+        return {
+            TOKEN_NEIGHBOURS.name: neighbours_frame(vocabulary, k=self.neighbours),
+            TOKEN_INDICATORS.name: indicators_frame(vocabulary, pieces, masked),
+        }
 
 
 @dataclass(frozen=True, eq=False)

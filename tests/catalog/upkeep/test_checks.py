@@ -69,6 +69,7 @@ DAMAGE = {
     "views are as installed": "drop view main.tokens",
     "windows lie in the corpus": "update store.context_windows set position = 99999 where rowid = 0",
     "words are of their texts": "update store.tokens set word = word || 'x' where token_id = 300",
+    "token indicators are the vocabulary": "update store.token_indicators set row_norm = -1 where rowid = 0",
     "triggers are counted": "update store.triggers set n_active = n_occurrences + 1 where rowid = 0",
 }
 

@@ -171,7 +171,7 @@ def test_growth_is_estimated_from_above_but_not_by_far(folder: Path, tmp_path: P
     ingests.measure(warehouse, folder / "tiny", asked)
     rows = {name: frame.estimated_size() for name, frame in ingests.everything(warehouse).items()}
     measured = sum(rows[name] for name in ("projections", "postings", "token_neighbours", "activity", "contexts"))
-    measured += sum(rows[name] for name in ("ngrams", "triggers", "positions", "logit_histograms"))
+    measured += sum(rows[name] for name in ("ngrams", "triggers", "positions", "logit_histograms", "token_indicators"))
     assert measured / 10 < found.sweep.growth_bytes < measured * 3
     assert found.forward_flops > 0
     assert found.hours is not None

@@ -132,7 +132,7 @@ def test_a_raised_version_is_measured_anew_without_force(
     report = ingests.measure(warehouse, model, asked)
     assert (report.jobs, report.up_to_date) == (("activity",), ("projections", "contexts"))
     runs = ingests.table(warehouse, "runs")
-    assert dict(runs.select("job", "job_version").iter_rows()) == {"projections": 1, "contexts": 1, "activity": 2}
+    assert dict(runs.select("job", "job_version").iter_rows()) == {"projections": 1, "contexts": 2, "activity": 2}
     assert ingests.measure(warehouse, model, asked).jobs == ()
     # A release from before does not replace what a later one measured.
     raise_version(monkeypatch, to=1)
@@ -151,7 +151,7 @@ def test_force_measures_again_what_an_earlier_release_measured_less_of(
     forced = dataclasses.replace(asked, force=True)
     report = ingests.measure(warehouse, model, forced)
     assert (report.jobs, report.up_to_date) == (("projections",), ("activity", "contexts"))
-    for table in ("projections", "postings", "token_neighbours", "logit_histograms"):
+    for table in ("projections", "postings", "token_neighbours", "logit_histograms", "token_indicators"):
         values = [name for name in whole[table].columns if name != "run_id"]
         assert ingests.table(warehouse, table).select(values).equals(whole[table].select(values))
     assert ingests.measure(warehouse, model, forced).jobs == ()
@@ -285,6 +285,7 @@ def test_a_run_says_with_what_it_was_measured(finished: Warehouse) -> None:
     assert {"torch", "transformers", "neurothek"} <= json.loads(runs["contexts"]["versions"]).keys()
     for row in runs.values():
         assert row["started_at"] <= row["finished_at"]
-        of_weights = ("projections", "postings", "token_neighbours", "logit_histograms")
-        tables = of_weights if row["job"] == "projections" else (row["job"],)
+        of_weights = ("projections", "postings", "token_neighbours", "logit_histograms", "token_indicators")
+        of_contexts = ("contexts", "context_windows", "activation_histograms")
+        tables = {"projections": of_weights, "contexts": of_contexts}.get(row["job"], (row["job"],))
         assert row["n_rows"] == sum(ingests.table(finished, name).height for name in tables)

@@ -1,0 +1,74 @@
+"""Byte and undertrained tokens in lists of tokens: pale, counted, and one switch that shows them as any other."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import duckdb
+import streamlit as st
+
+from dashboards.widgets.address import asked, remember
+from dashboards.widgets.figures import statement
+from dashboards.widgets.html import plain
+from dashboards.widgets.memory import known
+from queries.ask.statements import records
+
+LABEL = "Mute byte and undertrained tokens"
+HELP = (
+    "Pale: tokens that are bytes and no whole character, and tokens whose row of the unembedding lies where unused rows"
+    " lie (Land and Bartolo 2024, Fishing for Magikarp; limit: this project; view token_quality)."
+)
+CSS = "nt-muted"
+_UNMUTED = "unmuted"
+
+
+@dataclass(frozen=True)
+class Muted:
+    """The tokens of one model that lists show pale; none where the switch is off.
+
+    Attributes:
+        reasons: exact text of a token -> byte or undertrained.
+    """
+
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    def css(self, token: str) -> str:
+        """The class of a token in HTML."""
+        return CSS if token in self.reasons else ""
+
+    def told(self, tokens: Iterable[str]) -> str:
+        """How many of these are muted, and why; nothing where none is."""
+        return told_reasons(self.reasons[token] for token in tokens if token in self.reasons)
+
+
+def told_reasons(reasons: Iterable[str]) -> str:
+    """How many tokens are muted for which reason, in words."""
+    counts = Counter(reasons)
+    if not counts:
+        return ""
+    parts = [f"{counts[reason]:,} {reason}" for reason in ("byte", "undertrained") if counts[reason]]
+    return f"{' and '.join(parts)} {'token' if counts.total() == 1 else 'tokens'} muted"
+
+
+def pick_muted(models: Iterable[str]) -> Mapping[str, Muted]:
+    """The switch, kept from page to page and in the address; what it mutes, by model.
+
+    Models without muted tokens have none; where no model has any, there is no switch.
+    """
+    reasons = known(muted_tokens)
+    of_models = {model: reasons.get(model, {}) for model in models}
+    if not any(of_models.values()):
+        return {model: Muted() for model in of_models}
+    was_off = asked("muted") == "no" or st.session_state.get(_UNMUTED, False)
+    is_on = st.toggle(LABEL, value=not was_off, key="muted", help=plain(HELP))
+    st.session_state[_UNMUTED] = not is_on
+    remember(muted=None if is_on else "no")
+    return {model: Muted(found if is_on else {}) for model, found in of_models.items()}
+
+
+def muted_tokens(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """Of every model, its muted tokens and why."""
+    found: dict[str, dict[str, str]] = {}
+    for row in records(connection, statement("muted_tokens")):
+        found.setdefault(row["model"], {})[row["token"]] = row["reason"]
+    return found
