@@ -46,7 +46,7 @@ def _firing(page: NeuronPage) -> list[str]:
         return [f"Never fires on the {n_seen:,} tokens of {page.corpus}"]
     first = page.triggers.ngrams.filter((pl.col("n") == 1) & (pl.col("rank") == 1)).to_dicts()
     most = [f", most often at {visible(row['text'])} ({row['share']:.0%} of its activations)" for row in first]
-    return [f"Fires at {100 * n_active / n_seen:.2g}% of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
+    return [f"Fires at {_percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
 
 
 def _moving(page: NeuronPage) -> Sequence[str]:
@@ -56,3 +56,9 @@ def _moving(page: NeuronPage) -> Sequence[str]:
     }
     verbs = {"promoted": "promotes", "suppressed": "suppresses"}
     return [f"{verbs[side]} {visible_list(tokens)}" for side, tokens in sides.items() if tokens]
+
+
+def _percent(share: float) -> str:
+    """Two digits, or as many as the whole percents have."""
+    percent = 100 * share
+    return f"{percent:.2g}%" if percent < 10 else f"{percent:.0f}%"

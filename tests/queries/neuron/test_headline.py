@@ -1,5 +1,7 @@
 """The sentence about a neuron, against plain counts over what the hand-made models did."""
 
+from dataclasses import replace
+
 import duckdb
 
 from catalog.spelling import visible
@@ -17,7 +19,8 @@ def test_it_fires_as_often_as_it_did_in_the_hand_made_model(full: duckdb.DuckDBP
     key = (0, 0, 4)
     counted = [m for line in hand_made().coefficients[0, key].values() for m in line[1:]]
     share = 100 * sum(m > 0 for m in counted) / len(counted)
-    assert headline(page_of(full, key)).startswith(f"Fires at {share:.2g}% of the {len(counted):,} tokens of builtin")
+    assert share > 10
+    assert headline(page_of(full, key)).startswith(f"Fires at {share:.0f}% of the {len(counted):,} tokens of builtin")
 
 
 def test_it_names_the_first_three_tokens_of_either_side(full: duckdb.DuckDBPyConnection) -> None:
@@ -49,3 +52,11 @@ def test_without_text_it_tells_of_tokens_alone(full: duckdb.DuckDBPyConnection) 
     (found,) = full.execute("select address from neurons where corpus is null limit 1").fetchall()
     said = headline(neuron_page(full, found[0]))
     assert said.startswith("promotes ")
+
+
+def test_a_neuron_that_always_fires_does_so_at_100_percent(full: duckdb.DuckDBPyConnection) -> None:
+    page = page_of(full, (0, 0, 4))
+    seen = page.domains.get_column("n_tokens_seen")
+    for share, told in ((1.0, "100%"), (0.1, "10%"), (0.0625, "6.2%"), (0.0004, "0.04%")):
+        domains = page.domains.with_columns(n_active=(seen * 10_000 * share).cast(int), n_tokens_seen=seen * 10_000)
+        assert headline(replace(page, domains=domains)).startswith(f"Fires at {told} of")
