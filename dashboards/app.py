@@ -8,8 +8,8 @@ from dashboards.shell.menu import measured_jobs, pages
 from dashboards.shell.trail import trail_html
 from dashboards.widgets.address import keep_place
 
+# What keeps the box at the right.
 _NO_TRAIL = "<span></span>"
-"""What keeps the box at the right."""
 
 st.set_page_config(page_title="neurothek", layout="wide")
 opened = st.navigation(pages(measured_jobs()), position="top")

@@ -8,7 +8,7 @@ import polars as pl
 
 from catalog.spelling import visible
 from dashboards.parts.explore.promoted import with_promoted
-from dashboards.parts.explore.token_links import STYLE, card_html, token_html
+from dashboards.parts.token_cards import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
 from dashboards.widgets.reading import Reader
 from queries.names.models import KnownModel

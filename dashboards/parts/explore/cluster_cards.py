@@ -7,7 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from catalog.spelling import typed
-from dashboards.parts.explore.token_links import STYLE, card_html, token_html
+from dashboards.parts.token_cards import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
 
 Order = Literal["cohesion", "size", "share with the token"]

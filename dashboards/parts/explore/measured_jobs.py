@@ -11,7 +11,7 @@ import streamlit as st
 
 from catalog.advice import command_line
 from dashboards.addresses import script_of
-from dashboards.parts.explore.token_links import STYLE
+from dashboards.parts.token_cards import STYLE
 from dashboards.widgets.html import plain
 from dashboards.widgets.memory import kept
 from dashboards.widgets.page import show_command

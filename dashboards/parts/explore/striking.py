@@ -7,7 +7,7 @@ import polars as pl
 import streamlit as st
 
 from dashboards.parts.explore.promoted import with_promoted
-from dashboards.parts.explore.token_links import STYLE, card_html, neuron_html, tokens_html
+from dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
 from dashboards.widgets.figures import Data, data_of, show_source, title_row
 from dashboards.widgets.reading import Reader
 from queries.names.models import KnownModel

@@ -1,6 +1,5 @@
 """The neurons like one, as cards in tabs: by their vectors, of its cluster, in other models."""
 
-import html
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,24 +7,14 @@ import polars as pl
 import streamlit as st
 
 from catalog.advice import command_line
+from dashboards.parts.token_cards import STYLE, card_html, tokens_html
 from dashboards.widgets.html import SHEET, plain
-from dashboards.widgets.links import link_html, token_link
+from dashboards.widgets.links import link_html
 from dashboards.widgets.page import show_command
 from queries.neuron.page import NeuronPage
 
 MOST_CARDS = 12
 _MOST_TOKENS = 8
-_SHEET = """
-<style>
-.nt-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: 0.6rem; }
-.nt-card { border: 1px solid #8a8a8a44; border-radius: 0.4rem; padding: 0.5rem 0.7rem; font-size: 0.9rem;
-  min-width: 0; }
-.nt-card p { margin: 0.25rem 0 0; line-height: 1.5; overflow-wrap: anywhere; display: flex; flex-wrap: wrap;
-  gap: 0 0.3rem; }
-.nt-card small { opacity: 0.65; font-variant-numeric: tabular-nums; float: right; }
-</style>
-"""
-
 VECTORS = "Neurons of the same model whose value vectors have the largest cosine with its own. Source: this project."
 CLUSTER = "Neurons of its cluster, nearest to the sum of the cluster's directions first. Geva et al. 2022, section 5.2."
 COUNTERPART = (
@@ -43,7 +32,7 @@ def cards_html(neurons: pl.DataFrame, measure: str, *, name: str) -> str:
         name: what people call that.
     """
     cards = (_card(row, measure, name) for row in neurons.head(MOST_CARDS).to_dicts())
-    return f'{SHEET}{_SHEET}<div class="nt-cards">{"".join(cards)}</div>'
+    return f'{SHEET}{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
 
 
 def show_similar(page: NeuronPage, others: list[str]) -> None:
@@ -105,6 +94,9 @@ def _card(row: Mapping[str, Any], measure: str, name: str) -> str:
         told += f", random {row['null_99']:.2f}"
     if row.get("is_mutual"):
         told += ", mutual"
-    tokens = "".join(map(token_link, (row["top_tokens"] or [])[:_MOST_TOKENS]))
-    link = link_html(row["address"], "neuron", css="nt-row", neuron=row["address"])
-    return f'<div class="nt-card"><small>{html.escape(told)}</small>{link}<p>{tokens}</p></div>'
+    return card_html(
+        link_html(row["address"], "neuron", css="nt-row", neuron=row["address"]),
+        told,
+        "",
+        tokens_html((row["top_tokens"] or [])[:_MOST_TOKENS]),
+    )

@@ -221,9 +221,9 @@ def test_a_counterpart_is_a_way_into_the_other_model(page: Opener, full_path: Pa
     assert below
     shown, folded = (part.proto.body for part in opened.get("html") if "overlap " in part.proto.body)
     told = [f"overlap {overlap:.2f}, random {null:.2f}" for overlap in above]
-    assert [found.removesuffix(", mutual") for found in re.findall(r"<small>([^<]+)</small>", shown)] == told
+    assert [found.removesuffix(", mutual") for found in re.findall(r"<span>([^<]+)</span></header>", shown)] == told
     told = [f"overlap {overlap:.2f}, random {null:.2f}" for overlap in below]
-    assert re.findall(r"<small>([^<]+)</small>", folded) == told
+    assert re.findall(r"<span>([^<]+)</span></header>", folded) == told
     assert 'href="/neuron?neuron=tiny-2m/L' in shown
 
 

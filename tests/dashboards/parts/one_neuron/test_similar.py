@@ -18,7 +18,7 @@ def test_a_card_leads_to_its_neuron_and_says_how_near_it_is() -> None:
         }
     )
     page = cards_html(rows, "overlap", name="overlap")
-    assert re.findall(r"<small>([^<]+)</small>", page) == ["overlap 0.50, random 0.12, mutual", "overlap 0.25"]
+    assert re.findall(r"<span>([^<]+)</span></header>", page) == ["overlap 0.50, random 0.12, mutual", "overlap 0.25"]
     assert re.findall(r'nt-row" target="_self" href="([^"]+)"', page) == [
         "/neuron?neuron=a/L0N1",
         "/neuron?neuron=b/L2N3",

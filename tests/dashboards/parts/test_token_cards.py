@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from catalog.spelling import visible
-from dashboards.parts.explore.token_links import card_html, neuron_html, token_html, tokens_html
+from dashboards.parts.token_cards import card_html, neuron_html, token_html, tokens_html
 
 
 def asked(link: str) -> dict[str, list[str]]:

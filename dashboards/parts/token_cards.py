@@ -1,4 +1,4 @@
-"""Tokens as HTML: each with its white space marked, and a way to the neurons that promote it."""
+"""Cards, chips and tokens as HTML: each with its white space marked, and a way to the neurons that promote it."""
 
 import html
 from collections.abc import Iterable, Mapping
