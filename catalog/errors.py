@@ -3,3 +3,7 @@
 
 class NeurothekError(Exception):
     """A handled user error: its text says what was asked, what was found and what to do."""
+
+
+class NotHere(NeurothekError):
+    """What an answer needs is not on this machine: nothing is wrong with the question."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.advice import command_line
-from catalog.errors import NeurothekError
+from catalog.errors import NeurothekError, NotHere
 from catalog.suggestions import nearest
 from ingest.units import in_words
 
@@ -204,7 +204,7 @@ class PositionMissing(NeurothekError):
         )
 
 
-class WeightsNotAtHand(NeurothekError):
+class WeightsNotAtHand(NotHere):
     """A measured model whose weights are not where they came from."""
 
     def __init__(self, model: str, place: str, problem: str, *, option: str = WEIGHTS_OPTION) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from catalog import advice
 from catalog.advice import DEFAULT_WAREHOUSE, command_line
-from catalog.errors import NeurothekError
+from catalog.errors import NeurothekError, NotHere
 from catalog.store.errors import WarehouseMissing
 from dashboards.session import desk
 from dashboards.widgets.html import plain
@@ -51,7 +51,7 @@ def said() -> Iterator[None]:
     """Say in a sentence what cannot be answered."""
     try:
         yield
-    except (WarehouseMissing, NoModels) as missing:
+    except (WarehouseMissing, NoModels, NotHere) as missing:
         st.info(told(str(missing)))
     except NeurothekError as error:
         st.error(told(str(error)))
