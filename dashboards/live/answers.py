@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from catalog.advice import command_line
-from catalog.errors import NeurothekError
+from catalog.errors import NotHere
 from dashboards.session import desk
 from dashboards.widgets.memory import State, state
 from queries.trace.along import AlongPage
@@ -59,11 +59,8 @@ def _answered(kind: type[Answered], method: str, model: str, asked: Asked) -> An
     with st.spinner(f"running {model} on the prompt, on this machine; the first time takes some seconds"):
         try:
             answer = _kept(state(), method, asked)
-        except NeurothekError as error:
-            told = str(error).replace(WEIGHTS_ELSEWHERE, f"with others: `{_elsewhere(model)}`")
-            if told == str(error):
-                raise
-            raise NeurothekError(told) from error
+        except NotHere as error:
+            raise NotHere(str(error).replace(WEIGHTS_ELSEWHERE, f"with others: `{_elsewhere(model)}`")) from error
     assert isinstance(answer, kind)
     return answer
 

@@ -60,7 +60,7 @@ def try_neuron(address: str, text: str | None = None) -> None:
     st.subheader("Try it", anchor=False, help=plain(SOURCE))
     with st.form("switch", border=False):
         wide, *choices, last = st.columns([5, 3, 1.4, 0.8], vertical_alignment="bottom")
-        typed = wide.text_input("Text", asked("prompt") or text or EXAMPLES[0], key=own_key("prompt"))
+        typed = wide.text_input("Text", asked("prompt") or text or EXAMPLES[0], key=own_key(f"prompt-{address}"))
         value = pick_value(*choices)
         if last.form_submit_button("Run", type="primary"):
             remember(prompt=typed or None, set=f"{value:g}")

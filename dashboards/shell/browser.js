@@ -6,9 +6,10 @@
   const asked = () => location.pathname + location.search;
 
   // The way back. Streamlit writes an entry into the history for every change of the address, those that a page makes
-  // by itself too: without a person's hand in it, the entry takes the place of the one before. And on the way back
-  // within one page Streamlit leaves the fields as they are, so that they would overwrite the address: the page is
-  // loaded as its address asks for it.
+  // by itself too: without a person's hand in it, the entry takes the place of the one before. Before it leaves for
+  // another page it writes what that page is asked for into the address of this one: the way back must not lead there.
+  // And on the way back within one page Streamlit leaves the fields as they are, so that they would overwrite the
+  // address: the page is loaded as its address asks for it.
   let isByHand = false;
   let seen = asked();
   const path = (address) => address.split("?")[0];
@@ -17,12 +18,18 @@
     addEventListener(kind, () => { isByHand = true; }, true);
   }
 
+  const LEAVING = 3000; // milliseconds
+  let written = { search: null, at: 0 };
+
   const push = history.pushState.bind(history);
   const replace = history.replaceState.bind(history);
   history.pushState = (state, unused, url) => {
     const next = new URL(url ?? location.href, location.href);
-    const isOwn = !isByHand && next.pathname === location.pathname;
-    (isOwn ? replace : push)(state, unused, url);
+    const stays = next.pathname === location.pathname;
+    const isLeaving = !stays && written.search === next.search && Date.now() - written.at < LEAVING;
+    ((stays && !isByHand) || isLeaving ? replace : push)(state, unused, url);
+    const isRecent = isByHand || Date.now() - written.at < LEAVING;
+    written = stays && isRecent ? { search: next.search, at: Date.now() } : { search: null, at: 0 };
     isByHand = false;
     seen = asked();
   };

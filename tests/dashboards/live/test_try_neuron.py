@@ -58,16 +58,16 @@ def test_nothing_is_run_before_somebody_asks(page: Opener, path: Path) -> None:
     assert not opened.exception
     assert "Try it" in [one.value for one in opened.subheader]
     assert "Runs the model on the text, on this machine" in said(opened)
-    assert opened.text_input(key="prompt").value == EXAMPLES[0]
+    assert opened.text_input(key=f"prompt-{NEURON}").value == EXAMPLES[0]
     # A prompt that came along from another page waits.
     waits = page(path, "neuron", neuron=NEURON, prompt=PROMPT)
-    assert waits.text_input(key="prompt").value == PROMPT
+    assert waits.text_input(key=f"prompt-{NEURON}").value == PROMPT
     assert "percentile" not in said(waits)
 
 
 def test_a_neuron_is_turned_on_and_the_address_tells_of_it(page: Opener, path: Path) -> None:
     opened = page(path, "neuron", neuron=NEURON)
-    opened.text_input(key="prompt").set_value(PROMPT)
+    opened.text_input(key=f"prompt-{NEURON}").set_value(PROMPT)
     opened.segmented_control(key="set").set_value(ON)
     press(opened)
     assert not opened.exception

@@ -88,7 +88,8 @@ def test_a_cell_of_a_trace_leads_to_a_neuron(person: Visitor) -> None:
     ],
 )
 def test_the_box_takes_a_word_or_an_address(person: Visitor, typed: str, path: str, heading: str) -> None:
-    person.open("sql")
+    person.open("sql", query="from models")
+    before = person.page.url
     person.page.locator("h1").first.click()
     person.page.keyboard.press("/")
     person.page.keyboard.type(typed)
@@ -96,6 +97,9 @@ def test_the_box_takes_a_word_or_an_address(person: Visitor, typed: str, path: s
     person.arrive(heading)
     assert path_of(person) == path
     assert typed.partition("/")[0] in unquote(person.page.url)
+    person.page.go_back()
+    person.arrive("SQL")
+    assert person.page.url == before
 
 
 def test_the_box_leads_afresh_to_the_page_it_stands_on(person: Visitor) -> None:
@@ -163,7 +167,7 @@ def choose_another(person: Visitor, label: str) -> None:
 
 def fill(person: Visitor, label: str, text: str) -> None:
     """Type into a field."""
-    person.page.get_by_role("textbox", name=label).first.fill(text)
+    person.page.get_by_role("textbox", name=label, exact=True).fill(text)
     person.page.keyboard.press("Enter")
 
 
@@ -200,7 +204,8 @@ _SEEN = """
 () => [document.querySelector("h1").innerText,
   ...[...document.querySelectorAll("[data-testid=stMain] input, [data-testid=stMain] textarea")]
     .map(field => `${field.getAttribute("aria-label")}: ${field.value}`),
-  ...[...document.querySelectorAll("[data-testid=stMain] [data-baseweb=tag], .nt-legend")].map(tag => tag.innerText),
+  ...[...document.querySelectorAll("[data-testid=stMain] [aria-label^=Remove], .nt-legend")].map(
+    tag => tag.getAttribute("aria-label") ?? tag.innerText),
   ...[...document.querySelectorAll("[data-testid=stMain] .nt-row")].map(row => row.innerText)].join("\\n")
 """
 """What a person sees in the fields of a page, and the rows under them."""
