@@ -12,7 +12,7 @@ from starlette.routing import Route
 from streamlit.starlette import App
 
 from dashboards.addresses import OTHER_NAMES, PAGES
-from dashboards.console.editor_files import routes
+from dashboards.console.editor_files import EditorFiles
 from dashboards.same_origin import SameOrigin
 from dashboards.shell.front_page import front_page
 
@@ -43,10 +43,9 @@ def _import_ahead() -> Thread:
 
 app = App(
     Path(__file__).with_name("app.py"),
-    middleware=[Middleware(SameOrigin)],
+    middleware=[Middleware(SameOrigin), Middleware(EditorFiles)],
     routes=[
         *(Route(f"/{name}", _front_page) for name in ("", *PAGES)),
         *(Route(f"/{name}", _meant) for name in OTHER_NAMES),
-        *routes(),
     ],
 )

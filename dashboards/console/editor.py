@@ -1,72 +1,81 @@
 """The editor of the SQL page: text with the words of SQL coloured, views, columns and functions completed."""
 
-import hashlib
-from collections.abc import Mapping
-from functools import cache
+from typing import Any
 
 import streamlit as st
-from streamlit.components.v2 import component
+from code_editor import code_editor
 
-from dashboards.console.editor_files import FILES, PLACE, path_of
-from dashboards.console.words import words
+from dashboards.console.completions import completions
 from dashboards.widgets.address import asked, remember
 from dashboards.widgets.page import theme
 
-COLOURS: Mapping[str, Mapping[str, str]] = {
-    "light": {
-        "keyword": "#2f5d8a",
-        "string": "#3f7d3a",
-        "number": "#a0522d",
-        "function": "#6f42c1",
-        "comment": "#767676",
-    },
-    "dark": {
-        "keyword": "#7fb2e5",
-        "string": "#8fc98a",
-        "number": "#e0a27c",
-        "function": "#c3a6f2",
-        "comment": "#9a9a9a",
-    },
+LINES = (10, 20)
+"""The fewest and the most lines that are shown without scrolling; completions are offered inside of them."""
+
+_TURN, _SHOWN, _MOUNTED, _RUN = "editor_turn", "editor_query", "editor_mounted", "editor_run"
+_RUN_BUTTON = {
+    "name": "Run",
+    "feather": "Play",
+    "primary": True,
+    "hasText": True,
+    "showWithIcon": True,
+    "alwaysOn": True,
+    "commands": ["submit"],
+    "style": {"bottom": "0.5rem", "right": "0.8rem", "background": "var(--primary-color)", "borderRadius": "6px"},
 }
-_KEY, _TURN, _SHOWN = "editor", "editor_turn", "editor_query"
-_HTML = """
-<div class="editor">
-  <div class="text"></div>
-  <div class="below"><button disabled>Run</button><span>Ctrl+Enter runs, Ctrl+Space completes</span></div>
-</div>
+_OPTIONS = {"wrap": True, "showLineNumbers": True, "enableLiveAutocompletion": True}
+_PROPS = {"enableBasicAutocompletion": True, "enableSnippets": False, "tabSize": 2, "scrollMargin": [0, 0, 0, 0]}
+_LOOKS = {
+    "globalCSS": """
+.ace_editor, .ace_editor .ace_gutter { background: var(--secondary-background-color) !important; }
+button span, button svg { color: #fff !important; opacity: 1 !important; font-size: 0.95rem; }
+.ace_editor.ace_autocomplete, .ace_tooltip { background: var(--background-color) !important; color: var(--text-color); }
 """
-_CSS = """
-.below { display: flex; align-items: center; gap: 0.8rem; margin-top: 0.5rem; font-family: var(--st-font); }
-.below button { font: inherit; font-size: 0.95rem; padding: 0.3rem 1.1rem; border: none; border-radius: 6px;
-  cursor: pointer; color: #fff; background: var(--st-primary-color); }
-.below button:hover { filter: brightness(1.1); }
-.below button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 2px; }
-.below button:disabled { opacity: 0.5; cursor: default; }
-.below span { font-size: 0.8rem; color: color-mix(in srgb, var(--st-text-color) 60%, transparent); }
-.text { min-height: 8.5rem; }
-"""
+}
+# The package gives Ctrl+/ to another command of its own.
+_KEYS = {"commands": [{"name": "togglecomment", "bindkey": {"win": "Ctrl-/", "mac": "Command-/|Ctrl-/"}}]}
 
 
 def show_editor(first_query: str) -> str:
-    """Draw the editor, and return the query that the page's address holds; `first_query` where it holds none."""
+    """Draw the editor, and return the query to answer.
+
+    That is the one that was run just now, else the one of the page's address, `first_query` where it holds none.
+    """
     query = asked("query") or first_query
     if st.session_state.get(_SHOWN) != query:
         _replace(query)
+    said = code_editor(
+        st.session_state[_MOUNTED],
+        lang="sql",
+        theme=theme(),
+        height=list(LINES),
+        completions=list(completions()),
+        # Ace's own words hold statements that write.
+        replace_completer=True,
+        keybindings=_KEYS,
+        buttons=[_RUN_BUTTON],
+        options=_OPTIONS,
+        props=_PROPS,
+        component_props=_LOOKS,
+        key=f"editor-{st.session_state[_TURN]}",
+    )
+    st.caption("Ctrl+Enter runs, Ctrl+Space completes")
+    query = newly_run(said) or query
     remember(query=query)
-
-    def run() -> None:
-        run_query_of(str(st.session_state[_KEY]["run"]))
-
-    mounted = component("sql_editor", html=_HTML, css=_CSS, js=_loader())
-    data = {"query": query, "turn": st.session_state[_TURN], "colours": COLOURS[theme()]}
-    mounted(key=_KEY, data=data, on_run_change=run)
     return query
 
 
-def run_query_of(text: str) -> None:
-    """Ask what stands in the editor, which stays as it is."""
-    st.session_state[_SHOWN] = text
-    remember(query=text)
+def newly_run(said: dict[str, Any]) -> str | None:
+    """The text that was run since the page was drawn last; None where none was.
+
+    Args:
+        said: what the component returns: its last event, with an `id` of its own, at each run of the page again.
+    """
+    if said["type"] != "submit" or not said["text"].strip() or st.session_state.get(_RUN) == said["id"]:
+        return None
+    st.session_state[_RUN] = said["id"]
+    st.session_state[_SHOWN] = said["text"]
+    return str(said["text"])
 
 
 def put_query(text: str) -> None:
@@ -76,16 +85,6 @@ def put_query(text: str) -> None:
 
 
 def _replace(text: str) -> None:
-    st.session_state[_SHOWN] = text
+    """Mount the editor anew: Ace keeps its text as long as the key stays."""
+    st.session_state[_SHOWN] = st.session_state[_MOUNTED] = text
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-
-
-@cache
-def _loader() -> str:
-    """Loads the editor's own script, by an address that changes when it does."""
-    parts = [path_of(name).read_bytes() for name in FILES]
-    version = hashlib.sha256(b"".join([*parts, repr(words()).encode()])).hexdigest()[:12]
-    return f"""
-        const script = import(`${{location.origin}}{PLACE}/editor.js?v={version}`);
-        export default (component) => {{ script.then((loaded) => loaded.default(component)); }};
-    """

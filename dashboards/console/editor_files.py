@@ -1,38 +1,64 @@
-"""What the browser loads for the editor of the SQL page: once, and from this server alone."""
+"""The scripts of the editor's package, handed out so that the browser asks no other host."""
 
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-PLACE = "/console"
-"""Where the server hands the files out."""
+PLACE = "/component/code_editor.code_editor"
+"""Where Streamlit serves the package's files."""
 
-FILES = ("codemirror.js", "editor.js")
-"""CodeMirror as `bundle/package.json` builds it, and our editor made of it."""
-
-_KEPT = {"Cache-Control": f"public, max-age={30 * 24 * 3600}"}
-"""Their addresses change when they do."""
+_FONT = re.compile(rb"@import url\('https?://[^)]*'\);")
+_KEPT = {"Cache-Control": "public, max-age=86400"}
 
 
-def path_of(name: str) -> Path:
-    """Where one of the files lies."""
-    return Path(__file__).with_name(name)
+class EditorFiles:
+    """Serves the editor's scripts ahead of Streamlit.
+
+    Two themes of streamlit-code-editor 0.1.22 import a font from fonts.googleapis.com. The dashboard sends nothing to
+    other hosts and works offline, so the import is cut out. This is a middleware because Streamlit reserves the path.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what asks for a script of the editor, and hand on the rest."""
+        path = None
+        if scope["type"] == "http" and scope["path"].startswith(f"{PLACE}/"):
+            path = _scripts().get(scope["path"])
+        if path is None:
+            await self._app(scope, receive, send)
+        else:
+            script = Response(without_fonts(path), headers=_KEPT, media_type="text/javascript")
+            await script(scope, receive, send)
 
 
-def routes() -> list[Route]:
-    """The server's routes to them."""
-    return [Route(f"{PLACE}/{name}", _script) for name in FILES] + [Route(f"{PLACE}/words.json", _words)]
+def build_folder() -> Path:
+    """Where the package keeps what the browser loads.
+
+    The package is not imported: its component registers itself at the import, for which Streamlit must run a page.
+    """
+    spec = find_spec("code_editor")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "frontend" / "build"
 
 
-async def _script(request: Request) -> Response:
-    name = request.url.path.removeprefix(f"{PLACE}/")
-    return FileResponse(path_of(name), media_type="text/javascript", headers=_KEPT)
+@cache
+def without_fonts(path: Path) -> bytes:
+    """A script without the imports of fonts from another host."""
+    return _FONT.sub(b"", path.read_bytes())
 
 
-async def _words(_: Request) -> Response:
-    # Imported when it is asked for: the server starts without the views.
-    from dashboards.console.words import words  # noqa: PLC0415
-
-    return JSONResponse(words(), headers=_KEPT)
+@cache
+def _scripts() -> Mapping[str, Path]:
+    """Address of a script, or of its source map, -> its file."""
+    folder = build_folder()
+    found = (path for path in folder.rglob("*") if path.suffix in {".js", ".map"})
+    return {f"{PLACE}/{path.relative_to(folder).as_posix()}": path for path in found}

@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import duckdb
 import polars as pl
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, FrameLocator, expect
 
 import neurothek
 from dashboards.addresses import PAGES as ADDRESSES
@@ -338,16 +338,35 @@ def test_a_model_published_meanwhile_is_there_after_a_reload(
         expect(looking.page.get_by_text("No text was run through this model yet.")).to_be_visible()
 
 
+def sql_frame(person: Visitor) -> FrameLocator:
+    """The frame of the SQL page's editor, drawn."""
+    frame = person.page.frame_locator("iframe[title^='code_editor']")
+    expect(frame.locator("#REACT_ACE_EDITOR .ace_content")).to_be_visible()
+    return frame
+
+
+def expect_query(person: Visitor, query: str | re.Pattern[str]) -> None:
+    expect(sql_frame(person).locator("#REACT_ACE_EDITOR .ace_text-layer")).to_have_text(query)
+
+
+def type_query(person: Visitor, query: str) -> None:
+    """Type a query in the place of what stands in the editor, with nothing offered in the end."""
+    sql_frame(person).locator("#REACT_ACE_EDITOR .ace_content").click()
+    person.page.keyboard.press("Control+A")
+    person.page.keyboard.type(query, delay=20)
+    person.page.wait_for_timeout(200)
+    person.page.keyboard.press("Escape")
+
+
 def test_sql_answers_and_refuses(person: Visitor) -> None:
     person.open("sql")
-    editor = person.page.get_by_role("textbox", name="Query")
-    editor.fill("select count(*) as n from neurons")
-    person.page.get_by_role("button", name="Run").click()
+    type_query(person, "select count(*) as n from neurons")
+    sql_frame(person).get_by_role("button", name="Run").click()
     expect(person.page.get_by_text("1 row in")).to_be_visible()
     person.settle()
     person.shoot("flow-4-answered")
-    editor.fill("delete from store.models")
-    editor.press("Control+Enter")
+    type_query(person, "delete from store.models")
+    person.page.keyboard.press("Control+Enter")
     expect(person.page.get_by_test_id("stAlert")).to_be_visible()
     person.settle()
     assert person.page.get_by_test_id("stDataFrame").count() == 0
@@ -355,32 +374,29 @@ def test_sql_answers_and_refuses(person: Visitor) -> None:
     # Back leads to the query before.
     person.page.go_back()
     expect(person.page.get_by_text("1 row in")).to_be_visible()
-    expect(editor).to_have_text("select count(*) as n from neurons")
+    expect_query(person, "select count(*) as n from neurons")
 
 
 def test_sql_is_completed_and_a_card_asks_its_question(person: Visitor) -> None:
     person.open("sql")
-    editor = person.page.get_by_role("textbox", name="Query")
-    editor.fill("")
+    offered = sql_frame(person).locator(".ace_autocomplete .ace_line")
     # A letter and a slash are keys of the page elsewhere.
-    editor.press_sequentially("select 6 / 3, kur", delay=20)
-    offered = person.page.locator(".cm-tooltip-autocomplete li")
+    type_query(person, "select 6 / 3, ")
+    person.page.keyboard.type("kur", delay=20)
     expect(offered.first).to_contain_text("kurtosis")
-    # What was offered this moment cannot be accepted yet.
-    person.page.wait_for_timeout(200)
     person.page.keyboard.press("Tab")
-    editor.press_sequentially(" from neur", delay=20)
-    expect(offered.first).to_contain_text("neurons")
-    person.page.wait_for_timeout(200)
+    person.page.keyboard.type(" from neur", delay=20)
+    expect(offered.first).to_contain_text("neuronsview")
     person.page.keyboard.press("Tab")
-    editor.press_sequentially(" join models using (model) limit 3", delay=20)
-    expect(editor).to_have_text("select 6 / 3, kurtosis from neurons join models using (model) limit 3")
-    person.page.keyboard.press("Escape")
-    editor.press("Control+Enter")
+    person.page.keyboard.type(" join models using (model) limit 3", delay=20)
+    person.page.keyboard.press("Control+Enter")
     expect(person.page.get_by_text("3 rows in")).to_be_visible()
     person.settle()
+    query = "select 6 / 3, kurtosis from neurons join models using (model) limit 3"
+    expect_query(person, query)
+    assert parse_qs(urlsplit(person.page.url).query)["query"] == [query]
     person.page.locator(".st-key-card-7 button").click()
-    expect(editor).to_contain_text("from layer_activity")
+    expect_query(person, re.compile("from layer_activity"))
     expect(person.page.get_by_text("7 rows in")).to_be_visible()
     person.settle()
     assert "layer_activity" in person.page.url

@@ -1,4 +1,4 @@
-"""What the editor completes and colours: the views with their columns, functions that may be called, words of SQL."""
+"""What the editor completes: the views and their columns, functions that may be called, words of SQL."""
 
 import re
 from collections.abc import Mapping
@@ -40,17 +40,40 @@ TYPES = (
     *("real", "smallint", "struct", "text", "time", "timestamp", "tinyint", "ubigint", "uinteger", "uuid", "varchar"),
 )
 
+_FIRST, _VIEW, _FUNCTION = 1000, 3, -3
+"""Of names that match alike the shortest comes first; a view counts as some letters shorter, a function as longer."""
+
 
 @cache
-def words() -> Mapping[str, Any]:
-    """Views by name, each with what a row is and its columns; functions, each with what it is about; words of SQL."""
+def completions() -> tuple[Mapping[str, Any], ...]:
+    """One entry a name, as Ace takes them: `caption` is matched and shown, `value` inserted, `docText` explains."""
+    views, columns = all_views(), _columns()
+    return (
+        *(_entry(name, "view", view.grain, bonus=_VIEW) for name, view in sorted(views.items())),
+        *(_entry(name, where, about) for name, (where, about) in columns.items() if name not in views),
+        *(
+            _entry(name, "function", about, value=f"{name}(", bonus=_FUNCTION)
+            for name, about in sorted(_functions().items())
+        ),
+        *(_entry(name, "type", bonus=_FUNCTION) for name in TYPES if name not in columns),
+        *(_entry(name, "keyword") for name in KEYWORDS),
+    )
+
+
+def _entry(name: str, meta: str, about: str = "", *, value: str = "", bonus: int = 0) -> Mapping[str, Any]:
+    entry = {"caption": name, "value": value or name, "meta": meta, "name": name, "score": _FIRST + bonus - len(name)}
+    return {**entry, "docText": about} if about else entry
+
+
+def _columns() -> dict[str, tuple[str, str]]:
+    """Name of a column -> the first view that has it and how many others do, and what it holds."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, view in sorted(all_views().items()):
+        for column, about in view.columns.items():
+            found.setdefault(column, []).append((name, about))
     return {
-        "views": {
-            name: {"grain": view.grain, "columns": dict(view.columns)} for name, view in sorted(all_views().items())
-        },
-        "functions": sorted(_functions().items()),
-        "keywords": KEYWORDS,
-        "types": TYPES,
+        column: (f"{where[0][0]} +{len(where) - 1}" if where[1:] else where[0][0], where[0][1])
+        for column, where in sorted(found.items())
     }
 
 
