@@ -25,6 +25,8 @@
   const replace = history.replaceState.bind(history);
   history.pushState = (state, unused, url) => {
     const next = new URL(url ?? location.href, location.href);
+    // What a person does in a frame, as the SQL page's editor is one, is not heard here.
+    isByHand ||= document.activeElement?.tagName === "IFRAME";
     const stays = next.pathname === location.pathname;
     const isLeaving = !stays && written.search === next.search && Date.now() - written.at < LEAVING;
     ((stays && !isByHand) || isLeaving ? replace : push)(state, unused, url);
