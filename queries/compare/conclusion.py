@@ -54,6 +54,8 @@ class Conclusion:
     def sentence(self) -> str:
         """What the sizes show; where they show nothing, why."""
         match self.kind:
+            case "trend" | "one size" if not self.headlines:
+                return f"How often the neurons of {_together(self.models)} fire is unknown."
             case "trend":
                 first, last = self.names[self.models[0]], self.names[self.models[-1]]
                 return f"From {first} to {last}, {_together(map(self._clause, self.headlines))}."
@@ -64,7 +66,8 @@ class Conclusion:
                 return f"The sizes of {self.family} were not measured alike, so no trend is told: {self._reasons()}."
             case "no size":
                 return f"No plain size of {self.family} is among these models, so no trend is told: {self._reasons()}."
-        return f"How often the neurons of {_together(self.left_out)} fire was not measured."
+        unmeasured = [model for model, why in self.left_out.items() if why == UNMEASURED]
+        return f"How often the neurons of {_together(unmeasured)} fire was not measured."
 
     @property
     def rests_on(self) -> list[str]:
@@ -107,11 +110,18 @@ class Conclusion:
         if len(known) < len(self.models):
             return "How many tokens some were trained on is unknown, so size need not be alone."
         way: Direction = direction_of([Number(number) for number in known])
-        first, last = (f"{number:,.1f}" if number < _MANY else f"{number:,.0f}" for number in (known[0], known[-1]))
-        if way == "stays flat":
-            return f"Training tokens per parameter are about the same ({first} to {last})."
-        moves = {"rises": "rise", "falls": "fall"}.get(way, "go")
-        return f"Training tokens per parameter {moves} from {first} to {last}, so size is not alone."
+        if way in ("rises", "falls"):
+            moves = {"rises": "rise", "falls": "fall"}[way]
+            said = f"{moves} from {_per_parameter(known[0])} to {_per_parameter(known[-1])}, so size is not alone"
+        else:
+            least, largest = _per_parameter(min(known)), _per_parameter(max(known))
+            is_same = way == "stays flat"
+            said = (
+                f"are about the same ({least} to {largest})"
+                if is_same
+                else (f"lie between {least} and {largest}, so size is not alone")
+            )
+        return f"Training tokens per parameter {said}."
 
 
 _MANY = 100
@@ -203,6 +213,10 @@ def _trend(measure: Measure, rows: Iterable[Mapping[str, Any]]) -> Trend | None:
 def _name(model: str, family: str) -> str:
     """A model's name without the family's, where it begins with that."""
     return model.removeprefix(f"{family}-") or model
+
+
+def _per_parameter(number: float) -> str:
+    return f"{number:,.1f}" if number < _MANY else f"{number:,.0f}"
 
 
 def _together(words: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 """The sentence about sizes, against made-up warehouses whose neurons are counted here one by one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from statistics import median
 
@@ -183,6 +184,40 @@ def test_tokens_that_differ_and_the_same_training(compared: Comparer) -> None:
 def test_training_that_is_unknown_of_one_is_unknown(compared: Comparer) -> None:
     told = told_of(UP_AND_DOWN, compared)
     assert told.rests_on[1] == "How many tokens some were trained on is unknown, so size need not be alone."
+
+
+def test_training_that_goes_up_and_down_is_told_by_its_least_and_largest(compared: Comparer) -> None:
+    trained = [10, 30, 10]
+    sizes = tuple(replace(size, trained_on=number) for size, number in zip(RISING, trained, strict=True))
+    told = told_of(sizes, compared)
+    assert told.rests_on[1] == "Training tokens per parameter lie between 10.0 and 30.0, so size is not alone."
+
+
+def test_a_variant_is_not_called_unmeasured(compared: Comparer) -> None:
+    """The plain sizes were not run on any text, and the variant was."""
+    models = compared(HALF_COMPARABLE).models
+    unknown = [
+        pl.when(pl.col("variant").is_not_null()).then(pl.col(column)).alias(column)
+        for column in ("n_tokens_seen", "dtype", "dead_share", "median_frequency")
+    ]
+    (told,) = conclude(models.with_columns(unknown))
+    assert told.kind == "not measured"
+    assert told.sentence == "How often the neurons of made-1m, made-2m and made-4m fire was not measured."
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind", "sentence"),
+    [
+        (RISING, "trend", "How often the neurons of made-1m, made-2m and made-4m fire is unknown."),
+        (ONE, "one size", "How often the neurons of made-1m fire is unknown."),
+    ],
+)
+def test_sizes_that_saw_a_text_but_have_no_such_number(
+    sizes: tuple[Size, ...], kind: str, sentence: str, compared: Comparer
+) -> None:
+    lacking = [pl.lit(None, pl.Float64).alias(measure.column) for measure in HEADLINES]
+    (told,) = conclude(compared(sizes).models.with_columns(lacking))
+    assert (told.kind, told.sentence) == (kind, sentence)
 
 
 def test_models_that_are_left_out_are_named_with_the_reason(compared: Comparer) -> None:
