@@ -10,7 +10,6 @@ from catalog.suggestions import nearest
 from catalog.tables.annotations import ANNOTATIONS, PLAUSIBILITY_JUDGEMENTS
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
 from catalog.tables.exits import EXITS
-from catalog.tables.logits import LOGIT_HISTOGRAMS, TOKEN_INDICATORS
 from catalog.tables.shortcuts import (
     SHORTCUT_MAPS,
     SHORTCUT_PREDICTIONS,
@@ -43,10 +42,12 @@ from catalog.tables.weights import (
     CLUSTERS,
     CONTROLS,
     COUNTERPARTS,
+    LOGIT_HISTOGRAMS,
     NEIGHBOURS,
     NORM_OVERLAPS,
     POSTINGS,
     PROJECTIONS,
+    TOKEN_INDICATORS,
     TOKEN_NEIGHBOURS,
 )
 

@@ -150,3 +150,28 @@ NORM_OVERLAPS = Table(
     # Models without a final norm have none to compare with.
     nullable=frozenset({"norm_overlap", "norm_overlap_without_bias"}),
 )
+
+LOGIT_HISTOGRAMS = Table(
+    name="logit_histograms",
+    scope="model",
+    key=("layer", "neuron"),
+    columns={"layer": SMALL, "neuron": INTEGER, "counts": IDS},
+    is_later=True,
+)
+
+TOKEN_INDICATORS = Table(
+    name="token_indicators",
+    scope="model",
+    key=("token_id",),
+    columns={
+        "token_id": INTEGER,
+        "row_norm": DOUBLE,
+        "unused_distance": DOUBLE,
+        "unused_limit": DOUBLE,
+        "is_unused": FLAG,
+        "is_byte": FLAG,
+    },
+    # Where too few tokens are known to be unused, there is nothing to be near to; a zero row has no direction.
+    nullable=frozenset({"unused_distance", "unused_limit"}),
+    is_later=True,
+)

@@ -21,7 +21,6 @@ from catalog.publishing.publish import (
 from catalog.publishing.staging import RunManifest, now, staged_run
 from catalog.store.warehouse import Warehouse
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
-from catalog.tables.logits import LOGIT_HISTOGRAMS, TOKEN_INDICATORS
 from catalog.tables.table import Table
 from catalog.tables.texts import (
     ACTIVATION_HISTOGRAMS,
@@ -40,10 +39,12 @@ from catalog.tables.weights import (
     CLUSTERS,
     CONTROLS,
     COUNTERPARTS,
+    LOGIT_HISTOGRAMS,
     NEIGHBOURS,
     NORM_OVERLAPS,
     POSTINGS,
     PROJECTIONS,
+    TOKEN_INDICATORS,
     TOKEN_NEIGHBOURS,
 )
 from tests.support import overlaps

@@ -3,7 +3,6 @@
 from functools import partial
 
 import altair as alt
-import duckdb
 import polars as pl
 import streamlit as st
 
@@ -15,7 +14,6 @@ from dashboards.widgets.figures import Data, show_figure, statement
 from dashboards.widgets.html import places_html, plain
 from dashboards.widgets.page import Theme, show_command, theme
 from queries.ask.statements import filled
-from queries.names.corpora import choose_corpora
 from queries.names.neurons import NeuronAddress
 from queries.neuron.page import NeuronPage
 
@@ -56,15 +54,21 @@ def strongest_of(page: NeuronPage) -> float:
     return max((abs(m) for row in page.windows.get_column("activations") for m in row), default=0.0)
 
 
-def show_histogram(connection: duckdb.DuckDBPyConnection, page: NeuronPage, neuron: NeuronAddress) -> None:
+def show_histogram(page: NeuronPage, neuron: NeuronAddress) -> None:
     """How large its activations are, where that was counted."""
     bins = page.activation_histogram
     if bins.filter(pl.col("bin") != 0).is_empty():
         return
-    measured = choose_corpora(connection, [neuron.model], page.corpus)[neuron.model]
-    place = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron, "corpus_id": measured.corpus_id}
+    place = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron, "corpus_id": page.corpus_id}
     data = Data("activation_histogram", filled(statement("activation_histogram"), place), bins)
-    show_figure("Activations by size", partial(_drawn, bins), told_of(bins), data, own_legend=True)
+    show_figure(
+        "Activations by size",
+        partial(_drawn, bins),
+        told_of(bins),
+        data,
+        source="Source: this project.",
+        own_legend=True,
+    )
 
 
 def told_of(bins: pl.DataFrame) -> str:

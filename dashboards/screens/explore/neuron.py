@@ -76,7 +76,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         _tokens(page, words)
         show_logits(page)
         if page.corpus is not None:
-            show_histogram(connection, page, neuron)
+            show_histogram(page, neuron)
     if page.corpus is not None:
         left, right = st.columns(2, gap="large")
         with left:

@@ -5,8 +5,7 @@ import polars as pl
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.logits import LOGIT_HISTOGRAMS
-from catalog.tables.weights import POSTINGS, PROJECTIONS
+from catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS
 from ingest.lens.histograms import CENTRE
 from ingest.lens.moments import Moments
 from ingest.lens.scorer import Scored

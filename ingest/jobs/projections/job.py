@@ -12,9 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.logits import LOGIT_HISTOGRAMS, TOKEN_INDICATORS
 from catalog.tables.table import Table
-from catalog.tables.weights import POSTINGS, PROJECTIONS, TOKEN_NEIGHBOURS
+from catalog.tables.weights import LOGIT_HISTOGRAMS, POSTINGS, PROJECTIONS, TOKEN_INDICATORS, TOKEN_NEIGHBOURS
 from ingest.jobs.job import Frames, JobContext, MeasureShard, ReadBack, WeightsJob
 from ingest.jobs.projections import footprint
 from ingest.jobs.projections.frames import histograms_frame, postings_frame, projections_frame

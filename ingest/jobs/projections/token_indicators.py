@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from catalog.tables.logits import TOKEN_INDICATORS
+from catalog.tables.weights import TOKEN_INDICATORS
 from ingest.lens.byte_pieces import LEAST_UNUSED, BytePieces
 from ingest.lens.vocabulary import Vocabulary
 

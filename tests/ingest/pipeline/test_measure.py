@@ -239,7 +239,7 @@ def test_staging_may_lie_elsewhere(reference: Reference, warehouse: Warehouse, t
     with pytest.raises(KeyboardInterrupt):
         ingest_model(warehouse, asked, ModelSource(str(reference.model)), progress=Steps(at=2, do=interrupt))
     (run,) = (path for path in (elsewhere / "w.duckdb.staging").iterdir() if path.is_dir())
-    assert len(list(run.glob("*.parquet"))) == 3
+    assert len(list(run.glob("*.parquet"))) == 5
     assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
     ingests.measure(warehouse, reference.model, asked)
     ingests.assert_same(ingests.everything(warehouse), reference.tables)

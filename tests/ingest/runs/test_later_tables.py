@@ -5,8 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.tables.logits import LOGIT_HISTOGRAMS
-from catalog.tables.weights import PROJECTIONS
+from catalog.tables.weights import LOGIT_HISTOGRAMS, PROJECTIONS
 from ingest.runs.later_tables import is_incomplete, lacks_rows
 from tests.support import warehouse
 from tests.support.tiny import WITHOUT_HISTOGRAMS

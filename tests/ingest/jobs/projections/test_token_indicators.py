@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from catalog.tables.logits import TOKEN_INDICATORS
+from catalog.tables.weights import TOKEN_INDICATORS
 from ingest.jobs.projections.token_indicators import indicators_frame
 from ingest.lens.byte_pieces import BytePieces
 from ingest.lens.vocabulary import Vocabulary
