@@ -21,6 +21,11 @@ def visible_list(tokens: Iterable[str]) -> str:
     return " ".join(map(visible, tokens))
 
 
+def quoted(token: str) -> str:
+    """The token in a sentence: its white space marked, in quotation marks that tell it from the sentence's own."""
+    return f"“{visible(token)}”"
+
+
 def readable(text: str) -> str:
     """Running text on one line: spaces stay, line ends and tabs are marked, control characters escaped."""
     return "".join(" " if character == " " else visible(character) for character in text)

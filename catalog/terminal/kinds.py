@@ -15,7 +15,7 @@ SHARES = frozenset(
         *("mean_frequency", "median_frequency", "observed", "observed_low", "observed_high", "expected", "difference"),
         *("saturated_share", "covered_share", "positional_share", "dominant_share", "top_share", "push_share"),
         *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
-        *("share", "recall"),
+        *("share", "recall", "base_share", "push_gain"),
     }
 )
 """Columns that hold parts of 1, which pages and charts show in percent."""

@@ -19,7 +19,7 @@ HELP = (
     " lie (Land and Bartolo 2024, Fishing for Magikarp; limit: this project; view token_quality)."
 )
 CSS = "nt-muted"
-_UNMUTED = "unmuted"
+_SWITCH, _UNMUTED = "muted", "unmuted"
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,26 @@ def pick_muted(models: Iterable[str]) -> Mapping[str, Muted]:
     of_models = {model: reasons.get(model, {}) for model in models}
     if not any(of_models.values()):
         return {model: Muted() for model in of_models}
-    was_off = asked("muted") == "no" or st.session_state.get(_UNMUTED, False)
-    is_on = st.toggle(LABEL, value=not was_off, key="muted", help=plain(HELP))
+    is_on = st.toggle(LABEL, value=_is_on(), key=_SWITCH, help=plain(HELP), on_change=_keep)
+    _keep()
+    return {model: Muted(found if is_on else {}) for model, found in of_models.items()}
+
+
+def muted_of(models: Iterable[str]) -> Mapping[str, Muted]:
+    """What is muted, by model, as the switch was left: for what has no switch of its own beside it."""
+    reasons = known(muted_tokens) if _is_on() else {}
+    return {model: Muted(reasons.get(model, {})) for model in models}
+
+
+def _is_on() -> bool:
+    return not (asked("muted") == "no" or st.session_state.get(_UNMUTED, False))
+
+
+def _keep() -> None:
+    """Keep what the switch says: before the page runs again, as parts of it stand above the switch."""
+    is_on = st.session_state[_SWITCH]
     st.session_state[_UNMUTED] = not is_on
     remember(muted=None if is_on else "no")
-    return {model: Muted(found if is_on else {}) for model, found in of_models.items()}
 
 
 def muted_tokens(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:

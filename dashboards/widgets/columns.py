@@ -165,6 +165,8 @@ def _of_events() -> dict[str, Any]:
         "n_pushes": _number("pushes", format="localized", help="Examples in which it pushed the token."),
         "n_saturations": _number("of", format="localized", help="Examples in which any FFN pushed it."),
         "push_share": _share("share"),
+        "base_share": _share("of all examples", "Share of all examples in which it is dominant in its layer."),
+        "push_gain": _share("difference", "The share minus that of all examples."),
         "mean_score": _number("mean score", format="%.3f"),
         "mean_coefficient": _number("mean coefficient", format="%.3f"),
         "mean_share": _share("share of the update"),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from catalog.terminal.percent import percent
+
 Direction = Literal["rises", "falls", "stays flat", "goes up and down", "shows no clear trend"]
 
 LEAST_CHANGE = 0.05
@@ -20,7 +22,6 @@ RULE = (
 
 _NORMAL_975 = 1.959963984540054
 _MOST_DIGITS = 6
-_ALL = 100
 
 
 @dataclass(frozen=True)
@@ -221,22 +222,6 @@ def percentages(values: Sequence[float]) -> list[str]:
         if abs(one - other) > LEAST_CHANGE * max(abs(one), abs(other))
     }
     digits = 2
-    while digits < _MOST_DIGITS and any(
-        _percentage(one, digits) == _percentage(other, digits) for one, other in different
-    ):
+    while digits < _MOST_DIGITS and any(percent(one, digits) == percent(other, digits) for one, other in different):
         digits += 1
-    return [_percentage(value, digits) for value in values]
-
-
-def _percentage(value: float, digits: int) -> str:
-    """So many digits, and never 0% of what is not 0, nor 100% of what is not all."""
-    per_cent = 100 * value
-    if per_cent == 0:
-        return "0%"
-    if 0 < per_cent < 10 ** (-digits):
-        return f"<{10 ** (-digits):.{digits}f}%"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(per_cent))))
-    text = f"{per_cent:.{decimals}f}"
-    if float(text) >= _ALL > per_cent:
-        return f">{_ALL - 10.0 ** (2 - digits):g}%"
-    return f"{text}%"
+    return [percent(value, digits) for value in values]

@@ -1,19 +1,25 @@
 """One neuron in one sentence, made from its rows: how often it fires, on what, and which tokens it moves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from catalog.spelling import visible, visible_list
+from catalog.spelling import quoted
+from catalog.terminal.percent import percent
 from queries.neuron.page import NeuronPage
 
 _MOST_NAMED = 3
 
 
-def headline(page: NeuronPage) -> str:
-    """How often it fires, on which token most, and the tokens that it promotes and suppresses first."""
-    clauses = [*_firing(page), *_moving(page)]
+def headline(page: NeuronPage, passed_over: Collection[str] = ()) -> str:
+    """How often it fires, on which token most, and the tokens that it promotes and suppresses first.
+
+    Args:
+        page: the neuron's page.
+        passed_over: tokens that are named only where the lists hold no others: bytes, undertrained ones.
+    """
+    clauses = [*_firing(page), *_moving(page, passed_over)]
     return f"{'; '.join(clauses)}." if clauses else ""
 
 
@@ -45,20 +51,13 @@ def _firing(page: NeuronPage) -> list[str]:
     if not n_active:
         return [f"Never fires on the {n_seen:,} tokens of {page.corpus}"]
     first = page.triggers.ngrams.filter((pl.col("n") == 1) & (pl.col("rank") == 1)).to_dicts()
-    most = [f", most often at {visible(row['text'])} ({row['share']:.0%} of its activations)" for row in first]
-    return [f"Fires at {_percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
+    most = [f", most often at {quoted(row['text'])} ({percent(row['share'])} of its activations)" for row in first]
+    return [f"Fires at {percent(n_active / n_seen)} of the {n_seen:,} tokens of {page.corpus}{''.join(most)}"]
 
 
-def _moving(page: NeuronPage) -> Sequence[str]:
-    sides = {
-        side: page.tokens.filter(pl.col("side") == side).sort("rank").head(_MOST_NAMED).get_column("token").to_list()
-        for side in ("promoted", "suppressed")
-    }
-    verbs = {"promoted": "promotes", "suppressed": "suppresses"}
-    return [f"{verbs[side]} {visible_list(tokens)}" for side, tokens in sides.items() if tokens]
-
-
-def _percent(share: float) -> str:
-    """Two digits, or as many as the whole percents have."""
-    percent = 100 * share
-    return f"{percent:.2g}%" if percent < 10 else f"{percent:.0f}%"
+def _moving(page: NeuronPage, passed_over: Collection[str]) -> Iterator[str]:
+    for side, verb in (("promoted", "promotes"), ("suppressed", "suppresses")):
+        tokens = page.tokens.filter(pl.col("side") == side).sort("rank").get_column("token").to_list()
+        named = [token for token in tokens if token not in passed_over] or tokens
+        if named:
+            yield f"{verb} {' '.join(map(quoted, named[:_MOST_NAMED]))}"

@@ -3,13 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.spelling import harmless, is_text, named, readable, typed, visible, visible_list
+from catalog.spelling import harmless, is_text, named, quoted, readable, typed, visible, visible_list
 
 
 def test_white_space_is_marked() -> None:
     assert visible(" school") == "·school"
     assert visible("a\n\tb") == "a↵⇥b"
     assert visible_list([" a", "b", " "]) == "·a b ·"
+    assert f"promotes {quoted(' in')} {quoted('.')}." == "promotes “·in” “.”."
 
 
 def test_the_marks_themselves_are_escaped() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from catalog.spelling import visible
+from catalog.terminal.percent import percent
 from dashboards.parts.explore.promoted import with_promoted
 from dashboards.parts.token_cards import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
@@ -19,9 +20,11 @@ _SHEET = """
 <style>
 .nt-pushers { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.8rem; }
 .nt-pushers .nt-card header b { font-size: 0.95rem; }
-.nt-push { display: grid; grid-template-columns: 5.2rem 4.2rem 3.4rem 1fr; gap: 0.5rem; align-items: center;
+.nt-push { display: grid; grid-template-columns: 5.2rem 4.2rem 10.5rem 1fr; gap: 0.5rem; align-items: center;
   padding: 0.16rem 0; border-top: 1px solid #8a8a8a22; font-size: 0.86rem; }
+.nt-push .nt-bar { position: relative; }
 .nt-push i { display: block; height: 0.55rem; border-radius: 0.15rem; }
+.nt-push .nt-base { position: absolute; top: -0.2rem; width: 2px; height: 0.95rem; background: currentcolor; }
 .nt-push .nt-share { font-variant-numeric: tabular-nums; text-align: right; }
 .nt-push .nt-promoted { overflow: hidden; white-space: nowrap; }
 </style>
@@ -29,21 +32,24 @@ _SHEET = """
 
 
 def told_pushers(rows: pl.DataFrame, models: Sequence[str], word: str) -> str:
-    """How often FFNs bring a word to the top, and which neuron pushes it most reliably.
+    """How often FFNs bring a word to the top, and which neuron exceeds its base rate most in pushing it.
 
     Args:
-        rows: of the statement `pushers`, one at least.
+        rows: of the statement `pushers`, one at least, in its order.
         models: names, in the order in which they are told.
         word: what was asked for.
     """
     counts = saturations(rows)
     (model, n), *others = [(model, counts[model]) for model in models if model in counts]
     examples = _together([f"{n:,} example{'s' * (n != 1)} of {model}", *(f"{n:,} of {model}" for model, n in others)])
-    # Of neurons that were there in few examples a share says little.
-    best = rows.sort("n_pushes", "push_share", "address", descending=[True, True, False]).row(0, named=True)
+    brings = f'An FFN brings "{visible(word)}" to the top for good in {examples}.'
+    best = rows.row(0, named=True)
+    if best["push_gain"] <= 0:
+        return f"{brings} No neuron pushes it more often than it is dominant in all examples anyway."
     return (
-        f'An FFN brings "{visible(word)}" to the top for good in {examples}. {best["address"]} pushes it most often: '
-        f"dominant with a score above 0 in {best['n_pushes']:,} of {best['n_saturations']:,}, {best['push_share']:.0%}."
+        f"{brings} {best['address']} exceeds its base rate most: it pushes the token in {best['n_pushes']:,} of "
+        f"{best['n_saturations']:,} ({percent(best['push_share'])}), and is dominant in {percent(best['base_share'])} "
+        f"of all {best['n_examples']:,} examples of its model."
     )
 
 
@@ -73,7 +79,7 @@ def shown_pushers(reader: Reader, models: Sequence[KnownModel], rows: pl.DataFra
 def pushers_html(
     rows: pl.DataFrame, examples: Mapping[str, int], colours: Mapping[str, str], asked: Mapping[str, str]
 ) -> str:
-    """A card per model: those of its neurons that push the word most often, each with how often and what it promotes.
+    """A card per model: its neurons that push the word, each with how often, its base rate and what it promotes.
 
     Args:
         rows: as `shown_pushers` yields them.
@@ -94,18 +100,21 @@ def pushers_html(
 
 
 def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str]) -> str:
-    share = row["push_share"]
+    share, base = row["push_share"], row["base_share"]
     told = (
-        f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; mean score "
-        f"{row['mean_score']:.3f}, mean coefficient {row['mean_coefficient']:.3f}"
+        f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; dominant in "
+        f"{row['times_dominant']:,} of all {row['n_examples']:,}; mean score {row['mean_score']:.3f}, mean coefficient "
+        f"{row['mean_coefficient']:.3f}"
     )
     address = row["address"]
     link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, **asked)
     tokens = " ".join(token_html(token) for token in (row["top_tokens"] or ())[:_MOST_TOKENS])
     return (
         f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'
-        f'<span><i style="width: {100 * share:.0f}%; background: {colour}"></i></span>'
-        f'<span class="nt-share">{share:.0%}</span><span class="nt-promoted">{tokens}</span></div>'
+        f'<span class="nt-bar"><i style="width: {100 * share:.0f}%; background: {colour}"></i>'
+        f'<span class="nt-base" style="left: {100 * base:.0f}%"></span></span>'
+        f'<span class="nt-share">{percent(share)} ({percent(base)} of all examples)</span>'
+        f'<span class="nt-promoted">{tokens}</span></div>'
     )
 
 

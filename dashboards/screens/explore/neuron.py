@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboards.charts import tokens
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.live.try_neuron import strongest_text, try_neuron
-from dashboards.parts.muted import Muted, pick_muted
+from dashboards.parts.muted import Muted, muted_of, pick_muted
 from dashboards.parts.one_neuron.all_logits import show_logits
 from dashboards.parts.one_neuron.contexts import show_contexts, show_histogram
 from dashboards.parts.one_neuron.firing import show_domains, show_profile, show_triggers
@@ -96,7 +96,8 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
 
 def _told(page: NeuronPage, words: Sequence[str]) -> None:
     """The sentence, what kind of neuron it is, where the words that were searched for stand, and the way back."""
-    st.markdown(plain(headline(page)))
+    model = page.facts["model"]
+    st.markdown(plain(headline(page, muted_of([model])[model].reasons)))
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
     back = link_html("back to the results", "search", **found) if (found := _question()) else ""
     places = "".join(f"<span>{html.escape(told)}</span>" for told in told_places(page.tokens, words))

@@ -18,7 +18,10 @@ from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
-PUSHED = ("address", "token", "n_pushes", "n_saturations", "push_share", "mean_score", "mean_coefficient", "mean_share")
+PUSHED = (
+    *("address", "token", "n_pushes", "n_saturations", "push_share", "base_share", "push_gain", "mean_score"),
+    *("mean_coefficient", "mean_share"),
+)
 
 _N_EXAMPLES = 8
 
@@ -74,9 +77,13 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
         return
     say_first(
         pushers.told_pushers(data.frame, models, word),
-        "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron was "
-        "dominant in that FFN with a score above 0. Beside them what the neuron promotes.",
-        rule="By this project, on the saturation events of Geva et al. 2022, section 5.",
+        "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
+        "it: was dominant in that FFN with a score above 0. Ticks and brackets: the base rate, the share of all "
+        "examples in which the neuron is dominant in its layer. Ordered by the first minus the second, tokens with "
+        "fewer than 10 such examples last. Beside them what the neuron promotes.",
+        rule="By this project, on the saturation events of Geva et al. 2022, section 5. Pushing asks for more than the "
+        "base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not say that "
+        "the neuron avoids the word.",
     )
     rows = pushers.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
     counts = pushers.saturations(data.frame)

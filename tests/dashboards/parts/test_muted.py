@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import neurothek
+from catalog.spelling import visible
 from dashboards.parts.muted import CSS, Muted, told_reasons
 from tests.support.tiny import BYTE_TOKEN, TEXTS, UNDERTRAINED_TOKEN, WITHOUT_HISTOGRAMS, address
 
@@ -17,6 +18,12 @@ BYTE, UNDERTRAINED = TEXTS[0][BYTE_TOKEN], TEXTS[0][UNDERTRAINED_TOKEN]
 
 def lists(page: AppTest) -> list[str]:
     return [one.proto.body for one in page.get("html") if 'class="nt-list"' in one.proto.body]
+
+
+def sentence(page: AppTest) -> str:
+    """The one that opens the page of a neuron, as people read it."""
+    (told,) = [one.value for one in page.markdown if "promotes" in one.value and "“" in one.value][:1]
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", str(told))
 
 
 @pytest.mark.parametrize(
@@ -59,6 +66,16 @@ def test_the_address_says_that_nothing_is_muted(page: Opener, full_path: Path) -
     opened = page(full_path, "neuron", neuron=address((0, 0, 1)), muted="no")
     assert not opened.toggle(key="muted").value
     assert not any(CSS in body.split("</style>")[-1] for body in lists(opened))
+
+
+def test_the_sentence_passes_over_what_is_muted_as_the_switch_stands(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "neuron", neuron=address((0, 0, 1)))
+    told = sentence(opened)
+    assert not {visible(BYTE), visible(UNDERTRAINED)} & set(re.findall(r"“(.*?)”", told))
+    opened.toggle(key="muted").set_value(False).run()
+    assert {visible(BYTE), visible(UNDERTRAINED)} & set(re.findall(r"“(.*?)”", sentence(opened)))
+    opened.toggle(key="muted").set_value(True).run()
+    assert sentence(opened) == told
 
 
 def test_a_model_whose_tokens_were_not_judged_has_no_switch(page: Opener, full_path: Path) -> None:

@@ -4,10 +4,12 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
 import neurothek
+from catalog.publishing.facts import rebuild_facts
 from catalog.store.warehouse import Warehouse
 from dashboards.parts.events.pushers import MOST_ROWS, pushers_html, saturations, shown_pushers, told_pushers
 from dashboards.session import hand_over
@@ -17,6 +19,9 @@ from tests.support import event_warehouse, tiny
 from tests.support import warehouse as made
 
 MODELS = [tiny.MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
+LEAST = 10
+"""Examples of a token from which on its neurons are ranked first."""
+
 COLOURS = dict.fromkeys(MODELS, "#123456")
 
 
@@ -68,6 +73,10 @@ ROWS = pl.DataFrame(
         "n_pushes": [3, 9, 1, 9],
         "n_saturations": [4, 20, 1, 20],
         "push_share": [0.75, 0.45, 1.0, 0.45],
+        "times_dominant": [10, 24, 300, 178],
+        "n_examples": [40, 200, 200, 200],
+        "base_share": [0.25, 0.12, 1.5, 0.89],
+        "push_gain": [0.5, 0.33, -0.5, -0.44],
         "mean_score": [0.5] * 4,
         "mean_coefficient": [1.5] * 4,
         "top_tokens": [[" <b>", "x"]] * 4,
@@ -75,11 +84,75 @@ ROWS = pl.DataFrame(
 )
 
 
-def test_the_sentence_counts_each_token_once_and_names_who_pushes_most_often() -> None:
+def test_rows_are_ordered_by_what_a_neuron_pushes_beyond_its_base_rate(whole_path: Path) -> None:
+    """Oracle: base rates counted over all examples by loops."""
+    facts = event_warehouse.rows()
+    names = {name: key for key in event_warehouse.MEASURED for name in [tiny.MODELS[key[0]].name]}
+    hand_over(neurothek.open(whole_path))
+    n_rows = 0
+    for word in ("school", "coffee", "dog"):
+        rows = rows_of(whole_path, word)
+        for row in rows.to_dicts():
+            model_id, corpus_id = names[row["model"]]
+            place = {"model_id": model_id, "corpus_id": corpus_id, "layer": row["layer"], "neuron": row["neuron"]}
+            dominated = {
+                update["example_id"]
+                for update in facts["sub_updates"]
+                if place.items() <= update.items() and update["kind"] == "dominant" and update["coefficient"] != 0
+            }
+            base = len(dominated) / event_warehouse.N_EXAMPLES
+            assert row["base_share"] == pytest.approx(base)
+            assert row["push_gain"] == pytest.approx(row["n_pushes"] / row["n_saturations"] - base)
+            n_rows += 1
+        order = [(row["n_saturations"] < LEAST, -row["push_gain"]) for row in rows.to_dicts()]
+        assert order == sorted(order)
+    assert n_rows > 5
+
+
+def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
+    """A neuron dominant in every example pushes the word most often, and says nothing about it."""
+    path = tmp_path / "planted.duckdb"
+    event_warehouse.create(path)
+    model_id, corpus_id = event_warehouse.MEASURED[0]
+    model, texts = tiny.MODELS[model_id].name, texts_of(model_id)
+    word, another = texts.index(" school"), texts.index(" coffee")
+    ids = f"model_id = {model_id} and corpus_id = {corpus_id}"
+    with duckdb.connect(str(path)) as connection:
+        # In 12 of the 40 examples an FFN of layer 0 settles the word.
+        connection.execute(
+            f"update store.examples set final_token = {word}, saturation_layer = 0, saturation_by_ffn = true"
+            f" where {ids} and example_id < 12"
+        )
+        connection.execute(f"update store.examples set final_token = {another} where {ids} and example_id >= 12")
+        connection.execute(f"delete from store.sub_updates where {ids} and layer = 0")
+        for neuron, examples in {0: range(40), 1: range(6)}.items():
+            planted = [
+                {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "example_id": example, "layer": 0}
+                | {"neuron": neuron, "kind": "dominant", "rank": neuron + 1, "coefficient": 1.0, "contribution": 1.0}
+                | {"share": 0.1, "score_final": 1.0, "score_candidate": 0.0}
+                | {"score_logit_final": 1.0, "score_logit_candidate": 0.0}
+                for example in examples
+            ]
+            made.insert(connection, "sub_updates", planted)
+        rebuild_facts(connection, model_id)
+    # Answers are kept by the warehouse that pages show.
+    hand_over(neurothek.open(path))
+    rows = rows_of(path, "school").filter(model=model, layer=0)
+    assert rows.select("neuron", "n_pushes", "base_share").rows() == [(1, 6, 6 / 40), (0, 12, 1.0)]
+    assert f"{model}/L0N1 exceeds its base rate most: it pushes the token in 6 of 12 (50%)" in told_pushers(
+        rows, [model], "school"
+    )
+    assert "No neuron pushes it more often than it is dominant" in told_pushers(rows[1:], [model], "school")
+
+
+def test_the_sentence_counts_each_token_once_and_names_who_exceeds_its_base_rate_most() -> None:
     assert saturations(ROWS) == {"a": 4, "b": 21}
     assert told_pushers(ROWS, ["b", "c", "a"], "<b>") == (
-        'An FFN brings "<b>" to the top for good in 21 examples of b and 4 of a. b/L1N2 pushes it most often: dominant '
-        "with a score above 0 in 9 of 20, 45%."
+        'An FFN brings "<b>" to the top for good in 21 examples of b and 4 of a. a/L0N1 exceeds its base rate most: it '
+        "pushes the token in 3 of 4 (75%), and is dominant in 25% of all 40 examples of its model."
+    )
+    assert told_pushers(ROWS[2:], ["b"], "x").endswith(
+        "No neuron pushes it more often than it is dominant in all examples anyway."
     )
     assert told_pushers(ROWS.head(1).with_columns(n_saturations=1), ["a"], "x").startswith(
         'An FFN brings "x" to the top for good in 1 example of a. '
@@ -95,6 +168,7 @@ def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None
     assert "<b>&" not in re.sub("<style>.*?</style>", "", drawn)
     assert "·&lt;b&gt;" in drawn
     assert "width: 75%" in drawn
+    assert "45% (12% of all examples)" in drawn
 
 
 def test_the_first_rows_of_each_model_are_shown_with_what_their_neurons_promote(whole_path: Path) -> None:
