@@ -5,14 +5,16 @@ import streamlit as st
 from dashboards.addresses import FRONT
 from dashboards.shell.box import draw_box, follow_box
 from dashboards.shell.menu import measured_jobs, pages
-from dashboards.shell.trail import trail_html
+from dashboards.shell.title import title_of
+from dashboards.shell.trail import layers_of_models, trail_html
 from dashboards.widgets.address import keep_place
 
 # What keeps the box at the right.
 _NO_TRAIL = "<span></span>"
 
-st.set_page_config(page_title="neurothek", layout="wide")
 opened = st.navigation(pages(measured_jobs()), position="top")
+page = opened.url_path or FRONT
+st.set_page_config(page_title=title_of(page, st.query_params.to_dict()), layout="wide")
 follow_box()
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="shell"):
     trail = st.empty()
@@ -21,4 +23,6 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
 opened.run()
 keep_place()
 # The address is whole when the page has run.
-trail.html(trail_html(opened.url_path or FRONT, st.query_params.to_dict()) or _NO_TRAIL)
+asked = st.query_params.to_dict()
+st.set_page_config(page_title=title_of(page, asked))
+trail.html(trail_html(page, asked, layers_of_models()) or _NO_TRAIL)

@@ -6,9 +6,11 @@ import pytest
 
 from dashboards.shell.trail import trail_html
 
+N_LAYERS = {"a-1m": 8}
+
 
 def steps(page: str, **asked: str) -> list[str]:
-    found = trail_html(page, asked)
+    found = trail_html(page, asked, N_LAYERS)
     return re.findall(r">([^<>/]+)</", found.partition("</style>")[2])
 
 
@@ -21,6 +23,10 @@ def steps(page: str, **asked: str) -> list[str]:
         ("position", {"model": "a-1m"}, ["Compare", "a-1m", "Positions"]),
         ("compare", {"models": "a-1m"}, []),
         ("neuron", {"neuron": "a-1m/wrong"}, []),
+        ("neuron", {"neuron": "stranger/L3N17"}, []),
+        ("model", {"model": "stranger"}, []),
+        ("layer", {"model": "a-1m", "layer": "999"}, ["Compare", "a-1m"]),
+        ("layer", {"model": "a-1m", "layer": "-1"}, ["Compare", "a-1m"]),
     ],
 )
 def test_the_steps_lead_down_to_the_page(page: str, asked: dict[str, str], said: list[str]) -> None:
@@ -28,9 +34,9 @@ def test_the_steps_lead_down_to_the_page(page: str, asked: dict[str, str], said:
 
 
 def test_each_step_but_the_last_is_a_way_up() -> None:
-    found = trail_html("neuron", {"neuron": "a-1m/L3N17"})
+    found = trail_html("neuron", {"neuron": "a-1m/L3N17"}, N_LAYERS)
     assert re.findall(r'href="([^"]+)"', found) == ["/", "/model?model=a-1m", "/layer?model=a-1m&amp;layer=3"]
 
 
 def test_an_address_is_text() -> None:
-    assert "<script>" not in trail_html("model", {"model": "<script>"})
+    assert "<script>" not in trail_html("model", {"model": "<script>"}, {"<script>": 1})
