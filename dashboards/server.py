@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -26,6 +27,25 @@ async def _front_page(_: Request) -> HTMLResponse:
     return HTMLResponse(front_page(), headers={"Cache-Control": "no-cache"})
 
 
+class _Word(Convertor[str]):
+    """Letters alone, as in the name of a page: Streamlit itself serves nothing at the root by such a name."""
+
+    regex = "[A-Za-z][A-Za-z_-]*"
+
+    def convert(self, value: str) -> str:
+        """As it is."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """As it is."""
+        return value
+
+
+async def _unknown(_: Request) -> RedirectResponse:
+    """To the first page: below a name that is no page's, Streamlit would look for its server in vain."""
+    return RedirectResponse("/")
+
+
 async def _meant(request: Request) -> RedirectResponse:
     """To the page that another name of it means, with all that is asked of it."""
     meant = OTHER_NAMES[request.url.path.strip("/")]
@@ -41,11 +61,13 @@ def _import_ahead() -> Thread:
     return thread
 
 
+register_url_convertor("word", _Word())
 app = App(
     Path(__file__).with_name("app.py"),
     middleware=[Middleware(SameOrigin), Middleware(EditorFiles)],
     routes=[
         *(Route(f"/{name}", _front_page) for name in ("", *PAGES)),
         *(Route(f"/{name}", _meant) for name in OTHER_NAMES),
+        Route("/{name:word}", _unknown),
     ],
 )

@@ -57,6 +57,24 @@ def asked_number(name: str, *, least: int = 0, most: int = _LARGEST) -> int | No
     return most if len(digits) > len(str(most)) else min(most, max(least, int(digits)))
 
 
+def asked_place(name: str, places: range, *, what: str = "") -> int | None:
+    """The one of these places, as layers or positions, that the page's address names; a warning where it names another.
+
+    Args:
+        name: of the value in the address.
+        places: those that there are.
+        what: how people call it; empty: as the address does.
+    """
+    wanted = asked(name)
+    if wanted is None:
+        return None
+    place = asked_number(name)
+    if place is None or place not in places:
+        _say_unknown(what or name, [wanted])
+        return None
+    return place
+
+
 def address_parts(asked_for: Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
     """The model, the layer and the neuron that an address is about; None for what it does not name."""
     model, _, place = asked_for.get("neuron", "").rpartition("/")

@@ -10,7 +10,7 @@ from dashboards.live.examples import EXAMPLES, show_examples
 from dashboards.live.switch import try_traced
 from dashboards.live.token_grid import say_legend, show_grid
 from dashboards.session import desk
-from dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember, start_afresh
+from dashboards.widgets.address import asked, asked_among, asked_place, own_key, remember, start_afresh
 from dashboards.widgets.figures import show_files, title_row
 from dashboards.widgets.html import plain, table_html
 from dashboards.widgets.page import heading, said
@@ -82,7 +82,9 @@ def _choices() -> list[Choice]:
     with desk().warehouse.reader() as connection:
         first, second, third = st.columns([2, 2, 2], vertical_alignment="bottom")
         with first:
+            before = asked("model")
             model = pick_model(connection).name
+            _forget_cell("", before, model)
         others = [one.name for one in choose_models(connection) if one.name != model]
         with second:
             beside = _pick_second(others)
@@ -98,6 +100,7 @@ def _choices() -> list[Choice]:
 def _pick_second(others: list[str]) -> str | None:
     """The model beside the first, if any."""
     wanted = asked_among("model2", others)
+    before = asked("model2")
     picked = st.selectbox(
         "Beside",
         [_ALONE, *others],
@@ -107,7 +110,14 @@ def _pick_second(others: list[str]) -> str | None:
         label_visibility="collapsed",
     )
     remember(model2=picked or None)
+    _forget_cell("2", before, picked or None)
     return picked or None
+
+
+def _forget_cell(side: str, before: str | None, model: str | None) -> None:
+    """Layers and positions of one model are not those of another."""
+    if before not in (None, model):
+        remember(**{f"layer{side}": None, f"position{side}": None})
 
 
 def _prompt() -> str:
@@ -153,7 +163,7 @@ def _look(choice: Choice, beside: Seen | None) -> Seen:
     """Draw the grid of a model, and trace the position of its chosen cell."""
     grid = grid_of(choice.model, choice.prompt, lens=choice.lens, corpus=choice.corpus)
     position = _position(grid, choice.side, beside)
-    layer = asked_number(f"layer{choice.side}", most=grid.n_layers - 1)
+    layer = asked_place(f"layer{choice.side}", range(grid.n_layers), what="layer")
     layer = grid.settled(position) if layer is None else layer
     with title_row(f"trace_grid{choice.side}"):
         st.markdown(f"**{plain(choice.model)}**")
@@ -170,7 +180,7 @@ def _look(choice: Choice, beside: Seen | None) -> Seen:
 def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
     """The position that the address asks for; of a second model else that of the first, if the tokens are the same."""
     last = len(grid.tokens) - 1
-    asked_for = asked_number(f"position{side}", least=grid.first, most=last)
+    asked_for = asked_place(f"position{side}", range(grid.first, last + 1), what="position")
     if asked_for is not None:
         return asked_for
     is_same = beside is not None and beside.grid.tokens == grid.tokens

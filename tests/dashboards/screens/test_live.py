@@ -95,6 +95,26 @@ def test_without_a_cell_it_is_where_the_last_prediction_settles(page: Callable[.
     assert grids(opened)[0]["selected"] == [expected.n_layers - 1 - expected.settled(last), last]
 
 
+def test_a_cell_that_there_is_not_is_warned_of(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace", model="tiny", prompt="one two three", layer="999", position="-5")
+    assert not opened.exception
+    assert [said(one.value) for one in opened.warning] == [
+        "The address asks for an unknown position: -5.",
+        "The address asks for an unknown layer: 999.",
+    ]
+    assert (
+        grids(opened)[0]["selected"] == grids(page(path, "trace", model="tiny", prompt="one two three"))[0]["selected"]
+    )
+
+
+def test_another_model_forgets_the_cell(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace", model="other", prompt="one two three", layer="2", position="1")
+    opened.selectbox(key="model").set_value("tiny").run()
+    assert not opened.exception
+    assert not opened.warning
+    assert dict(opened.query_params) == {"model": "tiny", "prompt": "one two three"}
+
+
 def test_another_prompt_forgets_the_cell(page: Callable[..., AppTest], path: Path) -> None:
     opened = page(path, "trace", model="tiny", prompt="one two three", layer="0", position="1", switch="L0N1", set="0")
     opened.text_input(key="prompt").set_value("five six").run()

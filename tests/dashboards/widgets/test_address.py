@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboards.widgets import address
-from dashboards.widgets.address import asked, asked_among, asked_models, asked_number, remember
+from dashboards.widgets.address import asked, asked_among, asked_models, asked_number, asked_place, remember
 
 
 class Browser:
@@ -74,6 +74,21 @@ def test_a_number_is_brought_between_its_bounds(browser: Browser, typed: str, nu
     assert asked_number("missing") is None
     if number is not None:
         assert asked_number("rank", least=5, most=9) == max(5, number)
+
+
+@pytest.mark.parametrize("typed", ["999", "-5", "1.5", "two", "3", "9" * 5000])
+def test_a_place_that_there_is_not_is_warned_of(browser: Browser, typed: str) -> None:
+    browser.query_params.update(layer2=typed)
+    assert asked_place("layer2", range(3), what="layer") is None
+    (told,) = browser.warnings
+    assert told.replace("\\", "") == f"The address asks for an unknown layer: {typed}."
+
+
+def test_a_place_that_there_is_is_taken(browser: Browser) -> None:
+    browser.query_params.update(position="2")
+    assert asked_place("position", range(1, 3)) == 2
+    assert asked_place("layer", range(3)) is None
+    assert browser.warnings == []
 
 
 def test_a_number_is_no_larger_than_a_browser_counts_to(browser: Browser) -> None:
