@@ -1,6 +1,8 @@
 """What the numbers of a model and of a layer say, in sentences made from the rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import asin, sqrt
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -21,7 +23,7 @@ def model_headline(layers: pl.DataFrame) -> str:
 
 
 def layer_headline(layers: pl.DataFrame, layer: int) -> str:
-    """What one sees in a layer, each number beside those of the model's other layers.
+    """What one sees in a layer beside the model's others: first what is most unlike them.
 
     Args:
         layers: rows of the statement `model_layers`, by layer.
@@ -30,20 +32,55 @@ def layer_headline(layers: pl.DataFrame, layer: int) -> str:
     rows = layers.to_dicts()
     (row,) = [one for one in rows if one["layer"] == layer]
     others = [one for one in rows if one["layer"] != layer]
-    word, count, share = _silence(row)
-    told = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word}"
-    parts = [f"{told} on the {row['n_tokens_seen']:,} tokens seen of {row['corpus']}{_beside(row, others, share)}."]
-    if row["median_frequency"] is not None:
-        share = f"{row['median_frequency']:.1%} of the tokens{_beside(row, others, 'median_frequency')}"
-        parts.append(f"The median of those that fire is active at {share}.")
-    counts = [_said(row[name], what) for name, what in _KINDS if row.get(name) is not None]
-    if counts:
-        parts.append(_capital(f"{' and '.join(counts)}."))
-    if row.get("saturated_share") is not None:
-        parts.append(
-            f"{row['saturated_share']:.0%} of the predictions settle here{_beside(row, others, 'saturated_share')}."
-        )
+    tokens = f"the {row['n_tokens_seen']:,} tokens seen of {row['corpus']}"
+    parts = []
+    for clause in _by_distance(row, others):
+        if clause == "counts":
+            counts = [_said(row[name], what) for name, what in _KINDS if _tells(row, others, name)]
+            parts.append(_capital(f"{' and '.join(counts)}."))
+        elif clause == "saturated_share":
+            settled = f"{row[clause]:.0%} of the predictions settle here"
+            parts.append(f"{settled}{_beside(row, others, clause)}.")
+        elif clause == "median_frequency":
+            share = f"{row[clause]:.1%} of {tokens}{_beside(row, others, clause)}"
+            parts.append(f"The median of the neurons that fire is active at {share}.")
+            tokens = "these tokens"
+        else:
+            word, count, share = _silence(row)
+            told = f"{row[count]:,} of {row['n_neurons']:,} neurons ({row[share]:.1%}) are {word} on {tokens}"
+            parts.append(f"{told}{_beside(row, others, share)}.")
+            tokens = "these tokens"
     return " ".join(parts)
+
+
+def _by_distance(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What there is to tell of a layer, by how far it lies from the median of the others; no 0 beside 0."""
+    _, _, silent = _silence(row)
+    far = {name: _distance(row, others, name) for name in (silent, "median_frequency", "saturated_share")}
+    told = {name: distance for name, distance in far.items() if _tells(row, others, name)}
+    kinds = [_distance(row, others, name) for name, _ in _KINDS if _tells(row, others, name)]
+    if kinds:
+        told["counts"] = max(kinds)
+    return sorted(told, key=lambda name: -told[name])
+
+
+def _tells(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether a number is known, and not 0 as in all other layers."""
+    known = [one[name] for one in others if one.get(name) is not None]
+    return row.get(name) is not None and (row[name] != 0 or not known or any(known))
+
+
+def _distance(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]], name: str) -> float:
+    """Cohen's h of a share, or of a number of the layer's neurons, and the median of the others (Cohen 1988, ch. 6)."""
+
+    def angle(one: Mapping[str, Any]) -> float:
+        share = one[name] / one["n_neurons"] if name.startswith("n_") else one[name]
+        return 2 * asin(sqrt(share))
+
+    known = [angle(one) for one in others if one.get(name) is not None]
+    if row.get(name) is None or not known:
+        return 0.0
+    return abs(angle(row) - median(known))
 
 
 def _beside(row: Mapping[str, Any], others: list[dict[str, Any]], share: str) -> str:

@@ -72,20 +72,35 @@ def test_a_layer_is_told_beside_the_others() -> None:
         {**dead(10), "median_frequency": 0.3, "saturated_share": 0.6},
         {**dead(4), "median_frequency": 0.2, "saturated_share": 0.3},
     )
+    # Cohen's h by hand: 0.82 for what settles, 0.40 for the frequency, 0.24 for dead neurons.
     assert layer_headline(rows, 0) == (
-        "2 of 100 neurons (2.0%) are dead on the 5,000 tokens seen of prose, the least of any layer (4.0% to 10.0% in "
-        "the others). The median of those that fire is active at 10.0% of the tokens, the least of any layer (20.0% to "
-        "30.0% in the others). 3 are positional and 2 are token detectors. 10% of the predictions settle here, the "
-        "least of any layer (30.0% to 60.0% in the others)."
+        "10% of the predictions settle here, the least of any layer (30.0% to 60.0% in the others). The median of the "
+        "neurons that fire is active at 10.0% of the 5,000 tokens seen of prose, the least of any layer (20.0% to "
+        "30.0% in the others). 2 of 100 neurons (2.0%) are dead on these tokens, the least of any layer (4.0% to 10.0% "
+        "in the others). 3 are positional and 2 are token detectors."
     )
-    assert "are dead on the 5,000 tokens seen of prose, the most of any layer (2.0% to 4.0%" in layer_headline(rows, 1)
+    assert "are dead on these tokens, the most of any layer (2.0% to 4.0%" in layer_headline(rows, 1)
     assert "(4.0%) are dead on the 5,000 tokens seen of prose (2.0% to 10.0% in the others)." in layer_headline(rows, 2)
+
+
+def test_what_is_most_unlike_the_other_layers_comes_first() -> None:
+    rows = layers({**dead(90), "n_positional": 0}, {**dead(1), "n_positional": 40}, {**dead(1), "n_positional": 0})
+    assert layer_headline(rows, 0).startswith("90 of 100 neurons (90.0%) are dead on the 5,000 tokens seen of prose,")
+    assert layer_headline(rows, 1).startswith("40 are positional.")
+
+
+def test_nothing_is_told_that_is_0_in_every_layer() -> None:
+    rows = layers({"n_positional": 0, "n_detectors": 0}, {"n_positional": 0, "n_detectors": 2})
+    assert layer_headline(rows, 0) == (
+        "None is a token detector. The median of the neurons that fire is active at 25.0% of the 5,000 tokens seen of "
+        "prose (25.0% in the others)."
+    )
 
 
 def test_a_layer_alone_is_beside_none() -> None:
     assert layer_headline(layers(dead(2)), 0) == (
-        "2 of 100 neurons (2.0%) are dead on the 5,000 tokens seen of prose. The median of those that fire is active "
-        "at 25.0% of the tokens."
+        "2 of 100 neurons (2.0%) are dead on the 5,000 tokens seen of prose. The median of the neurons that fire is "
+        "active at 25.0% of these tokens."
     )
 
 
