@@ -31,9 +31,14 @@ _SHEET = """
 .nt-grid th { text-align: left; font-weight: 600; }
 .nt-grid th, .nt-grid td { padding: 0.2rem 1.4rem 0.2rem 0; border: 0; border-bottom: 1px solid #8a8a8a22;
   white-space: nowrap; vertical-align: baseline; }
-@media (max-width: 900px) {
-  .nt-found { grid-template-columns: max-content max-content 7rem minmax(8rem, 1fr); }
-  .nt-found .nt-wide { display: none; }
+@media (max-width: 1000px) {
+  .nt-found { grid-template-columns: max-content max-content 9.5rem minmax(8rem, 1fr) max-content;
+    grid-auto-flow: row dense; }
+  .nt-found > div > span { border-bottom: 0; }
+  .nt-found .nt-fires { grid-column: 5; }
+  .nt-found > div > .nt-beside { grid-column: 1 / -1; padding: 0 0 0.4rem 2rem; border-bottom: 1px solid #8a8a8a22;
+    white-space: normal; }
+  .nt-found > .nt-head > .nt-beside { display: none; }
 }
 </style>
 """
@@ -97,8 +102,8 @@ def _head(measure: str, columns: Sequence[str]) -> list[tuple[str, str]]:
         ("neuron", ""),
         (MEASURES[measure], ""),
         (told, ""),
-        (beside, "nt-wide"),
-        ("fires", "nt-wide"),
+        (beside, "nt-beside"),
+        ("fires", "nt-fires"),
     ]
 
 
@@ -137,8 +142,8 @@ def _row(
         f'<div><span class="nt-faint">{row["place"]}</span>'
         f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **own)}</span>"
         f"<span>{bar}</span><span>{reason_html(row)}</span>"
-        f'<span class="nt-wide">{beside}</span>'
-        f'<span class="nt-wide nt-faint">{_firing(row)}</span></div>'
+        f'<span class="nt-beside">{beside}</span>'
+        f'<span class="nt-fires nt-faint">{_firing(row)}</span></div>'
     )
 
 

@@ -14,6 +14,7 @@ from dashboards.parts.muted import pick_muted
 from dashboards.parts.search_fields import Wanted, ask, chips
 from dashboards.session import desk
 from dashboards.widgets import tables
+from dashboards.widgets.address import asked, remember
 from dashboards.widgets.figures import download_data
 from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html, question_here
@@ -51,10 +52,20 @@ EXAMPLES = ("school", "river", "London", "music", "return", "red", "never", "bec
 
 _MOST_EXAMPLES = 5
 
+KINDS = (
+    "promote, suppress: neurons with the word among their tokens of largest or smallest score; near words: also those "
+    "nearest to it in the unembedding; in each size: a column a model; fires on: neurons that fire on the token and on "
+    "little else; like a neuron: those whose lists overlap most with its own."
+)
+"""What each kind of search does."""
+
 
 def show() -> None:
     """The page from top to bottom."""
     heading("Search")
+    if asked("q") is not None:
+        # What most search pages call their words.
+        remember(words=asked("words") or asked("q"), q=None)
     with said():
         with desk().warehouse.reader() as connection:
             known = choose_models(connection)
@@ -74,17 +85,18 @@ def _examples(connection: duckdb.DuckDBPyConnection) -> None:
     """What a person may ask, to click on."""
     text = statement("words_that_are_tokens", "dashboards")
     words = [row["word"] for row in records(connection, text, {"words": list(EXAMPLES)})][:_MOST_EXAMPLES]
-    asked = [(word, {"words": word}) for word in words]
+    questions = [(word, {"words": word}) for word in words]
     if words:
         first, last = words[0], words[-1]
-        asked += [
+        questions += [
             (f"{last}, suppressed", {"words": last, "side": "suppressed"}),
             (f"{first} and words near it", {"words": first, "concept": "yes"}),
             (f"{first} in each size", {"words": first, "beside": "yes"}),
             (f"what fires on {last}", {"triggered_by": last}),
         ]
-    links = "".join(f"<span>{link_html(label, 'search', **parameters)}</span>" for label, parameters in asked)
-    st.html(f'{SHEET}<div class="nt-flow">{"<span>Try:</span>" if asked else ""}{links}</div>')
+    links = "".join(f"<span>{link_html(label, 'search', **parameters)}</span>" for label, parameters in questions)
+    st.html(f'{SHEET}<div class="nt-flow">{"<span>Try:</span>" if questions else ""}{links}</div>')
+    st.caption(KINDS)
     st.caption(
         "A word stands for every token that reads the same, whatever its case and white space; quote a "
         'word that contains a space: "new york". In results · is a space and ↵ a line end.'
@@ -103,10 +115,10 @@ def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
 
 def _beside(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
     """One column a model, plain sizes first."""
-    asked = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
-    _notes(variants_hint(asked.left_out, _SWITCH))
+    scope = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
+    _notes(variants_hint(scope.left_out, _SWITCH))
     answers, without = {}, []
-    for model in sorted(asked.models, key=lambda model: model.variant is not None):
+    for model in sorted(scope.models, key=lambda model: model.variant is not None):
         with said():
             question = replace(wanted.question, models=(model.name,))
             neurons = _found(connection, replace(wanted, question=question)).neurons

@@ -105,3 +105,13 @@ def test_models_stand_beside_each_other_with_gaps_where_one_has_fewer() -> None:
     body = re.findall(r"<tr>(.*?)</tr>", page)
     assert [line.count("<td>") for line in body] == [0, 2, 2]
     assert [len(links(line, "nt-row")) for line in body] == [0, 2, 1]
+
+
+def test_a_narrow_window_shows_the_tokens_under_the_row() -> None:
+    page = found_html(pl.DataFrame([ROW]), {}, colour="")
+    narrow = page.partition("@media (max-width: 1000px)")[2].partition("</style>")[0]
+    assert ".nt-fires { grid-column: 5; }" in narrow
+    assert ".nt-head > .nt-beside { display: none; }" in narrow
+    # The headings alone are hidden, no row's tokens.
+    assert narrow.count("display: none") == 1
+    assert page.count('class="nt-beside"') == 2

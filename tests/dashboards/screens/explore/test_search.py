@@ -178,3 +178,16 @@ def test_a_chip_that_is_taken_out_narrows_the_concept(page: Opener, full_path: P
     again.run()
     assert "left_out" not in again.query_params
     assert addresses(again) == wide
+
+
+def test_the_usual_name_of_words_is_read(page: Opener, full_path: Path) -> None:
+    opened = page(full_path, "search", q="school")
+    in_order(opened)
+    assert dict(opened.query_params) == {"words": "school"}
+    assert addresses(opened) == addresses(page(full_path, "search", words="school")) != []
+
+
+def test_the_empty_page_says_what_each_kind_of_search_does(page: Opener, full_path: Path) -> None:
+    told = [caption.value for caption in page(full_path, "search").caption]
+    (kinds,) = [caption for caption in told if "near words" in caption]
+    assert all(kind in kinds for kind in ("promote", "suppress", "in each size", "fires on", "like a neuron"))
