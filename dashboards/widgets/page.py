@@ -7,6 +7,7 @@ from typing import Literal
 
 import duckdb
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from catalog import advice
 from catalog.advice import DEFAULT_WAREHOUSE, command_line
@@ -31,6 +32,12 @@ _STYLE = """
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] { background: none; }
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
 .stTextArea textarea { font-family: monospace; }
+@media (max-width: 1000px) {
+  .st-key-beside .stHorizontalBlock { flex-wrap: wrap; }
+  .st-key-beside .stColumn { min-width: 100%; }
+  .st-key-beside .stColumn .stHorizontalBlock { flex-wrap: nowrap; }
+  .st-key-beside .stColumn .stColumn { min-width: 0; }
+}
 [class*="st-key-conclusion"] p { font-size: 1.3rem; line-height: 1.45; }
 [class*="st-key-conclusion"] [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
 </style>
@@ -61,6 +68,11 @@ def heading(title: str) -> None:
     """The page's title, and what streamlit's own style lacks."""
     st.html(_STYLE)
     st.title(plain(title), anchor=False)
+
+
+def beside() -> DeltaGenerator:
+    """Room for columns that stand under each other in a narrow window; those within them stay beside each other."""
+    return st.container(key="beside")
 
 
 def say_first(sentence: str, rests_on: str = "", *, rule: str = "", key: str = "") -> None:

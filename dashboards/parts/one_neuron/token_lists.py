@@ -12,7 +12,7 @@ from dashboards.widgets.links import token_link
 
 _SHEET = """
 <style>
-.nt-list { display: grid; grid-template-columns: 1.8rem minmax(4rem, max-content) minmax(3rem, 1fr) max-content;
+.nt-list { display: grid; grid-template-columns: 1.8rem minmax(4rem, max-content) minmax(1.5rem, 1fr) max-content;
   gap: 0.05rem 0.5rem; font-size: 0.9rem; align-items: center; font-variant-numeric: tabular-nums; }
 .nt-list > div { display: contents; }
 .nt-list .nt-rank, .nt-list .nt-gap { opacity: 0.55; text-align: right; }

@@ -27,7 +27,7 @@ from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
 from dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
 from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
-from dashboards.widgets.page import answer, heading, missing, theme
+from dashboards.widgets.page import answer, beside, heading, missing, theme
 from dashboards.widgets.pickers import pick_corpus
 from dashboards.widgets.warehouse import all_models, jobs_of_models
 from queries.ask.statements import filled
@@ -66,26 +66,26 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     page = neuron_page(connection, neuron, corpus=corpus)
     words = words_of(asked("word") or "")
     _told(page, words)
-    left, right = st.columns([3, 2], gap="large")
+    with beside():
+        left, right = st.columns([3, 2], gap="large")
     with left:
         if page.corpus is None:
             missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
         else:
             show_contexts(page)
+            show_domains(page)
     with right:
         _tokens(page, words)
         show_logits(page)
         if page.corpus is not None:
             show_histogram(page, neuron)
+    room.append((st.container(), page.address, strongest_text(page.contexts)))
     if page.corpus is not None:
         left, right = st.columns(2, gap="large")
         with left:
-            show_domains(page)
-        with right:
             show_profile(page, neuron)
-    room.append((st.container(), page.address, strongest_text(page.contexts)))
-    if page.corpus is not None:
-        show_triggers(page.triggers)
+        with right:
+            show_triggers(page.triggers)
     show_similar(page, _comparable(neuron.of))
     _concepts(page)
     if page.corpus is not None:
