@@ -26,7 +26,8 @@ _SHEET = """
 .nt-push i { display: block; height: 0.55rem; border-radius: 0.15rem; }
 .nt-push .nt-base { position: absolute; top: -0.2rem; width: 2px; height: 0.95rem; background: currentcolor; }
 .nt-push .nt-share { font-variant-numeric: tabular-nums; text-align: right; }
-.nt-push .nt-promoted { overflow: hidden; white-space: nowrap; }
+.nt-push .nt-promoted { display: flex; flex-wrap: wrap; gap: 0 0.25rem; height: 1.6rem; min-width: 0;
+  overflow: hidden; }
 </style>
 """
 

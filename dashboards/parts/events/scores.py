@@ -25,13 +25,19 @@ _MOST_COLUMNS = 4
 _EXTREMES_HEIGHT = 130
 
 
-def show_scores(reader: Reading, models: Sequence[str]) -> None:
-    """What ten neurons do to the token that settles, and to the one that is pushed down."""
+def show_scores(reader: Reading, models: Sequence[str], told: str) -> None:
+    """What ten neurons do to the token that settles, and to the one that is pushed down.
+
+    Args:
+        reader: what the page reads.
+        models: names, in the order in which they are shown.
+        told: the one of them that the sentence is about.
+    """
     data = data_of(reader, "event_scores", {"models": list(models)})
     if data.frame.is_empty():
         return
     st.subheader("What ten neurons do to the token of an event", anchor=False)
-    st.markdown(plain(told_scores(data.frame, models[-1])))
+    st.markdown(plain(told_scores(data.frame, told)))
     st.html(legend_html(events.UPDATE_COLOURS))
     domain = events.bounds(data.frame, "mean_min_logit", "mean_max_logit")
     for model, rows in _in_columns(models, data.frame):
@@ -68,15 +74,21 @@ def told_scores(rows: pl.DataFrame, model: str) -> str:
     )
 
 
-def show_layers(reader: Reading, models: Sequence[str]) -> None:
-    """What ten neurons do to the token at the top before their layer, and how much of the update they hold."""
+def show_layers(reader: Reading, models: Sequence[str], told: str) -> None:
+    """What ten neurons do to the token at the top before their layer, and how much of the update they hold.
+
+    Args:
+        reader: what the page reads.
+        models: names, in the order in which they are shown.
+        told: the one of them that the sentence is about.
+    """
     frames = [data_of(reader, "top_candidate_scores", {"model": model}) for model in models]
     known = {model: data for model, data in zip(models, frames, strict=True) if not data.frame.is_empty()}
     if not known:
         return
     st.subheader("By layer, for the token at the top", anchor=False)
     shares = data_of_models(reader, "dominant_share", models, "layer")
-    st.markdown(plain(told_shares(shares.frame, models[-1])))
+    st.markdown(plain(told_shares(shares.frame, told)))
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
     whole = pl.concat([data.frame for data in known.values()])

@@ -8,7 +8,7 @@ import streamlit as st
 from dashboards.colours import model_colours
 from dashboards.parts.events import pushers, scores, traced_texts
 from dashboards.widgets import tables
-from dashboards.widgets.address import asked, own_key, remember
+from dashboards.widgets.address import asked, kept_model, own_key, remember
 from dashboards.widgets.figures import data_of, data_of_models, show_source
 from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
@@ -43,10 +43,22 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
         show_preview("events")
         return
     measured = settled.get_column("model").unique(maintain_order=True).to_list()
+    about = _about(measured)
+    # A person who comes from one model looks for it first.
+    measured.sort(key=lambda model: model != about)
     _pushers(reader, measured, dict(model_colours(everything, theme=theme())))
-    scores.show_scores(reader, measured)
-    scores.show_layers(reader, measured)
+    told = about or measured[-1]
+    scores.show_scores(reader, measured, told)
+    scores.show_layers(reader, measured, told)
     scores.show_extremes(reader, measured)
+
+
+def _about(measured: Sequence[str]) -> str | None:
+    """The one of these models that the address names, or that the page before was about."""
+    wanted = asked("model") or kept_model()
+    about = wanted if wanted in measured else None
+    remember(model=about)
+    return about
 
 
 def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) -> None:
@@ -63,7 +75,7 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     )
     wanted = typed.strip().casefold()
     remember(word=wanted or None)
-    kept = {name: value for name in ("models", "corpus") if (value := asked(name))}
+    kept = {name: value for name in ("model", "models", "corpus") if (value := asked(name))}
     links = "".join(f"<span>{link_html(word, 'events', word=word, **kept)}</span>" for word in words)
     if links:
         st.html(f'{SHEET}<div class="nt-flow"><span>Often pushed:</span>{links}</div>')
