@@ -13,8 +13,8 @@ from dashboards.widgets.address import keep_place
 _NO_TRAIL = "<span></span>"
 
 opened = st.navigation(pages(measured_jobs()), position="top")
-page = opened.url_path or FRONT
-st.set_page_config(page_title=title_of(page, st.query_params.to_dict()), layout="wide")
+_page = opened.url_path or FRONT
+st.set_page_config(page_title=title_of(_page, st.query_params.to_dict()), layout="wide")
 follow_box()
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="shell"):
     trail = st.empty()
@@ -23,6 +23,6 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
 opened.run()
 keep_place()
 # The address is whole when the page has run.
-asked = st.query_params.to_dict()
-st.set_page_config(page_title=title_of(page, asked))
-trail.html(trail_html(page, asked, layers_of_models()) or _NO_TRAIL)
+_asked = st.query_params.to_dict()
+st.set_page_config(page_title=title_of(_page, _asked))
+trail.html(trail_html(_page, _asked, layers_of_models()) or _NO_TRAIL)
