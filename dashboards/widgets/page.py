@@ -33,10 +33,10 @@ _STYLE = """
 .stMainBlockContainer [data-testid="stPageLink-NavLink"] p { font-weight: 400; }
 .stTextArea textarea { font-family: monospace; }
 @media (max-width: 1000px) {
-  .st-key-beside .stHorizontalBlock { flex-wrap: wrap; }
-  .st-key-beside .stColumn { min-width: 100%; }
-  .st-key-beside .stColumn .stHorizontalBlock { flex-wrap: nowrap; }
-  .st-key-beside .stColumn .stColumn { min-width: 0; }
+  [class*="st-key-beside"] .stHorizontalBlock { flex-wrap: wrap; }
+  [class*="st-key-beside"] .stColumn { min-width: 100%; }
+  [class*="st-key-beside"] .stColumn .stHorizontalBlock { flex-wrap: nowrap; }
+  [class*="st-key-beside"] .stColumn .stColumn { min-width: 0; }
 }
 [class*="st-key-conclusion"] p { font-size: 1.3rem; line-height: 1.45; }
 [class*="st-key-conclusion"] [data-testid="stCaptionContainer"] p { font-size: 0.9rem; line-height: 1.5; }
@@ -70,9 +70,13 @@ def heading(title: str) -> None:
     st.title(plain(title), anchor=False)
 
 
-def beside() -> DeltaGenerator:
-    """Room for columns that stand under each other in a narrow window; those within them stay beside each other."""
-    return st.container(key="beside")
+def beside(name: str) -> DeltaGenerator:
+    """Room for columns that stand under each other in a narrow window; those within them stay beside each other.
+
+    Args:
+        name: what tells it from other such rooms of the page.
+    """
+    return st.container(key=f"beside-{name}")
 
 
 def say_first(sentence: str, rests_on: str = "", *, rule: str = "", key: str = "") -> None:

@@ -66,7 +66,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     page = neuron_page(connection, neuron, corpus=corpus)
     words = words_of(asked("word") or "")
     _told(page, words)
-    with beside():
+    with beside("first"):
         left, right = st.columns([3, 2], gap="large")
     with left:
         if page.corpus is None:
@@ -81,7 +81,8 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             show_histogram(page, neuron)
     room.append((st.container(), page.address, strongest_text(page.contexts)))
     if page.corpus is not None:
-        left, right = st.columns(2, gap="large")
+        with beside("second"):
+            left, right = st.columns(2, gap="large")
         with left:
             show_profile(page, neuron)
         with right:
