@@ -1,5 +1,6 @@
 """What a sentence recommends to type: a command that the shell takes as it stands, about the right warehouse."""
 
+import json
 import re
 from pathlib import Path
 from shlex import join, quote
@@ -17,6 +18,23 @@ def command_line(*words: str) -> str:
     Every command that is recommended anywhere is written by this: a test runs each where it is printed.
     """
     return join(("neurothek", *words))
+
+
+def text_words(name: str, sequence_length: int, recipe: str) -> list[str]:
+    """The options of `ingest` that ask for a corpus as it was read.
+
+    builtin is whatever is asked for; other names stand for what was read, but for the length of a sequence.
+
+    Args:
+        name: of the corpus.
+        sequence_length: ids of its longest sequence.
+        recipe: how it was made, as JSON.
+    """
+    said = json.loads(recipe)
+    limit, is_packed = said.get("tokens_per_domain"), said.get("packing", True)
+    tokens = ["--tokens", str(limit)] if name == "builtin" and limit is not None else []
+    packing = [] if name != "builtin" or is_packed else ["--no-packing"]
+    return ["--corpus", name, *tokens, "--sequence-length", str(sequence_length), *packing]
 
 
 def about(text: str, path: Path) -> str:

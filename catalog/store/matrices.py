@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import duckdb
 
-from catalog.advice import command_line
+from catalog.advice import command_line, text_words
 from catalog.files import sha256_of
 
 _OURS = re.compile(r"\.?[0-9a-f]{64}")
@@ -73,7 +73,8 @@ class KeptMap:
     def again(self) -> str:
         """The command that measures it again."""
         said = json.loads(self.parameters)
-        words = ["--job", "shortcuts", "--corpus", self.corpus, *_of_text(self)]
+        length = json.loads(self.recipe)["sequence_length"]
+        words = ["--job", "shortcuts", *text_words(self.corpus, length, self.recipe)]
         words += ["--keep", "all"] if said.get("keep") == "all" else []
         words += [word for domain in said.get("domains", ()) for word in ("--domain", domain)]
         sizes = (("--fit", said.get("n_fit")), ("--validate", said.get("n_validation")))
@@ -156,14 +157,6 @@ def tidy(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             shutil.rmtree(entry, ignore_errors=True)
     if not any(folder.iterdir()):
         folder.rmdir()
-
-
-def _of_text(one: KeptMap) -> list[str]:
-    """What else says which text it was: builtin is whatever is asked for, other names stand for what was read."""
-    said = json.loads(one.recipe)
-    known = said.get("tokens_per_domain")
-    limit = ["--tokens", str(known)] if one.corpus == "builtin" and known is not None else []
-    return [*limit, "--sequence-length", str(said["sequence_length"])]
 
 
 def _linked(file: Path, target: Path) -> None:

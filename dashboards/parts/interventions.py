@@ -17,6 +17,7 @@ from dashboards.widgets.figures import data_of, data_of_models, show_figure, sho
 from dashboards.widgets.html import plain, texts_html
 from dashboards.widgets.page import Theme, missing, show_command
 from dashboards.widgets.reading import Reading
+from queries.names.corpora import measured_corpora
 from queries.names.models import choose_models
 
 MOST_PROMPTS = 12
@@ -63,9 +64,10 @@ def changed(reader: Reading, names: Sequence[str]) -> list[str]:
 
 def _say_how(reader: Reading, names: Sequence[str]) -> None:
     """Which command changes neurons, or what has to be measured before."""
-    measured = [model for model in choose_models(reader.shown, names) if model.is_measured_on_text]
+    active = {one.model for one in measured_corpora(reader.shown, names) if one.activation_rule is not None}
+    measured = [model for model in choose_models(reader.shown, names) if model.name in active]
     if not measured:
-        what = "No text was run through these models yet, which says how often their neurons fire."
+        what = "How often the neurons of these models fire was not measured yet; random sets are matched by that."
         missing(reader.shown, what, names, jobs=("activity",), corpus=reader.corpus)
         return
     model = min(measured, key=lambda one: one.size).name

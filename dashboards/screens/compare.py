@@ -93,7 +93,7 @@ def _headlines(comparison: Comparison) -> None:
 
 
 def _say_unmeasured(connection: duckdb.DuckDBPyConnection, names: Sequence[str], corpus: str | None) -> None:
-    what = "No text was run through these models yet, so how often their neurons fire is unknown."
+    what = "How often the neurons of these models fire was not measured yet."
     missing(connection, what, names, corpus=corpus)
 
 

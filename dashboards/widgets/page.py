@@ -10,14 +10,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from catalog import advice
-from catalog.advice import DEFAULT_WAREHOUSE, command_line
+from catalog.advice import DEFAULT_WAREHOUSE
 from catalog.errors import NeurothekError, NotHere
 from catalog.store.errors import WarehouseMissing
 from dashboards.session import desk
 from dashboards.widgets.html import plain
 from queries.errors import NoModels
 from queries.names.durations import estimated
-from queries.names.unmeasured import corpus_words
+from queries.names.unmeasured import ingest_commands
 
 Theme = Literal["light", "dark"]
 
@@ -102,32 +102,38 @@ def missing(
     jobs: Sequence[str] = ("activity", "contexts"),
     corpus: str | None = None,
 ) -> None:
-    """Say in a line what was not measured, about how long that takes, and below it the command that does it.
+    """Say in a line what was not measured, about how long that takes, and below it the commands that do it.
+
+    They ask for the text that the models' other numbers rest on.
 
     Args:
         connection: a reader.
         what: what is missing, a sentence.
         models: the models that lack it.
         jobs: names of the jobs that measure it.
-        corpus: the corpus that was asked for; None: any.
+        corpus: the corpus that was asked for; None: each model's shown one.
     """
+    commands = ingest_commands(connection, models, jobs, corpus)
     asked_for = "" if corpus is None else f" The corpus asked for is {corpus}."
-    st.caption(plain(f"{what}{asked_for} {time_needed(connection, models, jobs)}"))
-    chosen = (word for job in jobs for word in ("--job", job))
-    show_command(command_line("ingest", *models, *chosen, *corpus_words(connection, models, corpus)))
+    does_it = "This command measures" if len(commands) == 1 else "These commands measure"
+    with st.container(gap="xsmall"):
+        st.caption(plain(f"{what}{asked_for} {does_it} what is missing{time_needed(connection, models, jobs)}:"))
+        show_command(*commands)
 
 
 def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jobs: Sequence[str]) -> str:
-    """How long jobs take on models, as a sentence about the command below it."""
+    """How long jobs take on models, as the end of a sentence; empty where no model tells."""
     duration = estimated(connection, models, jobs)
     if duration is None:
-        return "To measure it (--plan says how long that takes):"
-    return f"To measure it, {duration.in_words} by the time that {' and '.join(duration.measured)} took:"
+        return ""
+    return f" in {duration.in_words}, by the time that {' and '.join(duration.measured)} took"
 
 
-def show_command(command: str) -> None:
-    """A command to copy, about the warehouse that the pages show."""
-    st.code(advice.with_warehouse(command, path) if (path := elsewhere()) else command, language="sh", wrap_lines=True)
+def show_command(*commands: str) -> None:
+    """Commands to copy, a line each, about the warehouse that the pages show."""
+    path = elsewhere()
+    lines = [command if path is None else advice.with_warehouse(command, path) for command in commands]
+    st.code("\n".join(lines), language="sh", wrap_lines=True)
 
 
 def told(text: str) -> str:

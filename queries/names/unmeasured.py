@@ -1,13 +1,12 @@
 """What was not measured on the corpus that a person asks for, and the command that measures it there."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
-from catalog.advice import command_line
+from catalog.advice import command_line, text_words
 from catalog.spelling import named
 from queries.ask.statements import ask_records
 from queries.names.corpora import choose_corpora, shown_corpora
@@ -19,6 +18,9 @@ OF_NEURON = ("activity", "contexts", "ngrams", "positions", "events")
 """Jobs that read text and fill sections of a neuron's page."""
 
 _ACTIVITY = "activity"
+
+_OF_WEIGHTS = frozenset({"projections", "clusters", "counterparts"})
+"""Jobs that read no text."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,35 @@ def corpus_words(connection: duckdb.DuckDBPyConnection, models: Sequence[str], c
     chosen = choose_corpora(connection, models, corpus)
     ids = sorted({one.corpus_id for one in chosen.values()})
     newest = ask_records(connection, "corpus_recipes", {"corpus_ids": ids[-1:]})
-    return ["--corpus", newest[0]["name"], *_of_text(newest[0])]
+    return _of_text(newest[0])
+
+
+def ingest_commands(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], jobs: Sequence[str], corpus: str | None = None
+) -> list[str]:
+    """What to type to run jobs on models and the corpus that is asked for, or else on the shown one of each model.
+
+    A command for each text, in the order of the models. Where some of the models were measured on no such corpus and
+    others were, theirs is the newest of the others'.
+
+    Args:
+        connection: a reader.
+        models: their names.
+        jobs: names of the jobs; where none reads a text, none is asked for.
+        corpus: the corpus that is asked for; None: the shown ones, or what `ingest` reads by itself where none is.
+
+    Raises:
+        UnknownCorpus: none of the models was measured on a corpus of that name.
+    """
+    chosen = {} if _OF_WEIGHTS.issuperset(jobs) else choose_corpora(connection, models, corpus)
+    ids = {one.corpus_id for one in chosen.values()}
+    rows = ask_records(connection, "corpus_recipes", {"corpus_ids": sorted(ids)}) if ids else []
+    words = {row["corpus_id"]: tuple(_of_text(row)) for row in rows}
+    others = words[max(ids)] if ids else ()
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for model in models:
+        alike.setdefault(words[chosen[model].corpus_id] if model in chosen else others, []).append(model)
+    return [_command(names, jobs, on) for on, names in alike.items()]
 
 
 def ingest_words(models: Sequence[str], jobs: Sequence[str], corpus: Mapping[str, Any]) -> str:
@@ -109,13 +139,13 @@ def ingest_words(models: Sequence[str], jobs: Sequence[str], corpus: Mapping[str
         jobs: names of the jobs.
         corpus: name, sequence_length and recipe of the corpus.
     """
+    return _command(models, jobs, _of_text(corpus))
+
+
+def _command(models: Sequence[str], jobs: Sequence[str], on: Sequence[str]) -> str:
     chosen = (word for job in jobs for word in ("--job", job))
-    return command_line("ingest", *models, *chosen, "--corpus", corpus["name"], *_of_text(corpus))
+    return command_line("ingest", *models, *chosen, *on)
 
 
 def _of_text(corpus: Mapping[str, Any]) -> list[str]:
-    """What else says which text it is: builtin is whatever is asked for, other names stand for what was read."""
-    said = json.loads(corpus["recipe"])
-    known = said.get("tokens_per_domain")
-    limit = ["--tokens", str(known)] if corpus["name"] == "builtin" and known is not None else []
-    return [*limit, "--sequence-length", str(corpus["sequence_length"])]
+    return text_words(corpus["name"], corpus["sequence_length"], corpus["recipe"])

@@ -40,6 +40,10 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
         missing(reader.shown, "Nothing was measured for this model yet.", [model.name], jobs=("projections",))
         return
     cells = data.frame
+    if not is_known(cells):
+        what = "What the neurons of this model promote was not measured yet."
+        missing(reader.shown, what, [model.name], jobs=("projections",))
+        return
     if model.d_ffn * n_layers <= MOST_TOLD:
         cells = with_told(with_promoted(reader, model, cells))
     chosen = show_figure(
@@ -52,6 +56,15 @@ def show_map(reader: Reading, model: KnownModel, by: By, layer: int | None = Non
         selects=True,
     )
     open_chosen(chosen, cells.get_column("address"))
+
+
+def is_known(cells: pl.DataFrame) -> bool:
+    """Whether anything tells the cells apart: how active their neurons are, or the number that colours them.
+
+    Args:
+        cells: rows with kind and number.
+    """
+    return not cells.filter((pl.col("kind") != "not run on text") | pl.col("number").is_not_null()).is_empty()
 
 
 def pick_colour() -> By:

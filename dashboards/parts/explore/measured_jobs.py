@@ -16,7 +16,7 @@ from dashboards.widgets.html import plain
 from dashboards.widgets.memory import kept
 from dashboards.widgets.page import show_command
 from queries.names.models import models_alike
-from queries.names.unmeasured import corpus_words
+from queries.names.unmeasured import ingest_commands
 from queries.views.contents import runs
 
 JOBS: Mapping[str, str] = {
@@ -127,8 +127,7 @@ def _say_missing(
     )
     ingested = [job.name for job in missing if job.name not in (*_INTERVENING, _OF_PAIRS)]
     if ingested:
-        chosen = (word for job in ingested for word in ("--job", job))
-        show_command(command_line("ingest", model, *chosen, *corpus_words(connection, [model], corpus)))
+        show_command(*ingest_commands(connection, [model], ingested, corpus))
     if any(job.name in _INTERVENING for job in missing):
         st.page_link(script_of("interventions"), label="How to turn neurons off", query_params={"models": model})
 

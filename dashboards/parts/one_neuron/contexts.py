@@ -3,10 +3,10 @@
 from functools import partial
 
 import altair as alt
+import duckdb
 import polars as pl
 import streamlit as st
 
-from catalog.advice import command_line
 from dashboards.charts.spread import activation_histogram
 from dashboards.colours import ACCENT, CONTRAST
 from dashboards.parts.one_neuron.windows import windows_html
@@ -15,6 +15,7 @@ from dashboards.widgets.html import places_html, plain
 from dashboards.widgets.page import Theme, show_command, theme
 from queries.ask.statements import filled
 from queries.names.neurons import NeuronAddress
+from queries.names.unmeasured import ingest_commands
 from queries.neuron.page import NeuronPage
 
 BANDS = {
@@ -32,11 +33,17 @@ DEFINITION = (
 )
 
 
-def show_contexts(page: NeuronPage) -> None:
-    """Its contexts; without the activations around its places these alone, and how to measure the others."""
+def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpus: str | None) -> None:
+    """Its contexts; without the activations around its places these alone, and how to measure the others.
+
+    Args:
+        connection: a reader.
+        page: all that is known of the neuron.
+        corpus: the corpus that was asked for; None: the shown one.
+    """
     st.markdown("**Where it fires**", help=plain(DEFINITION))
     if page.windows.is_empty():
-        _only_places(page)
+        _only_places(connection, page, corpus)
         return
     shade, contrast, strongest = ACCENT[theme()], CONTRAST[theme()], strongest_of(page)
     for tab, (band, told) in zip(st.tabs(list(BANDS)), BANDS.values(), strict=True):
@@ -83,10 +90,10 @@ def _drawn(bins: pl.DataFrame, theme: Theme) -> alt.Chart:
     return activation_histogram(bins, ACCENT[theme], CONTRAST[theme])
 
 
-def _only_places(page: NeuronPage) -> None:
+def _only_places(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpus: str | None) -> None:
     if page.contexts.is_empty():
         st.caption("It did not fire on the tokens seen, or the job contexts has not run.")
         return
     st.html(places_html(page.contexts.to_dicts(), shade=ACCENT[theme()]))
     st.caption(plain(f"Places in {page.corpus} by activation, one per sequence. To shade every token around them:"))
-    show_command(command_line("ingest", str(page.facts["model"]), "--job", "contexts"))
+    show_command(*ingest_commands(connection, [page.facts["model"]], ["contexts"], corpus))

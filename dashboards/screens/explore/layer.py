@@ -33,7 +33,7 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         show_map(reader, model, "kind" if is_measured else "kurtosis", layer)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if data.frame.is_empty():
-        missing(connection, "Nothing was measured for this layer yet.", [model.name])
+        missing(connection, "Nothing was measured for this layer yet.", [model.name], corpus=corpus)
         return
     known = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")
@@ -44,9 +44,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
     st.subheader(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
     if not is_measured:
-        missing(
-            connection, "How often these neurons fire is unknown: no text was run through the model yet.", [model.name]
-        )
+        what = "How often these neurons fire was not measured yet."
+        missing(connection, what, [model.name], corpus=corpus)
 
 
 def _striking(reader: Reading, model: KnownModel, layer: int, layers: pl.DataFrame) -> None:

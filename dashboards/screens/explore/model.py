@@ -38,7 +38,8 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             st.markdown(plain(model_headline(layers.frame)))
         show_map(reader, model, pick_colour() if layers.frame.height else "kurtosis")
         if layers.frame.is_empty():
-            missing(connection, "No text was run through this model yet.", [model.name], corpus=corpus)
+            what = "How often the neurons of this model fire was not measured yet."
+            missing(connection, what, [model.name], corpus=corpus)
         else:
             _layers(reader, model.name, layers)
             show_striking(striking(reader, model), examples=_examples(layers.frame))

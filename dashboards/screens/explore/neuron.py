@@ -72,7 +72,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         if page.corpus is None:
             missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
         else:
-            show_contexts(page)
+            show_contexts(connection, page, corpus)
             show_domains(page)
     with right:
         _tokens(page, words)
@@ -92,7 +92,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     if page.corpus is not None:
         _pushed(page)
         _changed(page, neuron)
-    _say_unmeasured(connection, neuron.model)
+    _say_unmeasured(connection, neuron.model, corpus)
 
 
 def _told(page: NeuronPage, words: Sequence[str]) -> None:
@@ -113,12 +113,12 @@ def _question() -> dict[str, str]:
     return dict(parse_qsl(asked("found") or ""))
 
 
-def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str) -> None:
+def _say_unmeasured(connection: duckdb.DuckDBPyConnection, model: str, corpus: str | None) -> None:
     """Say what else could be measured of the model, and how."""
     measured = jobs_of_models()[model]
     absent = [job for job in _TOLD if job not in measured]
     if absent:
-        missing(connection, f"Not measured for {model} yet: {', '.join(absent)}.", [model], jobs=absent)
+        missing(connection, f"Not measured for {model} yet: {', '.join(absent)}.", [model], jobs=absent, corpus=corpus)
 
 
 def _comparable(model: KnownModel) -> list[str]:

@@ -335,7 +335,9 @@ def test_a_model_published_meanwhile_is_there_after_a_reload(
                 assert looking.page.get_by_test_id("stAlertContentError").count() == 0
             assert [outcome.problem for outcome in measuring.result()] == [None]
         looking.open("model", model="mini-opt-0.7m-seed1")
-        expect(looking.page.get_by_text("No text was run through this model yet.")).to_be_visible()
+        expect(
+            looking.page.get_by_text("How often the neurons of this model fire was not measured yet.")
+        ).to_be_visible()
 
 
 def sql_frame(person: Visitor) -> FrameLocator:

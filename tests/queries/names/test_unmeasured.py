@@ -2,14 +2,26 @@
 
 import json
 import shlex
+from collections.abc import Iterator
 
 import duckdb
 import pytest
 
+from catalog.store.warehouse import Warehouse
 from queries.errors import UnknownCorpus
-from queries.names.unmeasured import OF_COMPARISON, OF_NEURON, Unmeasured, corpus_words, ingest_words, unmeasured
+from queries.names.corpora import shown_corpora
+from queries.names.unmeasured import (
+    OF_COMPARISON,
+    OF_NEURON,
+    Unmeasured,
+    corpus_words,
+    ingest_commands,
+    ingest_words,
+    unmeasured,
+)
 from queries.views.on_corpus import on_corpus
 from tests.support.tiny import CORPORA, LENGTH
+from tests.support.warehouse import create
 
 
 def lacking(
@@ -60,6 +72,9 @@ RECIPES: list[tuple[dict[str, object], str, list[str]]] = [
     ({"tokens_per_domain": 500}, "other text", ["--sequence-length", "64"]),
     ({"tokens_per_domain": None}, "builtin", ["--sequence-length", "64"]),
     ({}, "builtin", ["--sequence-length", "64"]),
+    ({"tokens_per_domain": 500, "packing": True}, "builtin", ["--tokens", "500", "--sequence-length", "64"]),
+    ({"packing": False}, "builtin", ["--sequence-length", "64", "--no-packing"]),
+    ({"packing": False}, "other text", ["--sequence-length", "64"]),
 ]
 
 
@@ -76,3 +91,49 @@ def test_options_name_a_corpus_of_the_warehouse(full: duckdb.DuckDBPyConnection)
         assert corpus_words(full, ["tiny-1m"], name) == ["--corpus", name, "--sequence-length", str(LENGTH)]
     with pytest.raises(UnknownCorpus):
         corpus_words(full, ["gelu-1m"], "long")
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """What builtin is was limited to so many tokens a domain."""
+    path = tmp_path_factory.mktemp("limited") / "limited.duckdb"
+    create(path)
+    with duckdb.connect(str(path)) as connection:
+        said = json.dumps({"tokens_per_domain": 40_000, "packing": True})
+        connection.execute("update store.corpora set recipe = ? where name = 'builtin'", [said])
+    with Warehouse(path).reader() as reader:
+        yield reader
+
+
+SHOWN = ["--corpus", "builtin", "--tokens", "40000", "--sequence-length", str(LENGTH)]
+
+
+def test_jobs_that_read_text_are_asked_for_on_the_shown_corpus(limited: duckdb.DuckDBPyConnection) -> None:
+    (model,) = [name for name, one in shown_corpora(limited, ["tiny-2m-nopos"]).items() if one.corpus == "builtin"]
+    (command,) = ingest_commands(limited, [model], ["events", "exits"])
+    assert shlex.split(command) == ["neurothek", "ingest", model, "--job", "events", "--job", "exits", *SHOWN]
+    # One that read no text is measured on that of the model beside it, but alone on what is read by itself.
+    (command,) = ingest_commands(limited, ["weights-only", model], ["activity"])
+    assert shlex.split(command) == ["neurothek", "ingest", "weights-only", model, "--job", "activity", *SHOWN]
+    assert ingest_commands(limited, ["weights-only"], ["activity"]) == ["neurothek ingest weights-only --job activity"]
+
+
+def test_jobs_that_read_no_text_are_asked_for_without(limited: duckdb.DuckDBPyConnection) -> None:
+    asked = ingest_commands(limited, ["tiny-2m-nopos"], ["projections", "clusters"])
+    assert asked == ["neurothek ingest tiny-2m-nopos --job projections --job clusters"]
+
+
+def test_models_of_other_texts_have_commands_of_their_own(limited: duckdb.DuckDBPyConnection) -> None:
+    names = ["tiny-1m", "tiny-2m-nopos", "tiny-2m", "gelu-1m"]
+    commands = [shlex.split(command) for command in ingest_commands(limited, names, ["exits"])]
+    shown = {name: one.corpus for name, one in shown_corpora(limited, names).items()}
+    assert len(commands) == len(set(shown.values())) > 1
+    for words in commands:
+        corpus = words[words.index("--corpus") + 1]
+        assert words[2 : words.index("--job")] == [name for name in names if shown[name] == corpus]
+        assert ("--tokens" in words) == (corpus == "builtin")
+    # On a text that is asked for there is one.
+    (command,) = ingest_commands(limited, names, ["exits"], "builtin")
+    assert shlex.split(command) == ["neurothek", "ingest", *names, "--job", "exits", *SHOWN]
+    with pytest.raises(UnknownCorpus):
+        ingest_commands(limited, ["gelu-1m"], ["exits"], "long")

@@ -1,9 +1,10 @@
 """What is said beside the map of neurons, and what a cell tells on hover."""
 
 import polars as pl
+import pytest
 
 from dashboards.charts.maps.neuron_map import ORDERS
-from dashboards.parts.explore.map_of_neurons import caption, with_told
+from dashboards.parts.explore.map_of_neurons import caption, is_known, with_told
 
 
 def test_the_caption_says_what_a_cell_and_a_row_is() -> None:
@@ -20,3 +21,16 @@ def test_a_cell_tells_the_first_five_tokens_with_their_white_space() -> None:
     told = with_told(cells)
     assert told.columns == ["cell", "told"]
     assert told["told"].to_list() == ["·a b ↵ d e", None]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "numbers", "known"),
+    [
+        (["not run on text", "not run on text"], [None, None], False),
+        (["not run on text", "not run on text"], [None, 1.5], True),
+        (["not run on text", "dead"], [None, None], True),
+    ],
+)
+def test_cells_that_nothing_tells_apart_are_no_map(kinds: list[str], numbers: list[float | None], known: bool) -> None:
+    cells = pl.DataFrame({"kind": kinds, "number": numbers}, schema={"kind": pl.String, "number": pl.Float64})
+    assert is_known(cells) == known

@@ -60,7 +60,7 @@ def test_what_colours_the_map_is_kept_in_the_address(page: Opener, full_path: Pa
 def test_without_a_text_the_map_is_of_the_weights(page: Opener, weights_path: Path) -> None:
     shown = text(page(weights_path, "model", model="tiny-2m"))
     assert "token scores stand out" in shown
-    assert "No text was run through this model yet." in shown
+    assert "How often the neurons of this model fire was not measured yet." in shown
 
 
 def test_what_is_missing_is_told_with_its_command(page: Opener, weights_path: Path) -> None:
