@@ -172,7 +172,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "an earlier release": Situation(
         ("merge", THEIRS),
         theirs(
-            statement="drop table store.plausibility_judgements; delete from store.schema_versions"
+            statement="drop table store.token_indicators; delete from store.schema_versions"
             " where version = (select max(version) from store.schema_versions)"
         ),
     ),
@@ -233,7 +233,8 @@ SLOW = (
 OF_PAGES = (
     "dashboards/widgets/page.py",
     "dashboards/widgets/figures.py",
-    "dashboards/parts/interventions.py",
+    "dashboards/live/",
+    "dashboards/parts/",
     "dashboards/screens/",
 )
 """Where pages write commands: tests/dashboards/test_advice.py opens them."""
