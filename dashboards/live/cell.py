@@ -1,13 +1,13 @@
 """One cell of a traced prompt: what is predicted there, and the neurons that hold most of the FFN's update."""
 
 import html
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 
 import polars as pl
 import streamlit as st
 
-from catalog.spelling import visible
+from catalog.spelling import quoted, visible
 from catalog.terminal.cells import MISSING
 from dashboards.colours import ACCENT
 from dashboards.widgets.html import SHEET, plain
@@ -21,6 +21,12 @@ SOURCE = (
     "over all neurons of the layer. Score: activation times value vector times unembedding. Geva et al. 2022, "
     "sections 3 and 5."
 )
+Order = Literal["share", "adds"]
+"""Of the neurons of a cell: by their share of the update, or by what they add to the token predicted in the end."""
+
+LEAST_ADDED = 0.1
+"""To the raw score of a token: less is called little [ours]."""
+
 _TOKENS = 8
 _STYLE = """
 <style>
@@ -43,33 +49,58 @@ _STYLE = """
 """
 
 
-def show_cell(page: TracePage, grid: GridPage, layer: int) -> None:
+def show_cell(
+    page: TracePage, grid: GridPage, layer: int, *, order: Order = "share", pale: Collection[str] = ()
+) -> None:
     """Say what a cell predicts, and list its neurons, each a link to its page.
 
     Args:
         page: the trace of the cell's position.
         grid: the grid that the cell is one of.
         layer: its layer.
+        order: whether the neurons of the largest share come first, or those that add most to the predicted token.
+        pale: tokens to show pale.
     """
     cell = grid.cell(layer, page.traced.position)
-    title = f"Layer {layer}, position {cell['position']}, after {visible(cell['token'])}"
+    title = f"Layer {layer}, position {cell['position']}, after {quoted(cell['token'])}"
     st.markdown(f"**{plain(title)}**", help=plain(SOURCE))
     st.markdown(plain(cell_sentence(cell, page, layer)))
-    neurons = page.neurons.filter(layer=layer)
+    neurons = ordered(page.neurons.filter(layer=layer), order)
+    if little := added_little(neurons, page.final):
+        st.markdown(plain(little))
     links = promoters_html([cell["predicted"], page.final])
-    st.html(neurons_html(neurons, page.final, ACCENT[theme()]) + links)
+    st.html(neurons_html(neurons, page.final, ACCENT[theme()], pale) + links)
+
+
+def ordered(neurons: pl.DataFrame, order: Order) -> pl.DataFrame:
+    """The neurons of one layer, the first of the order first: the largest share, or what adds most to the token."""
+    first = ["score_final", "rank"] if order == "adds" else ["rank"]
+    return neurons.sort(first, descending=[name == "score_final" for name in first])
+
+
+def added_little(neurons: pl.DataFrame, final: str) -> str:
+    """A sentence where none of the neurons adds much to the token predicted in the end; else nothing.
+
+    Args:
+        neurons: rows of `TracePage.neurons`.
+        final: text of the token.
+    """
+    most = neurons.get_column("score_final").max()
+    if not isinstance(most, float) or most > LEAST_ADDED:
+        return ""
+    return f"None of the ten adds more than {LEAST_ADDED} to {quoted(final)}: the most is {most:+.3f}."
 
 
 def cell_sentence(cell: Mapping[str, Any], page: TracePage, layer: int) -> str:
     """What is predicted in a cell, what that is to the prediction in the end, and how much the ten neurons hold."""
-    final = f"{visible(page.final)} ({100 * page.traced.final_probability:.1f}%)"
-    said = f"Predicts {visible(cell['predicted'])} ({100 * cell['probability']:.1f}%)"
+    final = f"{quoted(page.final)} ({100 * page.traced.final_probability:.1f}%)"
+    said = f"Predicts {quoted(cell['predicted'])} ({100 * cell['probability']:.1f}%)"
     end = ", as the whole model does" if cell["final_rank"] == 1 else f"; {final}, predicted in the end, has rank "
     rank = "" if cell["final_rank"] == 1 else f"{cell['final_rank']:,}"
     changed = cell["before"] is not None and cell["before"] != cell["predicted"]
-    ffn = f" Before the FFN it was {visible(cell['before'])}." if changed else ""
+    ffn = f" Before the FFN it was {quoted(cell['before'])}." if changed else ""
     share = page.layers.row(by_predicate=pl.col("layer") == layer, named=True)["dominant_share"]
-    held = "" if share is None else f" Ten neurons hold {share:.1%} of what the FFN writes:"
+    held = "" if share is None else f" Ten neurons hold {share:.1%} of the summed sizes of the FFN's sub-updates:"
     return f"{said}{end}{rank}.{ffn}{held}"
 
 
@@ -79,13 +110,14 @@ def promoters_html(tokens: Sequence[str]) -> str:
     return f'<p class="nt-promoters">Search for the neurons that promote {links}</p>'
 
 
-def neurons_html(neurons: pl.DataFrame, final: str, colour: str) -> str:
+def neurons_html(neurons: pl.DataFrame, final: str, colour: str, pale: Collection[str] = ()) -> str:
     """The neurons of one layer as a table: what each adds, promotes and fires on.
 
     Args:
         neurons: rows of `TracePage.neurons`.
         final: text of the token predicted in the end.
         colour: of the bars, as #rrggbb.
+        pale: tokens to show pale.
     """
     rows = neurons.to_dicts()
     widest = max((row["share"] or 0 for row in rows), default=0) or 1
@@ -101,23 +133,19 @@ def neurons_html(neurons: pl.DataFrame, final: str, colour: str) -> str:
     names = "".join(
         f'<th{_left(name)} title="{html.escape(title)}">{html.escape(name)}</th>' for name, title in head.items()
     )
-    body = "".join(_row(row, colour, widest) for row in rows)
+    body = "".join(_row(row, colour, widest, pale) for row in rows)
     return f'{SHEET}{_STYLE}<table class="nt-cell"><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _promoted(token: str) -> str:
-    # Pieces of a character tell people little.
-    return token_link(token, css="nt-muted" if visible(token).startswith("\\x") else "")
 
 
 def _left(name: str) -> str:
     return ' class="nt-words"' if name == "promotes" else ""
 
 
-def _row(row: Mapping[str, Any], colour: str, widest: float) -> str:
+def _row(row: Mapping[str, Any], colour: str, widest: float, pale: Collection[str]) -> str:
     share, frequency = row["share"], row["frequency"]
     bar = f'<span class="nt-share" style="background: {colour}; width: {40 * (share or 0) / widest:.0f}px"></span>'
-    words = "".join(_promoted(token) for token in (row["top_tokens"] or [])[:_TOKENS])
+    tokens = (row["top_tokens"] or [])[:_TOKENS]
+    words = "".join(token_link(token, css="nt-muted" if token in pale else "") for token in tokens)
     place = row["address"].rpartition("/")[2]
     cells = (
         link_html(place, "neuron", title=row["kind"] or "", css="nt-row", neuron=row["address"]),

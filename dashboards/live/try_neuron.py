@@ -1,7 +1,7 @@
 """Try it: one neuron's activation on each token of a text that somebody types, and what switching it changes."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import polars as pl
@@ -35,14 +35,20 @@ _STYLE = """
 """
 
 
-def strongest_text(contexts: pl.DataFrame) -> str | None:
+def strongest_text(contexts: pl.DataFrame, special: Collection[str] = ()) -> str | None:
     """The line of text up to where a neuron fires most strongly; None where it fires on no line that tells something.
 
     Args:
         contexts: its strongest places, the first one first, with `before` and `token`.
+        special: texts of special tokens, which are taken out: the model is given its own.
     """
     for row in contexts.to_dicts():
-        line = f"{row['before']}{row['token']}".rpartition("\n")[2].strip()
+        if row["token"] in special:
+            continue
+        before = row["before"]
+        for token in special:
+            before = before.replace(token, "")
+        line = f"{before}{row['token']}".rpartition("\n")[2].strip()
         # The field holds one line.
         if "\n" not in row["token"] and len(line) >= _SHORTEST:
             return line

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from dashboards.parts.muted import Muted, told_reasons
+from dashboards.parts.muted import Muted, muted_at, told_reasons
 from dashboards.widgets.html import SHEET
 from dashboards.widgets.links import link_html, token_link
 
@@ -120,7 +120,7 @@ def told_muted(neurons: pl.DataFrame, muted: Mapping[str, Muted]) -> str:
 
 
 def _of(row: Mapping[str, Any], muted: Mapping[str, Muted] | None) -> Muted:
-    return (muted or {}).get(row["address"].rpartition("/")[0], Muted())
+    return muted_at(row["address"], muted)
 
 
 def _beside(row: Mapping[str, Any]) -> Sequence[str]:

@@ -70,6 +70,16 @@ def muted_of(models: Iterable[str]) -> Mapping[str, Muted]:
     return {model: Muted(reasons.get(model, {})) for model in models}
 
 
+def muted_at(address: str, muted: Mapping[str, Muted] | None) -> Muted:
+    """What is muted of the model of a neuron; nothing where that is not told.
+
+    Args:
+        address: such as opt-125m/L3N1702.
+        muted: by model.
+    """
+    return (muted or {}).get(address.rpartition("/")[0], Muted())
+
+
 def _is_on() -> bool:
     return not (asked("muted") == "no" or st.session_state.get(_UNMUTED, False))
 

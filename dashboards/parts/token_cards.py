@@ -3,24 +3,25 @@
 import html
 from collections.abc import Iterable, Mapping
 
-from catalog.spelling import visible
+from dashboards.parts.muted import Muted
 from dashboards.widgets.links import link_html, token_link
 
 
-def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None) -> str:
-    """Tokens in a row, each a link to a search for it; those that are bytes are muted.
+def tokens_html(tokens: Iterable[str], *, told: Mapping[str, str] | None = None, muted: Muted | None = None) -> str:
+    """Tokens in a row, each a link to a search for it.
 
     Args:
         tokens: their exact texts.
         told: token -> what hovering over it tells.
+        muted: tokens to show pale; None: none.
     """
-    return " ".join(token_html(token, title=(told or {}).get(token, "")) for token in tokens)
+    return " ".join(token_html(token, title=(told or {}).get(token, ""), muted=muted) for token in tokens)
 
 
-def token_html(token: str, *, title: str = "", is_asked: bool = False) -> str:
-    """One token as a link to a search, see `token_link`; framed where it was asked for."""
-    css = ["nt-tok", *(["nt-muted"] if visible(token).startswith("\\x") else []), *(["nt-asked"] if is_asked else [])]
-    return token_link(token, title=title, css=" ".join(css))
+def token_html(token: str, *, title: str = "", is_asked: bool = False, muted: Muted | None = None) -> str:
+    """One token as a link to a search, see `token_link`; framed where it was asked for, else pale where it is muted."""
+    pale = "nt-asked" if is_asked else (muted or Muted()).css(token)
+    return token_link(token, title=title, css=f"nt-tok {pale}".strip())
 
 
 def neuron_html(address: str, *, short: bool = False) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from catalog.spelling import visible
+from catalog.spelling import quoted, visible
 from catalog.tables.table import DOUBLE, INTEGER, SMALL, TEXT
 from catalog.tables.traces import TracedGrid
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
@@ -75,7 +75,7 @@ class GridPage(TabularAnswer):
         last = len(self.tokens) - 1
         end = self.cell(self.n_layers - 1, last)
         done = f" with {self.setting}" if self.setting else ""
-        said = f"After {quoted_end(self.tokens)}, {self.model}{done} predicts {visible(end['final'])}"
+        said = f"After {quoted_end(self.tokens)}, {self.model}{done} predicts {quoted(end['final'])}"
         return f"{said} ({100 * end['probability']:.1f}%), at the top from layer {self.settled(last)} on."
 
     def sections(self) -> list[Section]:

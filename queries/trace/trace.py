@@ -7,7 +7,7 @@ from typing import Any, Literal
 import duckdb
 import polars as pl
 
-from catalog.spelling import readable, visible
+from catalog.spelling import quoted, readable, visible
 from catalog.store.matrices import KeptMap
 from catalog.tables.table import BIG, DOUBLE, FLAG, FLOAT, INTEGER, SMALL, TEXT
 from catalog.tables.traces import Traced
@@ -95,13 +95,13 @@ class TracePage(TabularAnswer):
         traced = self.traced
         after = quoted_end(traced.tokens[: traced.position + 1])
         place = f"{self.model} at position {traced.position} (0 to {len(traced.tokens) - 1}), after {after}:"
-        says = f"it predicts {visible(self.final)} ({100 * traced.final_probability:.1f}%)"
+        says = f"it predicts {quoted(self.final)} ({100 * traced.final_probability:.1f}%)"
         by = ", brought to the top by its FFN" if traced.saturation_by_ffn else ""
         settled = f"at the top from layer {traced.saturation_layer} on{by}"
         if traced.elimination_layer is None:
             return f"{place} {says}, {settled}. No FFN pushes its top token down."
         row = self.layers.row(traced.elimination_layer, named=True)
-        candidate = f"{visible(row['candidate'])} to rank {row['candidate_rank_after']:,}"
+        candidate = f"{quoted(row['candidate'])} to rank {row['candidate_rank_after']:,}"
         return f"{place} {says}, {settled}. The FFN of layer {traced.elimination_layer} pushes {candidate}."
 
     def sections(self) -> list[Section]:

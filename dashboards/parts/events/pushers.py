@@ -9,6 +9,7 @@ import polars as pl
 from catalog.spelling import visible
 from catalog.terminal.percent import percent
 from dashboards.parts.explore.promoted import with_promoted
+from dashboards.parts.muted import Muted, muted_at
 from dashboards.parts.token_cards import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
 from dashboards.widgets.reading import Reader
@@ -78,7 +79,11 @@ def shown_pushers(reader: Reader, models: Sequence[KnownModel], rows: pl.DataFra
 
 
 def pushers_html(
-    rows: pl.DataFrame, examples: Mapping[str, int], colours: Mapping[str, str], asked: Mapping[str, str]
+    rows: pl.DataFrame,
+    examples: Mapping[str, int],
+    colours: Mapping[str, str],
+    asked: Mapping[str, str],
+    muted: Mapping[str, Muted] | None = None,
 ) -> str:
     """A card per model: its neurons that push the word, each with how often, its base rate and what it promotes.
 
@@ -87,6 +92,7 @@ def pushers_html(
         examples: in how many an FFN of each model brought the word to the top, in the order of the cards.
         colours: of the bars, by model.
         asked: what each neuron's page is asked for besides its address: the word to mark, the corpus.
+        muted: model -> its tokens to show pale; None: none.
     """
     cards = []
     for model, n in examples.items():
@@ -95,12 +101,12 @@ def pushers_html(
         if own.is_empty():
             cards.append(card_html(head, "", "No FFN of it brought the word to the top for good.", ""))
             continue
-        body = "".join(_row(row, colours[model], asked) for row in own.to_dicts())
+        body = "".join(_row(row, colours[model], asked, muted_at(row["address"], muted)) for row in own.to_dicts())
         cards.append(card_html(head, f"{n:,} example{'s' * (n != 1)}", "", body))
     return f'{STYLE}{_SHEET}<div class="nt-pushers">{"".join(cards)}</div>'
 
 
-def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str]) -> str:
+def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str], muted: Muted) -> str:
     share, base = row["push_share"], row["base_share"]
     told = (
         f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; dominant in "
@@ -109,7 +115,7 @@ def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str]) -> str:
     )
     address = row["address"]
     link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, **asked)
-    tokens = " ".join(token_html(token) for token in (row["top_tokens"] or ())[:_MOST_TOKENS])
+    tokens = " ".join(token_html(token, muted=muted) for token in (row["top_tokens"] or ())[:_MOST_TOKENS])
     return (
         f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'
         f'<span class="nt-bar"><i style="width: {100 * share:.0f}%; background: {colour}"></i>'

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from catalog.spelling import typed
+from dashboards.parts.muted import Muted
 from dashboards.parts.token_cards import STYLE, card_html, token_html
 from dashboards.widgets.links import link_html
 
@@ -43,7 +44,12 @@ def in_order(clusters: pl.DataFrame, order: Order) -> pl.DataFrame:
 
 
 def cards_html(
-    clusters: Sequence[Mapping[str, Any]], tokens: pl.DataFrame, links: Mapping[str, str], word: str | None = None
+    clusters: Sequence[Mapping[str, Any]],
+    tokens: pl.DataFrame,
+    links: Mapping[str, str],
+    word: str | None = None,
+    *,
+    muted: Muted | None = None,
 ) -> str:
     """A card for each cluster: its number, which leads to its neurons, its size and layers, and its tokens.
 
@@ -53,6 +59,7 @@ def cards_html(
         tokens: rows of the statement `distinctive_tokens`.
         links: what the page of clusters is asked for besides the cluster.
         word: the token that was asked for.
+        muted: tokens to show pale; None: none.
     """
     by_cluster: dict[int, list[dict[str, Any]]] = {}
     for row in tokens.to_dicts():
@@ -65,7 +72,7 @@ def cards_html(
         aside = f"{size_told(cluster)}, {layers_told(cluster)}"
         sentence = f"{cohesion_told(cluster)}{listing}"
         body = " ".join(
-            token_html(row["token"], title=share_told(row), is_asked=reads(row["token"], word))
+            token_html(row["token"], title=share_told(row), is_asked=reads(row["token"], word), muted=muted)
             for row in by_cluster.get(cluster["cluster_id"], [])
         )
         cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no token of two of them</span>'))
@@ -77,19 +84,20 @@ def reads(token: str, word: str | None) -> bool:
     return word is not None and (token.strip().casefold() == word.casefold() or token == typed(word))
 
 
-def shares_html(tokens: pl.DataFrame, colour: str) -> str:
+def shares_html(tokens: pl.DataFrame, colour: str, muted: Muted | None = None) -> str:
     """The distinctive tokens of one cluster, each with the share of its neurons that list it, and of all neurons.
 
     Args:
         tokens: rows of the statement `distinctive_tokens` about one cluster.
         colour: of the bars.
+        muted: tokens to show pale; None: none.
     """
     rows = []
     for row in tokens.to_dicts():
         inside, everywhere = 100 * row["share_inside"], 100 * row["share_all"]
         told = html.escape(share_told(row))
         bar = f'<i title="{told}"><b style="width: {inside:.1f}%"></b><u style="width: {everywhere:.1f}%"></u></i>'
-        rows.append(f"<span>{token_html(row['token'])}</span>{bar}<span>{told}</span>")
+        rows.append(f"<span>{token_html(row['token'], muted=muted)}</span>{bar}<span>{told}</span>")
     return f'{STYLE}{_STYLE}<div class="nt-shares" style="--nt-bar: {colour}">{"".join(rows)}</div>'
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import streamlit as st
 
 from dashboards.parts.explore.promoted import with_promoted
+from dashboards.parts.muted import Muted, muted_at, muted_of
 from dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
 from dashboards.widgets.figures import Data, data_of, show_source, title_row
 from dashboards.widgets.reading import Reader
@@ -50,8 +51,11 @@ def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | No
     with title_row(data.name):
         st.markdown("**What stands out**", help="Of each kind the first; ties by layer, then neuron.")
         show_source(data)
-    cards = [_card(row, examples) for row in data.frame.to_dicts()]
-    cards += [_counterpart(row) for row in ([] if others is None else others.head(1).to_dicts())]
+    rows, nearest = data.frame.to_dicts(), [] if others is None else others.head(1).to_dicts()
+    addresses = [*(row["address"] for row in rows), *(row["other_address"] for row in nearest)]
+    muted = muted_of({address.rpartition("/")[0] for address in addresses})
+    cards = [_card(row, examples, muted_at(row["address"], muted)) for row in rows]
+    cards += [_counterpart(row, muted_at(row["other_address"], muted)) for row in nearest]
     st.html(f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>')
 
 
@@ -60,19 +64,20 @@ def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:
     return data_of(reader, "nearest_counterpart", {"model": model, "layer": layer}).frame
 
 
-def _card(row: Mapping[str, Any], examples: int | None) -> str:
+def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
     tokens = row["detected_tokens"] if row["what"] == "detector" else row["top_tokens"]
     return card_html(
         neuron_html(row["address"], short=True),
         NAMES[row["what"]],
         told(row, examples),
-        tokens_html((tokens or [])[:MOST_TOKENS]),
+        tokens_html((tokens or [])[:MOST_TOKENS], muted=muted),
     )
 
 
-def _counterpart(row: Mapping[str, Any]) -> str:
+def _counterpart(row: Mapping[str, Any], muted: Muted) -> str:
     sentence = f"overlap {row['overlap']:.2f}; 99% of random vectors stay below {row['null_99']:.2f}"
-    links = f"{neuron_html(row['other_address'])} {tokens_html((row['other_top_tokens'] or [])[:MOST_TOKENS])}"
+    tokens = tokens_html((row["other_top_tokens"] or [])[:MOST_TOKENS], muted=muted)
+    links = f"{neuron_html(row['other_address'])} {tokens}"
     return card_html(neuron_html(row["address"], short=True), NAMES["counterpart"], sentence, links)
 
 

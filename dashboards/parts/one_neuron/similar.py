@@ -7,6 +7,7 @@ import polars as pl
 import streamlit as st
 
 from catalog.advice import command_line
+from dashboards.parts.muted import Muted, muted_at, muted_of
 from dashboards.parts.token_cards import STYLE, card_html, tokens_html
 from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
@@ -23,15 +24,16 @@ COUNTERPART = (
 )
 
 
-def cards_html(neurons: pl.DataFrame, measure: str, *, name: str) -> str:
+def cards_html(neurons: pl.DataFrame, measure: str, *, name: str, muted: Mapping[str, Muted] | None = None) -> str:
     """Neurons as cards: address, how near it is, and the first tokens that it promotes.
 
     Args:
         neurons: rows with address, top_tokens and the measure; null_99 and is_mutual where they are known.
         measure: the column that says how near it is.
         name: what people call that.
+        muted: model -> its tokens to show pale; None: none.
     """
-    cards = (_card(row, measure, name) for row in neurons.head(MOST_CARDS).to_dicts())
+    cards = (_card(row, measure, name, muted_at(row["address"], muted)) for row in neurons.head(MOST_CARDS).to_dicts())
     return f'{SHEET}{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
 
 
@@ -83,12 +85,13 @@ def _counterparts(page: NeuronPage, others: list[str]) -> None:
 
 
 def _cards(neurons: pl.DataFrame, measure: str, name: str, caption: str) -> None:
-    st.html(cards_html(neurons, measure, name=name))
+    models = {address.rpartition("/")[0] for address in neurons.get_column("address")}
+    st.html(cards_html(neurons, measure, name=name, muted=muted_of(models)))
     cut = f" The first {MOST_CARDS} of {neurons.height:,}." if neurons.height > MOST_CARDS else ""
     st.caption(plain(f"{caption}{cut}"))
 
 
-def _card(row: Mapping[str, Any], measure: str, name: str) -> str:
+def _card(row: Mapping[str, Any], measure: str, name: str, muted: Muted) -> str:
     told = f"{name} {row[measure]:.2f}"
     if row.get("null_99") is not None:
         told += f", random {row['null_99']:.2f}"
@@ -98,5 +101,5 @@ def _card(row: Mapping[str, Any], measure: str, name: str) -> str:
         link_html(row["address"], "neuron", css="nt-row", neuron=row["address"]),
         told,
         "",
-        tokens_html((row["top_tokens"] or [])[:_MOST_TOKENS]),
+        tokens_html((row["top_tokens"] or [])[:_MOST_TOKENS], muted=muted),
     )

@@ -11,6 +11,7 @@ from dashboards.charts import spread
 from dashboards.colours import ACCENT
 from dashboards.parts.explore import cluster_cards
 from dashboards.parts.explore.cluster_cards import Order
+from dashboards.parts.muted import muted_of
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, asked_among, asked_number, own_key, remember
 from dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
@@ -85,7 +86,7 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
         with title_row(tokens.name):
             st.markdown("**Distinctive tokens**", help=plain(DISTINCTIVE))
             show_source(tokens)
-        st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()]))
+        st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()], muted_of([model])[model]))
         st.caption("Bars: share of the cluster's neurons that list the token; the mark: of all neurons.")
     data = data_of(connection, "cluster_neurons", {**which, "cluster_id": row["cluster_id"]})
     with title_row(data.name):
@@ -112,7 +113,8 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
     with title_row(tokens.name):
         st.markdown(f"**{plain(title)}**", help=plain(f"{DISTINCTIVE} {CLUSTERED}"))
         show_source(tokens)
-    st.html(cluster_cards.cards_html(shown.to_dicts(), tokens.frame, {"model": model}, word))
+    muted = muted_of([model])[model]
+    st.html(cluster_cards.cards_html(shown.to_dicts(), tokens.frame, {"model": model}, word, muted=muted))
     st.caption(plain(f"Tokens that tell a cluster from the rest of the model; hover for their shares. {COHESION}"))
     if shown.height < min(clusters.height, MOST_SHOWN):
         st.button(

@@ -79,7 +79,8 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         show_logits(page)
         if page.corpus is not None:
             show_histogram(page, neuron)
-    room.append((st.container(), page.address, strongest_text(page.contexts)))
+    special = data_of(connection, "special_tokens", {"model": neuron.model}).frame.get_column("token").to_list()
+    room.append((st.container(), page.address, strongest_text(page.contexts, special)))
     if page.corpus is not None:
         with beside("second"):
             left, right = st.columns(2, gap="large")

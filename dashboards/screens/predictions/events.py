@@ -7,6 +7,7 @@ import streamlit as st
 
 from dashboards.colours import model_colours
 from dashboards.parts.events import pushers, scores, traced_texts
+from dashboards.parts.muted import muted_of
 from dashboards.widgets import tables
 from dashboards.widgets.address import asked, kept_model, own_key, remember
 from dashboards.widgets.figures import data_of, data_of_models, show_source
@@ -100,7 +101,8 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     rows = pushers.shown_pushers(reader, choose_models(reader.shown, models), data.frame)
     counts = pushers.saturations(data.frame)
     examples = {model: counts.get(model, 0) for model in models}
-    st.html(pushers.pushers_html(rows, examples, colours, {"word": word, "corpus": reader.corpus or ""}))
+    asked_for = {"word": word, "corpus": reader.corpus or ""}
+    st.html(pushers.pushers_html(rows, examples, colours, asked_for, muted_of(models)))
     found = data_of(reader, "event_texts", {"models": list(models), "word": word})
     if not found.frame.is_empty():
         st.markdown("**In which texts**")

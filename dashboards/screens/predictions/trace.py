@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
-from dashboards.live.cell import show_cell
+from dashboards.live.cell import Order, show_cell
 from dashboards.live.examples import EXAMPLES, show_examples
 from dashboards.live.switch import try_traced
 from dashboards.live.token_grid import say_legend, show_grid
+from dashboards.parts.muted import muted_of
 from dashboards.session import desk
 from dashboards.widgets.address import asked, asked_among, asked_place, own_key, remember, start_afresh
 from dashboards.widgets.figures import show_files, title_row
@@ -67,9 +68,10 @@ def show() -> None:
         if not seen:
             return
         say_legend(seen[0].grid)
+        order, muted = _pick_order(), muted_of(one.choice.model for one in seen)
         for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
             with column:
-                show_cell(one.trace, one.grid, one.layer)
+                show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[one.choice.model].reasons)
         cells = [(one.trace.traced.position, _dominant(one)) for one in seen]
         try_traced(seen[0].choice.prompt, cells, {one.choice.model: one.grid for one in seen})
         for one in seen:
@@ -175,6 +177,18 @@ def _look(choice: Choice, beside: Seen | None) -> Seen:
         st.caption(f"Positions {grid.first} to {last} of 0 to {last}: the page shows the last {MOST_POSITIONS}.")
     traced = trace_of(choice.model, choice.prompt, position=position, lens=choice.lens, corpus=choice.corpus)
     return Seen(choice, grid, traced, layer)
+
+
+def _pick_order() -> Order:
+    """Which neurons of a cell come first; the address holds it."""
+    by_score = st.toggle(
+        "Neurons by what they add to the prediction",
+        asked("by") == "adds",
+        key=own_key("by"),
+        help="What each of the ten adds to the raw score of the token predicted in the end, the largest first.",
+    )
+    remember(by="adds" if by_score else None)
+    return "adds" if by_score else "share"
 
 
 def _position(grid: GridPage, side: str, beside: Seen | None) -> int:

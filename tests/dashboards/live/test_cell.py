@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from catalog.tables.traces import TRACE_LAYERS, Traced
-from dashboards.live.cell import cell_sentence, neurons_html, promoters_html
+from dashboards.live.cell import added_little, cell_sentence, neurons_html, ordered, promoters_html
 from queries.trace.trace import NEURON_COLUMNS, TracePage
 
 CELL: Mapping[str, Any] = {"predicted": " yes", "probability": 0.25, "final_rank": 1, "before": " yes"}
@@ -44,13 +44,14 @@ def page(share: float | None) -> TracePage:
 
 
 def test_a_cell_says_what_it_predicts_and_what_the_ten_hold() -> None:
-    held = " Ten neurons hold 27.0% of what the FFN writes:"
-    assert cell_sentence(CELL, page(0.27), 1) == f"Predicts ·yes (25.0%), as the whole model does.{held}"
+    held = " Ten neurons hold 27.0% of the summed sizes of the FFN's sub-updates:"
+    assert cell_sentence(CELL, page(0.27), 1) == f"Predicts “·yes” (25.0%), as the whole model does.{held}"
     other = {**CELL, "predicted": " no", "final_rank": 1234}
     assert cell_sentence(other, page(0.27), 1) == (
-        f"Predicts ·no (25.0%); ·yes (50.0%), predicted in the end, has rank 1,234. Before the FFN it was ·yes.{held}"
+        "Predicts “·no” (25.0%); “·yes” (50.0%), predicted in the end, has rank 1,234. Before the FFN it was “·yes”."
+        f"{held}"
     )
-    assert cell_sentence({**CELL, "before": None}, page(None), 1) == "Predicts ·yes (25.0%), as the whole model does."
+    assert cell_sentence({**CELL, "before": None}, page(None), 1) == "Predicts “·yes” (25.0%), as the whole model does."
 
 
 def test_a_neuron_is_a_link_with_its_numbers() -> None:
@@ -77,5 +78,22 @@ def test_tokens_lead_to_the_neurons_that_promote_them() -> None:
     assert shown.count("<a ") == 2
     assert 'href="/search?words=yes"' in shown
     assert ">·&lt;b&gt;</a>" in shown
-    bytes_alone = neurons_html(neurons(top_tokens=["\\xc3", " one"]), " yes", "#123456")
-    assert bytes_alone.count("nt-muted") == 1 + bytes_alone.count(".nt-muted")
+
+
+def test_tokens_that_are_muted_are_pale() -> None:
+    some = neurons(top_tokens=["\\xc3", " one", "\\xe2"])
+    for pale in ([], ["\\xc3"], [" one", "\\xe2"]):
+        shown = neurons_html(some, " yes", "#123456", pale)
+        assert shown.count("nt-muted") == len(pale) + shown.count(".nt-muted")
+
+
+def test_neurons_come_by_share_or_by_what_they_add() -> None:
+    scores = {1: -0.5, 2: 0.25, 3: 0.0625}
+    some = pl.concat([neurons(rank=rank, score_final=score) for rank, score in scores.items()])
+    assert ordered(some, "share").get_column("rank").to_list() == [1, 2, 3]
+    assert ordered(some, "adds").get_column("rank").to_list() == sorted(scores, key=lambda rank: -scores[rank])
+    assert added_little(some, " yes") == ""
+    assert (
+        added_little(some.filter(rank=1), " yes") == "None of the ten adds more than 0.1 to “·yes”: the most is -0.500."
+    )
+    assert added_little(some.clear(), " yes") == ""

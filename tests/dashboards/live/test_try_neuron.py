@@ -173,4 +173,6 @@ def test_the_text_to_try_is_the_line_up_to_the_strongest_place() -> None:
         text(("the school is near", "\n"), ("one", " two"), (" the old house near", " it")) == "the old house near it"
     )
     assert text(("one", " two")) is None
+    places = pl.DataFrame({"before": ["a long enough text", "</s>The school</s> is near"], "token": ["</s>", " the"]})
+    assert strongest_text(places, ["</s>", "<pad>"]) == "The school is near the"
     assert text() is None

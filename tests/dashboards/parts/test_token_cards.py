@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from catalog.spelling import visible
+from dashboards.parts.muted import Muted
 from dashboards.parts.token_cards import card_html, neuron_html, token_html, tokens_html
 
 
@@ -25,8 +26,11 @@ def test_a_token_leads_to_a_search(token: str) -> None:
     assert "<script>" not in link
 
 
-def test_bytes_are_muted() -> None:
-    links = tokens_html([" a", "\x0b"], told={" a": "3 of 4"}).split("</a>")
+def test_what_the_model_mutes_is_pale_unless_it_was_asked_for() -> None:
+    muted = Muted({"\x0b": "byte", " rare": "undertrained"})
+    links = tokens_html([" a", "\x0b", " rare", "\\xc3"], told={" a": "3 of 4"}, muted=muted).split("</a>")
+    assert ["nt-muted" in link for link in links[:4]] == [False, True, True, False]
+    assert "nt-muted" not in token_html(" rare", is_asked=True, muted=muted)
     assert "nt-muted" not in links[0]
     assert 'title="3 of 4"' in links[0]
     assert "nt-muted" in links[1]
