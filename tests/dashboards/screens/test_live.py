@@ -1,6 +1,7 @@
 """Pages that read weights: Trace with its grids, cells and states, and Search by exact score."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,19 @@ def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[.
     expected = neurothek.open(path).trace_grid("tiny", "one two three", lens="mat")
     cell = grids(through)[0]["rows"][1]["cells"][1]
     assert cell["probability"] == expected.cell(0, 1)["probability"]
-    assert not page(path, "trace", model="other", prompt="one two three").toggle
+    other = page(path, "trace", model="other", prompt="one two three")
+    assert [one.key for one in other.toggle] == ["by"]
+
+
+def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppTest], path: Path) -> None:
+    opened = page(path, "trace", model="other", prompt="one two three", layer="1", position="2")
+    by_sum = opened.toggle(key="by").set_value(True).run()
+    assert not by_sum.exception
+    assert "adds" in by_sum.query_params["by"]
+    neurons = neurothek.open(path).trace("other", "one two three", position=2).neurons.filter(layer=1)
+    expected = [row["address"] for row in sorted(neurons.to_dicts(), key=lambda row: -row["score_final"])]
+    (table,) = [one.proto.body for one in by_sum.get("html") if '<table class="nt-cell">' in one.proto.body]
+    assert re.findall(r"neuron=(other/L1N\d+)", table) == expected
     next(path.parent.rglob("0001-*.safetensors")).unlink()
     (error,) = page(path, "trace", model="tiny", prompt="one two three four", lens="mat").error
     assert "make it again with" in said(error.value)
