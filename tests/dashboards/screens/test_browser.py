@@ -286,7 +286,7 @@ def test_what_is_typed_outlives_a_busy_warehouse_and_is_shown_at_the_neuron(anno
 
 def test_a_neighbour_is_followed_and_stayed_at(person: Visitor) -> None:
     person.open("neuron", neuron=NEURON)
-    person.click_row("neighbours")
+    person.page.locator(".nt-cards a.nt-row:visible").first.click()
     heading = person.page.locator("h1").first
     expect(heading).not_to_have_text(NEURON)
     person.arrive(f"{LARGE}/")
@@ -295,7 +295,7 @@ def test_a_neighbour_is_followed_and_stayed_at(person: Visitor) -> None:
     assert unquote(person.page.url).endswith(f"neuron={followed}")
     person.settle()
     assert person.title() == followed
-    person.click_row("neighbours")
+    person.page.locator(".nt-cards a.nt-row:visible").first.click()
     person.arrive(NEURON)
     person.settle()
     assert person.title() == NEURON
@@ -304,7 +304,8 @@ def test_a_neighbour_is_followed_and_stayed_at(person: Visitor) -> None:
 def test_a_counterpart_is_followed_into_another_model(person: Visitor) -> None:
     person.open("neuron", neuron=WITH_COUNTERPARTS)
     person.shoot("flow-6-counterparts")
-    person.click_row("counterparts")
+    person.page.get_by_role("tab", name="In other models").click()
+    person.page.locator(f".nt-cards a.nt-row:visible[href*='{SMALL}']").first.click()
     person.arrive(f"{SMALL}/L")
     back = person.title()
     assert f"neuron={back}" in unquote(person.page.url)
@@ -328,9 +329,8 @@ def test_a_model_published_meanwhile_is_there_after_a_reload(
             # Only the weights are read: it is the publishing that meets the clicks.
             measuring = workers.submit(neurothek.open(path).ingest, "mini-opt-0.7m-seed1", jobs=("projections",))
             while not measuring.done():
-                looking.page.get_by_role("link", name="Layer").click()
-                looking.settle()
-                looking.page.get_by_role("link", name="Compare sizes").click()
+                looking.go("Explore", "Layer")
+                looking.page.get_by_role("link", name="Compare", exact=True).first.click()
                 looking.settle()
                 assert looking.page.get_by_test_id("stAlertContentError").count() == 0
             assert [outcome.problem for outcome in measuring.result()] == [None]
@@ -408,7 +408,7 @@ def test_sql_is_completed_and_a_card_asks_its_question(person: Visitor) -> None:
 
 def test_a_chart_and_its_data_are_taken_along(person: Visitor, tmp_path: Path) -> None:
     person.open()
-    person.page.get_by_role("button", name="⋯").first.click()
+    person.page.locator(".st-key-at-dead-by-depth").get_by_role("button", name="⋯").click()
     files = {}
     for label in ("PNG", "SVG", "CSV", "Parquet"):
         download = person.download(label)
