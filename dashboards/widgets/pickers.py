@@ -25,9 +25,10 @@ def pick_corpus(
     *,
     width: int | Literal["stretch"] = "stretch",
     is_labelled: bool = False,
+    known: Sequence[str] | None = None,
 ) -> str | None:
     """Let the person choose a corpus where the models have several; None: the one that each model shows."""
-    names = corpora_of(connection, models)
+    names = corpora_of(connection, models) if known is None else list(known)
     wanted = asked_among("corpus", names)
     if len(names) < _FEWEST_CORPORA:
         return None

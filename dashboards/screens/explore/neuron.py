@@ -27,8 +27,9 @@ from dashboards.widgets.address import asked, kept_model, kept_neuron, remember
 from dashboards.widgets.figures import Data, data_of, show_source, statement, title_row
 from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
+from dashboards.widgets.memory import kept
 from dashboards.widgets.page import answer, beside, heading, missing, theme
-from dashboards.widgets.pickers import pick_corpus
+from dashboards.widgets.pickers import corpora_of, pick_corpus
 from dashboards.widgets.warehouse import all_models, jobs_of_models
 from queries.ask.statements import filled
 from queries.ask.statements import statement as asked_statement
@@ -144,7 +145,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> str 
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             address = address_at(neuron.of, target)
             st.button(label, key=label.lower(), on_click=remember, kwargs={"neuron": address})
-        return pick_corpus(connection, [neuron.model], width=220)
+        return pick_corpus(connection, [neuron.model], width=220, known=kept(connection, corpora_of, (neuron.model,)))
 
 
 def address_at(model: KnownModel, place: int) -> str:
