@@ -15,6 +15,7 @@ from catalog.errors import NeurothekError, NotHere
 from catalog.store.errors import WarehouseMissing
 from dashboards.session import desk
 from dashboards.widgets.html import plain
+from dashboards.widgets.memory import kept
 from queries.errors import NoModels
 from queries.names.durations import estimated
 from queries.names.unmeasured import ingest_commands
@@ -123,7 +124,7 @@ def missing(
 
 def time_needed(connection: duckdb.DuckDBPyConnection, models: Sequence[str], jobs: Sequence[str]) -> str:
     """How long jobs take on models, as the end of a sentence; empty where no model tells."""
-    duration = estimated(connection, models, jobs)
+    duration = kept(connection, estimated, tuple(models), tuple(jobs))
     if duration is None:
         return ""
     return f" in {duration.in_words}, by the time that {' and '.join(duration.measured)} took"

@@ -7,7 +7,7 @@ import duckdb
 import streamlit as st
 
 from dashboards.widgets.address import asked_among, asked_models, kept_model, own_key, remember
-from queries.names.corpora import measured_corpora
+from queries.names.corpora import MeasuredCorpus, measured_corpora
 from queries.names.models import KnownModel, choose_models
 
 _FEWEST_CORPORA = 2
@@ -25,10 +25,18 @@ def pick_corpus(
     *,
     width: int | Literal["stretch"] = "stretch",
     is_labelled: bool = False,
-    known: Sequence[str] | None = None,
+    known: Sequence[MeasuredCorpus] | None = None,
 ) -> str | None:
-    """Let the person choose a corpus where the models have several; None: the one that each model shows."""
-    names = corpora_of(connection, models) if known is None else list(known)
+    """Let the person choose a corpus where the models have several; None: the one that each model shows.
+
+    Args:
+        connection: a reader.
+        models: names of the models that the page is about.
+        width: of the field, in pixels.
+        is_labelled: whether the field has its name above it.
+        known: the corpora that the models were measured on, where the page asked for them before.
+    """
+    names = corpora_of(connection, models) if known is None else sorted({one.corpus for one in known})
     wanted = asked_among("corpus", names)
     if len(names) < _FEWEST_CORPORA:
         return None

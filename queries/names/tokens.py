@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -15,6 +16,33 @@ def texts_of(connection: duckdb.DuckDBPyConnection, tokenizer_id: int, token_ids
     """Token id -> exact text, of those that the tokenizer has."""
     asked = {"tokenizer_id": tokenizer_id, "token_ids": sorted(set(token_ids))}
     return {row["token_id"]: row["text"] for row in ask_records(connection, "token_texts", asked)}
+
+
+@dataclass(frozen=True)
+class KnownTokens:
+    """What is known of some tokens.
+
+    Attributes:
+        texts: token id -> exact text.
+        special: texts of those that stand for no text, such as the beginning of a sequence.
+        counts: token id -> how often it occurs in a corpus, of those that do; None without a corpus.
+    """
+
+    texts: Mapping[int, str]
+    special: tuple[str, ...]
+    counts: Mapping[int, int] | None
+
+
+def known_tokens(
+    connection: duckdb.DuckDBPyConnection, tokenizer_id: int, corpus_id: int | None, token_ids: Iterable[int]
+) -> KnownTokens:
+    """What `texts_of` and `counts_of` say of the same tokens, in one question."""
+    asked = {"tokenizer_id": tokenizer_id, "corpus_id": corpus_id, "token_ids": sorted(set(token_ids))}
+    rows = ask_records(connection, "counted_tokens", asked)
+    texts = {row["token_id"]: row["text"] for row in rows}
+    special = tuple(sorted({row["text"] for row in rows if row["is_special"]}))
+    counts = {row["token_id"]: row["n_occurrences"] for row in rows if row["n_occurrences"] is not None}
+    return KnownTokens(texts, special, None if corpus_id is None else counts)
 
 
 def counts_of(

@@ -10,6 +10,7 @@ import polars as pl
 from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
 from queries.ask.statements import ask_records, framed
+from queries.names.corpora import MeasuredCorpus
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.names.tokens import Row, spelled, with_texts
 from queries.names.unmeasured import OF_NEURON, Unmeasured, unmeasured
@@ -97,6 +98,7 @@ class NeuronPage(TabularAnswer):
             concept says that an annotator finds none.
         unmeasured: what was not measured for its model on the corpus that was asked for.
         limit: how many tokens of a side the page shows; `tokens` has all.
+        special_tokens: texts of tokens in its contexts that stand for no text.
         show_all: whether it also shows neurons of other models that are no more similar than random vectors.
     """
 
@@ -120,6 +122,7 @@ class NeuronPage(TabularAnswer):
     annotations: pl.DataFrame
     unmeasured: tuple[Unmeasured, ...] = ()
     limit: int = 10
+    special_tokens: Sequence[str] = ()
     show_all: bool = False
 
     @property
@@ -269,6 +272,7 @@ def neuron_page(
     corpus: str | None = None,
     limit: int = 10,
     show_all: bool = False,
+    corpora: Sequence[MeasuredCorpus] | None = None,
 ) -> NeuronPage:
     """Everything about the neuron at `address`, on the model's shown corpus or on the one asked for.
 
@@ -278,20 +282,25 @@ def neuron_page(
         corpus: name of a corpus; None: the shown one.
         limit: how many tokens of a side are shown.
         show_all: whether neurons of other models that are no more similar than random vectors are shown too.
+        corpora: those that its model was measured on, where somebody asked for them before.
 
     Raises:
         BadAddress, UnknownModel, UnknownNeuron, UnknownCorpus: there is no such thing.
     """
     neuron = find_neuron(connection, address) if isinstance(address, str) else address
     with on_corpus(connection, [neuron.model], corpus) as shown:
-        page = _page(connection, shown, neuron, corpus)
+        page = _page(connection, shown, neuron, corpus, corpora)
     return replace(page, limit=limit, show_all=show_all)
 
 
 def _page(
-    connection: duckdb.DuckDBPyConnection, shown: duckdb.DuckDBPyConnection, neuron: NeuronAddress, corpus: str | None
+    connection: duckdb.DuckDBPyConnection,
+    shown: duckdb.DuckDBPyConnection,
+    neuron: NeuronAddress,
+    corpus: str | None,
+    corpora: Sequence[MeasuredCorpus] | None,
 ) -> NeuronPage:
-    rows = neuron_rows(connection, neuron, corpus, shown)
+    rows = neuron_rows(connection, neuron, corpus, shown, corpora)
     named = {"model": neuron.model, "layer": neuron.layer, "neuron": neuron.neuron}
     has = {row["name"] for row in rows.of["has"]}
     return NeuronPage(
@@ -313,6 +322,7 @@ def _page(
         relatives=neuron_relatives(connection, named, rows.facts, has),
         changed=neuron_changed(shown, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
+        special_tokens=rows.special,
         unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
     )
 

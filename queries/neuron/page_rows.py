@@ -12,7 +12,7 @@ from queries.ask.statements import ask_records, records, statement
 from queries.ask.threads import Aside
 from queries.names.corpora import MeasuredCorpus, chosen_corpora, measured_corpora
 from queries.names.neurons import NeuronAddress
-from queries.names.tokens import Row, context_ids, counts_of, first_texts, listed_tokens, texts_of
+from queries.names.tokens import Row, context_ids, first_texts, known_tokens, listed_tokens
 from queries.views.labels import labelled
 from queries.views.on_corpus import of_facts
 
@@ -34,7 +34,8 @@ class NeuronRows:
         of: its rows of the statements `neuron_NAME`, by NAME and in no order; none of a text without a corpus. Those of
             contexts hold the ids around the places; those among them that have a band are `windows`.
         texts: texts of the tokens in all these rows.
-        counts: how often the listed tokens occur in that corpus; None without one.
+        counts: how often these tokens occur in that corpus; None without one.
+        special: texts of those tokens that stand for no text.
     """
 
     measured: MeasuredCorpus | None
@@ -44,6 +45,7 @@ class NeuronRows:
     of: Mapping[str, Sequence[Row]]
     texts: Mapping[int, str]
     counts: Mapping[int, int] | None
+    special: Sequence[str] = ()
 
 
 def neuron_rows(
@@ -51,6 +53,7 @@ def neuron_rows(
     neuron: NeuronAddress,
     corpus: str | None,
     shown: duckdb.DuckDBPyConnection,
+    corpora: Sequence[MeasuredCorpus] | None = None,
 ) -> NeuronRows:
     """The rows of one neuron, on its model's shown corpus or on the one called `corpus`.
 
@@ -59,6 +62,7 @@ def neuron_rows(
         neuron: which one.
         corpus: name of a corpus; None: the shown one.
         shown: a connection on which views tell of that corpus: the reader itself, or one that `on_corpus` leased.
+        corpora: those that its model was measured on, where somebody asked for them before.
 
     Raises:
         UnknownCorpus: its model was not measured on such a corpus.
@@ -66,7 +70,7 @@ def neuron_rows(
     place = {"model_id": neuron.model_id, "layer": neuron.layer, "neuron": neuron.neuron}
     with Aside(connection) as aside:
         asked = {"lists": _ask(aside, "lists", place), "facts": _ask_views(aside, shown, "neuron_facts", place)}
-        corpora = measured_corpora(connection, [neuron.model])
+        corpora = measured_corpora(connection, [neuron.model]) if corpora is None else corpora
         usual = chosen_corpora(corpora).get(neuron.model)
         measured = usual if corpus is None else chosen_corpora(corpora, corpus).get(neuron.model)
         if measured is not None:
@@ -75,14 +79,14 @@ def neuron_rows(
         lists = asked["lists"].result()
         tokens = listed_tokens(lists)
         corpus_id = None if measured is None else measured.corpus_id
-        counts = counts_of(connection, corpus_id, (row["token_id"] for row in tokens))
-        texts = texts_of(connection, neuron.of.tokenizer_id, _token_ids(tokens, asked))
+        token_ids = _token_ids(tokens, asked)
+        known = known_tokens(connection, neuron.of.tokenizer_id, corpus_id, token_ids)
         of = {name: asked[name].result() if name in asked else [] for name in (*asked, *_OF_TEXT)}
         of |= {"contexts": _with_band(of["contexts"], has=False), "windows": _with_band(of["contexts"], has=True)}
     (flat,) = of["facts"]
     names = {one.corpus_id: one.corpus for one in corpora}
-    facts = labelled(flat | first_texts(lists, texts), neuron.of, names.get(flat["corpus_id"]))
-    return NeuronRows(measured, measured == usual, facts, tokens, of, texts, counts)
+    facts = labelled(flat | first_texts(lists, known.texts), neuron.of, names.get(flat["corpus_id"]))
+    return NeuronRows(measured, measured == usual, facts, tokens, of, known.texts, known.counts, known.special)
 
 
 def _ask_of_text(

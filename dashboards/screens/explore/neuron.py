@@ -29,10 +29,11 @@ from dashboards.widgets.html import SHEET, plain
 from dashboards.widgets.links import link_html
 from dashboards.widgets.memory import kept
 from dashboards.widgets.page import answer, beside, heading, missing, theme
-from dashboards.widgets.pickers import corpora_of, pick_corpus
+from dashboards.widgets.pickers import pick_corpus
 from dashboards.widgets.warehouse import all_models, jobs_of_models
 from queries.ask.statements import filled
 from queries.ask.statements import statement as asked_statement
+from queries.names.corpora import MeasuredCorpus, measured_corpora
 from queries.names.models import KnownModel
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.neuron.changed import MOST_LISTED
@@ -63,8 +64,9 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         heading(address)
         neuron = find_neuron(connection, address, all_models())
         remember(neuron=address)
-        corpus = _steps(connection, neuron)
-    page = neuron_page(connection, neuron, corpus=corpus)
+        corpora = kept(connection, measured_corpora, (neuron.model,))
+        corpus = _steps(connection, neuron, corpora)
+    page = neuron_page(connection, neuron, corpus=corpus, corpora=corpora)
     words = words_of(asked("word") or "")
     _told(page, words)
     with beside("first"):
@@ -80,8 +82,7 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         show_logits(page)
         if page.corpus is not None:
             show_histogram(page, neuron)
-    special = data_of(connection, "special_tokens", {"model": neuron.model}).frame.get_column("token").to_list()
-    room.append((st.container(), page.address, strongest_text(page.contexts, special)))
+    room.append((st.container(), page.address, strongest_text(page.contexts, page.special_tokens)))
     if page.corpus is not None:
         with beside("second"):
             left, right = st.columns(2, gap="large")
@@ -137,7 +138,9 @@ def _first(connection: duckdb.DuckDBPyConnection) -> str:
     return str(addresses[0]) if len(addresses) else f"{name}/L0N0"
 
 
-def _steps(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> str | None:
+def _steps(
+    connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress, corpora: Sequence[MeasuredCorpus]
+) -> str | None:
     """Ways to other neurons, and the corpus."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center", width="content"):
         place = neuron.layer * neuron.of.d_ffn + neuron.neuron
@@ -145,7 +148,7 @@ def _steps(connection: duckdb.DuckDBPyConnection, neuron: NeuronAddress) -> str 
         for label, target in (("Previous", place - 1), ("Next", place + 1), ("Random", anywhere)):
             address = address_at(neuron.of, target)
             st.button(label, key=label.lower(), on_click=remember, kwargs={"neuron": address})
-        return pick_corpus(connection, [neuron.model], width=220, known=kept(connection, corpora_of, (neuron.model,)))
+        return pick_corpus(connection, [neuron.model], width=220, known=corpora)
 
 
 def address_at(model: KnownModel, place: int) -> str:

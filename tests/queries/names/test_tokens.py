@@ -10,6 +10,7 @@ from queries.names.tokens import (
     context_ids,
     counts_of,
     first_texts,
+    known_tokens,
     listed_tokens,
     spelled,
     texts_of,
@@ -44,6 +45,17 @@ def test_counts_are_summed_over_domains(full: duckdb.DuckDBPyConnection, corpus_
 def test_without_a_corpus_nothing_was_counted(full: duckdb.DuckDBPyConnection) -> None:
     assert counts_of(full, None, [1, 2]) is None
     assert counts_of(full, 99, [1, 2]) == {}
+
+
+@pytest.mark.parametrize("corpus_id", [None, 0, 1, 99])
+def test_both_in_one_question_are_what_each_says(full: duckdb.DuckDBPyConnection, corpus_id: int | None) -> None:
+    ids = [*range(12), *range(12), 999]
+    texts = texts_of(full, 0, ids)
+    counts = counts_of(full, corpus_id, texts)
+    known = known_tokens(full, 0, corpus_id, ids)
+    assert (known.texts, known.counts) == (texts, counts)
+    special = full.execute("select text from store.tokens where tokenizer_id = 0 and is_special").fetchall()
+    assert set(known.special) == {text for (text,) in special} & set(texts.values()) != set()
 
 
 LISTS: dict[str, Any] = {
