@@ -1,4 +1,4 @@
-"""Clusters of value vectors as cards: what their neurons promote more often than the model's others."""
+"""Clusters of value vectors as cards: what their neurons promote more often than chance would have it."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def cards_html(
     Args:
         clusters: rows with cluster_id, size, first_layer, last_layer, cohesion, and n_listing where a token was asked
             for.
-        tokens: rows of the statement `distinctive_tokens`.
+        tokens: rows of the statement `distinctive_tokens` or `distinctive_tokens_by_corpus`.
         links: what the page of clusters is asked for besides the cluster.
         word: the token that was asked for.
         muted: tokens to show pale; None: none.
@@ -75,7 +75,7 @@ def cards_html(
             token_html(row["token"], title=share_told(row), is_asked=reads(row["token"], word), muted=muted)
             for row in by_cluster.get(cluster["cluster_id"], [])
         )
-        cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no token of two of them</span>'))
+        cards.append(card_html(name, aside, sentence, body or '<span class="nt-muted">no distinctive token</span>'))
     return f'{STYLE}<div class="nt-cards">{"".join(cards)}</div>'
 
 
@@ -85,25 +85,32 @@ def reads(token: str, word: str | None) -> bool:
 
 
 def shares_html(tokens: pl.DataFrame, colour: str, muted: Muted | None = None) -> str:
-    """The distinctive tokens of one cluster, each with the share of its neurons that list it, and of all neurons.
+    """The distinctive tokens of one cluster, each with the share of its neurons that list it, and what is expected.
 
     Args:
-        tokens: rows of the statement `distinctive_tokens` about one cluster.
+        tokens: rows of the statement `distinctive_tokens` or `distinctive_tokens_by_corpus` about one cluster.
         colour: of the bars.
         muted: tokens to show pale; None: none.
     """
     rows = []
     for row in tokens.to_dicts():
-        inside, everywhere = 100 * row["share_inside"], 100 * row["share_all"]
+        inside, expected = 100 * row["share_inside"], 100 * row["share_expected"]
         told = html.escape(share_told(row))
-        bar = f'<i title="{told}"><b style="width: {inside:.1f}%"></b><u style="width: {everywhere:.1f}%"></u></i>'
+        bar = f'<i title="{told}"><b style="width: {inside:.1f}%"></b><u style="width: {expected:.1f}%"></u></i>'
         rows.append(f"<span>{token_html(row['token'], muted=muted)}</span>{bar}<span>{told}</span>")
     return f'{STYLE}{_STYLE}<div class="nt-shares" style="--nt-bar: {colour}">{"".join(rows)}</div>'
 
 
 def share_told(row: Mapping[str, Any]) -> str:
-    """How many of a cluster's neurons list a token, and which share of all does: "6 of 9 neurons; 0.4% of all"."""
-    return f"{row['n_inside']:,} of {row['n_members']:,} neurons; {row['share_all']:.1%} of all"
+    """How many of a cluster's neurons list a token, and what that is held against.
+
+    "6 of 9 neurons; 0.4% of all", or "6 of 9 neurons; 6.7% of their lists, 0.12% of the corpus".
+    """
+    inside = f"{row['n_inside']:,} of {row['n_members']:,} neurons"
+    if "share_of_corpus" not in row:
+        return f"{inside}; {row['share_expected']:.1%} of all"
+    elsewhere = f"{row['share_of_corpus']:.2%} of the corpus" if row["n_occurrences"] else "not in the corpus"
+    return f"{inside}; {row['share_of_lists']:.1%} of their lists, {elsewhere}"
 
 
 def size_told(cluster: Mapping[str, Any]) -> str:

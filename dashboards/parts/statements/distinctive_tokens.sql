@@ -1,4 +1,4 @@
--- The tokens that tell some clusters of one model from the rest of it, at most $n for each, the most distinctive first.
+-- The tokens that tell some clusters of one model from its other neurons, at most $n for each, the most distinctive first.
 -- A token is listed where it is among the first ten that a neuron promotes. It is distinctive of a cluster where at least
 -- two of its neurons list it, and a larger share of them (p) than of all neurons of the model (q); in the order of
 -- p * ln(p / q), its part in the divergence of the cluster's lists from the model's.
@@ -57,7 +57,7 @@ shares as (
         inside.n_inside,
         sizes.n_members,
         inside.n_inside / sizes.n_members as share_inside,
-        everywhere.n_listing / neurons.n_neurons as share_all,
+        everywhere.n_listing / neurons.n_neurons as share_expected,
     from inside
     inner join sizes on sizes.cluster_id = inside.cluster_id
     inner join everywhere on everywhere.token_id = inside.token_id
@@ -70,12 +70,12 @@ ranked as (
         n_inside,
         n_members,
         share_inside,
-        share_all,
+        share_expected,
         row_number() over (
-            partition by cluster_id order by share_inside * ln(share_inside / share_all) desc, token_id
+            partition by cluster_id order by share_inside * ln(share_inside / share_expected) desc, token_id
         ) as place,
     from shares
-    where share_inside > share_all
+    where share_inside > share_expected
 )
 select
     ranked.cluster_id,
@@ -84,7 +84,7 @@ select
     ranked.n_inside,
     ranked.n_members,
     ranked.share_inside,
-    ranked.share_all,
+    ranked.share_expected,
 from ranked
 cross join named
 inner join store.tokens as tokens on tokens.tokenizer_id = named.tokenizer_id and tokens.token_id = ranked.token_id

@@ -17,9 +17,11 @@ from dashboards.widgets.address import asked, asked_among, asked_number, own_key
 from dashboards.widgets.figures import Data, Draw, data_of, show_figure, show_source, title_row
 from dashboards.widgets.html import plain
 from dashboards.widgets.links import link_html
+from dashboards.widgets.memory import kept
 from dashboards.widgets.page import answer, heading, missing, theme
 from dashboards.widgets.pickers import pick_model
 from dashboards.widgets.preview import show_preview
+from queries.names.corpora import MeasuredCorpus, shown_corpora
 
 MEMBERS = ("address", "centre_cosine", "top_tokens")
 MORE = 24
@@ -27,10 +29,15 @@ MORE = 24
 
 MOST_SHOWN = 480
 COHESION = "Cohesion: mean cosine of the pairs of value vectors. A cluster's number leads to its neurons."
-DISTINCTIVE = (
-    "A token is listed where it is among the first ten that a neuron promotes. Distinctive of a cluster: listed by at "
-    "least two of its neurons, and by a larger share of them (p) than of all neurons of the model (q); in the order of "
-    "p ln(p / q). This project's."
+LISTED = "A token is listed where it is among the first ten that a neuron promotes. Distinctive of a cluster: "
+FROM_OTHERS = (
+    f"{LISTED}listed by at least two of its neurons, and by a larger share of them (p) than of all neurons of the "
+    "model (q); in the order of p ln(p / q). This project's."
+)
+FROM_CORPUS = (
+    f"{LISTED}listed by at least two of its neurons, and more often among all that they list than in the corpus: by "
+    "the log odds ratio with one half added to each count (Haldane 1956), over 1.96 standard errors above 0; in the "
+    "order of log odds ratio over standard error. The use of it is this project's."
 )
 CLUSTERED = (
     "Agglomerative clustering of value vectors by cosine: Geva et al. 2022, section 5.2; complete linkage and the "
@@ -81,13 +88,14 @@ def _show_one(connection: duckdb.DuckDBPyConnection, model: str, cluster: pl.Dat
     st.subheader(f"Neurons of cluster {row['cluster_id']}", anchor=False)
     told = f"{cluster_cards.size_told(row)} in {cluster_cards.layers_told(row)}, {cluster_cards.cohesion_told(row)}."
     st.markdown(plain(told))
-    tokens = _tokens(connection, which, [row["cluster_id"]])
+    corpus = _corpus(connection, model)
+    tokens = _tokens(connection, which, [row["cluster_id"]], corpus)
     if not tokens.frame.is_empty():
         with title_row(tokens.name):
-            st.markdown("**Distinctive tokens**", help=plain(DISTINCTIVE))
+            st.markdown("**Distinctive tokens**", help=plain(FROM_CORPUS if corpus else FROM_OTHERS))
             show_source(tokens)
         st.html(cluster_cards.shares_html(tokens.frame, ACCENT[theme()], muted_of([model])[model]))
-        st.caption("Bars: share of the cluster's neurons that list the token; the mark: of all neurons.")
+        st.caption(plain(_mark_told(corpus)))
     data = data_of(connection, "cluster_neurons", {**which, "cluster_id": row["cluster_id"]})
     with title_row(data.name):
         st.markdown("**Neurons, nearest to the centre first**")
@@ -106,16 +114,17 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
         return
     n_shown = asked_number("shown", least=MORE, most=MOST_SHOWN) or MORE
     shown = cluster_cards.in_order(clusters, order).head(n_shown)
-    tokens = _tokens(connection, which, shown.get_column("cluster_id").to_list())
+    corpus = _corpus(connection, model)
+    tokens = _tokens(connection, which, shown.get_column("cluster_id").to_list(), corpus)
     title = f"{clusters.height:,} clusters"
     if word is not None:
         title += f" with neurons that promote {word}"
     with title_row(tokens.name):
-        st.markdown(f"**{plain(title)}**", help=plain(f"{DISTINCTIVE} {CLUSTERED}"))
+        st.markdown(f"**{plain(title)}**", help=plain(f"{FROM_CORPUS if corpus else FROM_OTHERS} {CLUSTERED}"))
         show_source(tokens)
     muted = muted_of([model])[model]
     st.html(cluster_cards.cards_html(shown.to_dicts(), tokens.frame, {"model": model}, word, muted=muted))
-    st.caption(plain(f"Tokens that tell a cluster from the rest of the model; hover for their shares. {COHESION}"))
+    st.caption(plain(f"{_against_told(corpus)} {COHESION}"))
     if shown.height < min(clusters.height, MOST_SHOWN):
         st.button(
             f"Show more of the {clusters.height:,}",
@@ -124,6 +133,23 @@ def _cards(connection: duckdb.DuckDBPyConnection, model: str, data: Data) -> Non
             on_click=remember,
             kwargs={"shown": str(shown.height + MORE)},
         )
+
+
+def _against_told(corpus: MeasuredCorpus | None) -> str:
+    """What the tokens of the cards tell a cluster from."""
+    if corpus is None:
+        others = "the model's other neurons, since it read no corpus yet"
+        return f"Tokens that tell a cluster from {others}; hover for their shares."
+    where = f"the {corpus.n_tokens:,} tokens of {corpus.corpus}"
+    return f"Tokens that a cluster's neurons promote more often than {where} hold them; hover for their shares."
+
+
+def _mark_told(corpus: MeasuredCorpus | None) -> str:
+    """What the bars and the marks of one cluster's tokens are."""
+    bars = "Bars: share of the cluster's neurons that list the token; the mark:"
+    if corpus is None:
+        return f"{bars} of all neurons, since the model read no corpus yet."
+    return f"{bars} what is expected of how often it occurs among the {corpus.n_tokens:,} tokens of {corpus.corpus}."
 
 
 def _ask_token() -> str | None:
@@ -168,9 +194,21 @@ def _pick_order(*, has_token: bool) -> Order:
     return order
 
 
-def _tokens(connection: duckdb.DuckDBPyConnection, which: dict[str, object], cluster_ids: list[int]) -> Data:
+def _corpus(connection: duckdb.DuckDBPyConnection, model: str) -> MeasuredCorpus | None:
+    """The corpus that tokens are held against: the model's shown one; None where it read none."""
+    return kept(connection, shown_corpora, (model,)).get(model)
+
+
+def _tokens(
+    connection: duckdb.DuckDBPyConnection,
+    which: dict[str, object],
+    cluster_ids: list[int],
+    corpus: MeasuredCorpus | None,
+) -> Data:
     parameters = {**which, "cluster_ids": cluster_ids, "n": cluster_cards.MOST_TOKENS}
-    return data_of(connection, "distinctive_tokens", parameters)
+    if corpus is None:
+        return data_of(connection, "distinctive_tokens", parameters)
+    return data_of(connection, "distinctive_tokens_by_corpus", {**parameters, "corpus_id": corpus.corpus_id})
 
 
 def _spread(data: Data) -> None:

@@ -22,6 +22,8 @@ from dashboards.parts.explore.cluster_cards import (
 )
 from dashboards.widgets.figures import statement
 from queries.ask.one_query import run_query
+from queries.names.corpora import shown_corpora
+from tests.support import warehouse as made
 
 Place = tuple[int, int]
 
@@ -73,9 +75,107 @@ def test_distinctive_tokens_are_those_of_a_loop(full_path: Path, model: str, n: 
                 scored.append((-p * math.log(p / q), token, count, p, q))
         for place, (_, token, count, p, q) in enumerate(sorted(scored)[:n], start=1):
             expected.append((cluster, place, texts[token], count, size, pytest.approx(p), pytest.approx(q)))
-    names = ("cluster_id", "place", "token", "n_inside", "n_members", "share_inside", "share_all")
+    names = ("cluster_id", "place", "token", "n_inside", "n_members", "share_inside", "share_expected")
     assert [tuple(row[name] for name in names) for row in found] == expected
     assert expected or model == "tiny-1m"
+
+
+MOST = {" the": 600, " dog": 250, "er": 90, " cat": 30, " tea": 9, "un": 3, " school": 1}
+"""What a text is made to hold: the rest of the tokens never occurs."""
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Neurons of a cluster that list what the text has often, what it has seldom, and what it lacks.
+
+    All list " the", which is common in the text; all but one " school", two " coffee", one alone " Café".
+    """
+    path = tmp_path_factory.mktemp("planted") / "planted.duckdb"
+    made.create(path)
+    with duckdb.connect(str(path)) as connection:
+        ((model_id, tokenizer_id, corpus_id),) = connection.execute(
+            "select model_id, tokenizer_id, corpus_id from store.models inner join measured_corpora using (model_id) "
+            "where name = 'tiny-2m' and is_shown"
+        ).fetchall()
+        ids = dict(
+            connection.execute(
+                "select text, token_id from store.tokens where tokenizer_id = ?", [tokenizer_id]
+            ).fetchall()
+        )
+        connection.execute("delete from store.token_counts where corpus_id = ?", [corpus_id])
+        rows = [(corpus_id, domain, ids[text], n) for text, n in MOST.items() for domain in ("code", "prose")]
+        connection.executemany("insert into store.token_counts values (?, ?, ?, ?)", rows)
+        _, members = lists_of(connection, "tiny-2m")
+        places = max(members.values(), key=len)
+        rest = [ids[text] for text in (" dog", "er", " cat", " tea", "un", "ing", " bus", "bus", " s")]
+        for place, (layer, neuron) in enumerate(places):
+            own = [ids[" the"], *rest]
+            own[place % 5 + 2] = ids[" school"] if place else ids[" Café"]
+            own[8] = ids[" coffee"] if place < 2 else ids[" teach"] if place == 2 else ids["School"]
+            connection.execute(
+                "update store.projections set top_token_ids = ? where model_id = ? and layer = ? and neuron = ?",
+                [own, model_id, layer, neuron],
+            )
+    return path
+
+
+def against_a_corpus(path: Path, n: int) -> list[dict[str, Any]]:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        _, members = lists_of(connection, "tiny-2m")
+        (corpus,) = shown_corpora(connection, ["tiny-2m"]).values()
+        ((clustering,),) = connection.execute(
+            "select distinct clustering_id from cluster_members where model = 'tiny-2m' and is_shown"
+        ).fetchall()
+        values: dict[str, Any] = {"model": "tiny-2m", "clustering_id": clustering, "corpus_id": corpus.corpus_id}
+        values |= {"cluster_ids": sorted(members), "n": n}
+        return run_query(connection, statement("distinctive_tokens_by_corpus"), values).to_dicts()
+
+
+@pytest.mark.parametrize("n", [2, 100])
+def test_tokens_against_a_corpus_are_those_of_a_loop(planted: Path, n: int) -> None:
+    with duckdb.connect(str(planted), read_only=True) as connection:
+        tops, members = lists_of(connection, "tiny-2m")
+        texts = dict(
+            connection.execute(
+                "select token_id, text from store.tokens inner join store.models using (tokenizer_id) "
+                "where name = 'tiny-2m'"
+            ).fetchall()
+        )
+    n_positions = 2 * sum(MOST.values())
+    expected = []
+    for cluster, places in sorted(members.items()):
+        listed = [token for place in places for token in tops[place]]
+        scored = []
+        for token in sorted(set(listed)):
+            inside, corpus = listed.count(token), 2 * MOST.get(texts[token], 0)
+            cells = [inside, len(listed) - inside, corpus, n_positions - corpus]
+            a, b, c, d = (cell + 0.5 for cell in cells)
+            z = math.log(a * d / (b * c)) / math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+            if inside >= 2 and z > 1.96:
+                scored.append((-z, token, inside, inside / len(listed), corpus, corpus / n_positions))
+        for place, (z, token, inside, listing, corpus, share) in enumerate(sorted(scored)[:n], start=1):
+            approximate = (pytest.approx(number) for number in (-z, inside / len(places), listing, share))
+            expected.append((cluster, place, texts[token], inside, len(places), corpus, *approximate))
+    names = ("cluster_id", "place", "token", "n_inside", "n_members", "n_occurrences")
+    numbers = ("z", "share_inside", "share_of_lists", "share_of_corpus")
+    found = against_a_corpus(planted, n)
+    assert [tuple(row[name] for name in (*names, *numbers)) for row in found] == expected
+    assert expected
+
+
+def test_what_is_common_in_the_text_tells_no_cluster(planted: Path) -> None:
+    """Though every neuron lists it; what the text has seldom does, unless one neuron alone lists it."""
+    with duckdb.connect(str(planted), read_only=True) as connection:
+        _, members = lists_of(connection, "tiny-2m")
+    largest = max(members, key=lambda cluster: len(members[cluster]))
+    assert len(members[largest]) >= 4
+    found = {row["token"]: row for row in against_a_corpus(planted, 100) if row["cluster_id"] == largest}
+    assert found[" school"]["n_inside"] == len(members[largest]) - 1
+    assert found[" coffee"]["n_occurrences"] == 0
+    assert found[" school"]["place"] < found[" coffee"]["place"]
+    assert not found.keys() & {" the", " dog", " Café", " teach"}
+    # Expected of ten draws from the text, and never more than all neurons.
+    assert all(row["share_expected"] == pytest.approx(min(1, 10 * row["share_of_corpus"])) for row in found.values())
 
 
 def test_clusters_of_a_token_are_those_whose_neurons_list_it(full_path: Path) -> None:
@@ -143,7 +243,7 @@ def tokens(*rows: tuple[int, str, int, int, float]) -> pl.DataFrame:
             "n_inside": n,
             "n_members": size,
             "share_inside": n / size,
-            "share_all": share,
+            "share_expected": share,
         }
         for cluster, token, n, size, share in rows
     ]
@@ -161,7 +261,7 @@ def test_a_card_tells_size_layers_and_tokens_and_leads_to_its_neurons() -> None:
     assert "cohesion 0.25; 1 of 4 list “tea”" in first
     assert 'title="3 of 4 neurons; 1.0% of all"' in first
     assert "<b>" not in first.split("</header>")[1]
-    assert "no token of two of them" in second
+    assert "no distinctive token" in second
     assert "·tea" in third
     assert "nt-asked" in third
     assert "nt-asked" not in first
@@ -193,3 +293,9 @@ def test_what_is_told_of_one_is_in_the_singular() -> None:
     one = CLUSTERS.row(3, named=True)
     assert (size_told(one), layers_told(one), cohesion_told(one)) == ("1 neuron", "layer 2", "one neuron alone")
     assert share_told(TOKENS.row(1, named=True)) == "2 of 9 neurons; 50.0% of all"
+
+
+def test_a_token_that_the_corpus_lacks_is_said_to_be_missing() -> None:
+    row = TOKENS.row(0, named=True) | {"share_of_lists": 0.0823, "n_occurrences": 7, "share_of_corpus": 0.00123}
+    assert share_told(row) == "3 of 4 neurons; 8.2% of their lists, 0.12% of the corpus"
+    assert share_told(row | {"n_occurrences": 0}) == "3 of 4 neurons; 8.2% of their lists, not in the corpus"

@@ -6,7 +6,11 @@ from pathlib import Path
 import duckdb
 from streamlit.testing.v1 import AppTest
 
+from catalog.publishing import summaries
+from tests.support import warehouse as made
+
 Opener = Callable[..., AppTest]
+ONE = {"model": "tiny-2m"}
 
 
 def text(page: AppTest) -> str:
@@ -72,3 +76,24 @@ def test_the_order_is_kept_in_the_address(page: Opener, full_path: Path) -> None
     sizes = [int(card.split("<span>")[1].split(" neuron")[0]) for card in cards(shown)]
     assert sizes == sorted(sizes, reverse=True)
     assert "order" not in page(full_path, "clusters", model="tiny-2m", order="cohesion").query_params
+
+
+def test_tokens_are_held_against_the_corpus_that_was_read(page: Opener, full_path: Path) -> None:
+    with duckdb.connect(str(full_path), read_only=True) as connection:
+        ((corpus, n_tokens),) = connection.sql(
+            "select corpus, n_tokens from measured_corpora where model = 'tiny-2m' and is_shown"
+        ).fetchall()
+    assert f"more often than the {n_tokens:,} tokens of {corpus} hold them" in text(page(full_path, "clusters", **ONE))
+
+
+def test_without_a_text_tokens_are_held_against_other_neurons(page: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "untold.duckdb"
+    made.create(path)
+    with duckdb.connect(str(path)) as connection:
+        ((model_id,),) = connection.sql("select model_id from store.models where name = 'tiny-2m'").fetchall()
+        connection.execute("delete from store.runs where corpus_id is not null and model_id = ?", [model_id])
+        summaries.refresh(connection, model_id)
+    shown = page(path, "clusters", **ONE)
+    assert "Tokens that tell a cluster from the model's other neurons, since it read no corpus yet" in text(shown)
+    assert "of all" in "".join(cards(shown))
+    assert "the mark: of all neurons" in text(page(path, "clusters", **ONE, cluster="1"))
