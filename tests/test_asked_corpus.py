@@ -284,7 +284,7 @@ def test_a_neuron_is_told_of_the_asked_corpus(both: neurothek.Neurothek, alone: 
     # What hangs on the text is told otherwise of the other text, for some neuron; nothing else is.
     assert differ == {
         *("tokens", "neuron", "domains", "positions", "triggers", "detection", "suppression", "contexts", "pushed"),
-        *("effect", "interventions"),
+        *("effect", "interventions", "windows", "activation_histogram"),
     }
 
 

@@ -10,7 +10,7 @@ from dashboards.parts.explore.promoted import with_promoted
 from dashboards.parts.muted import Muted, muted_at, muted_of
 from dashboards.parts.token_cards import STYLE, card_html, neuron_html, tokens_html
 from dashboards.widgets.figures import Data, data_of, show_source, title_row
-from dashboards.widgets.reading import Reader
+from dashboards.widgets.reading import Reader, Reading
 from queries.names.models import KnownModel
 
 MOST_TOKENS = 6
@@ -61,7 +61,9 @@ def show_striking(data: Data, *, examples: int | None, others: pl.DataFrame | No
 
 def nearest_counterpart(reader: Reader, model: str, layer: int) -> pl.DataFrame:
     """The neuron of a layer that has the nearest counterpart in another model above chance; no row: there is none."""
-    return data_of(reader, "nearest_counterpart", {"model": model, "layer": layer}).frame
+    # The other model's neurons are in no view on the page's corpus, and lists of tokens hang on no text.
+    shown = reader.shown if isinstance(reader, Reading) else reader
+    return data_of(shown, "nearest_counterpart", {"model": model, "layer": layer}).frame
 
 
 def _card(row: Mapping[str, Any], examples: int | None, muted: Muted) -> str:
