@@ -10,14 +10,16 @@ import streamlit as st
 from dashboards.charts.models import Look
 from dashboards.charts.predictions import shortcuts
 from dashboards.charts.predictions.shortcuts import heat_map
-from dashboards.widgets.figures import data_of, data_of_models, show_figure
+from dashboards.widgets.figures import anchor_of, data_of, data_of_models, show_figure
 from dashboards.widgets.html import plain
-from dashboards.widgets.page import Theme, missing
-from dashboards.widgets.reading import Reading
+from dashboards.widgets.page import Theme
+from dashboards.widgets.reading import Reader, Reading
+from queries.names.models import KnownModel
 
 SOURCE = "After Din et al. 2023, Jump to Conclusions."
 PART_FITS_SOURCE = "The maps are those of Din et al. 2023, Jump to Conclusions; the figure is this project's."
-UNFITTED = "No linear shortcuts were fitted to these models yet."
+BESIDE_OTHERS = anchor_of("shortcut_quality_precision_1")
+"""Where Compare shows the shortcuts of models beside each other."""
 
 FIT = (
     "How well {how} predicts a state above it: mean r^2 of the coordinates, on {n_validation} sentences of {corpus} "
@@ -54,7 +56,7 @@ WHOLE = ("mat", "id")
 """The shortcuts that lead to the last state in one step."""
 
 
-def measured(reader: Reading, names: Sequence[str]) -> list[str]:
+def measured(reader: Reader, names: Sequence[str]) -> list[str]:
     """Those of the models whose shortcuts were fitted, smallest first."""
     rows = data_of_models(reader, "shortcut_quality", names, "method", "state").frame
     models: list[str] = rows.get_column("model").unique(maintain_order=True).to_list()
@@ -62,12 +64,9 @@ def measured(reader: Reading, names: Sequence[str]) -> list[str]:
 
 
 def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[Theme], Look]) -> None:
-    """What models predict from their states, model beside model; says how to measure it where nothing was."""
+    """What models predict from their states, model beside model."""
     data = data_of_models(reader, "shortcut_quality", names, "method", "state")
     rows = data.frame.filter(pl.col("method").is_in(WHOLE))
-    if rows.is_empty():
-        missing(reader.shown, UNFITTED, names, jobs=("shortcuts",), corpus=reader.corpus)
-        return
     told = {"n": numbers(rows, "n"), "corpus": corpora(rows)}
     left, right = st.columns(2, gap="medium")
     for column, number, title, caption in (
@@ -78,6 +77,16 @@ def compare_shortcuts(reader: Reading, names: Sequence[str], look: Callable[[The
             draw = partial(_by_model, rows, number, look)
             shown = data.showing(f"{data.name}_{number}", rows)
             show_figure(title, draw, caption.format(**told), shown, source=SOURCE)
+
+
+def sizes_beside(model: KnownModel, measured: Sequence[KnownModel]) -> list[KnownModel]:
+    """The models that one is compared with: the plain sizes, and itself.
+
+    Args:
+        model: which one.
+        measured: those whose shortcuts were fitted, smallest first.
+    """
+    return [other for other in measured if other.variant is None or other == model]
 
 
 def told_shortcuts(rows: pl.DataFrame, model: str) -> str:

@@ -51,6 +51,29 @@
     }
   });
 
+  // A figure's own address: the page is drawn piece by piece, so its place is waited for, and sought again while what
+  // is drawn above moves it, unless the person scrolls by then.
+  const STEP = 200, SETTLED = 15, MOST = 100; // milliseconds; steps
+  const HANDS = ["wheel", "touchmove", "pointerdown", "keydown"];
+  const seek = (place) => {
+    if (!/^[a-z0-9-]+$/.test(place)) return;
+    const page = location.pathname;
+    let steps = 0, still = 0, last = null;
+    const looking = setInterval(() => {
+      const figure = document.querySelector(`.st-key-at-${place}`);
+      const top = figure?.getBoundingClientRect().top ?? null;
+      still = top !== null && top === last ? still + 1 : 0;
+      if (still > SETTLED || ++steps > MOST || location.pathname !== page) return stop();
+      figure?.scrollIntoView({ block: "start" });
+      last = figure?.getBoundingClientRect().top ?? null;
+    }, STEP);
+    const stop = () => {
+      clearInterval(looking);
+      for (const kind of HANDS) removeEventListener(kind, stop, true);
+    };
+    for (const kind of HANDS) addEventListener(kind, stop, true);
+  };
+
   // Links: Streamlit goes to the page of an address when the browser goes back to it, and so does a click.
   const follow = (href) => {
     const next = new URL(href, location.href);
@@ -66,6 +89,7 @@
     dispatchEvent(arrived);
     scrollTo(0, 0);
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    seek(next.hash.slice(1));
   };
 
   addEventListener("click", (event) => {
@@ -109,14 +133,5 @@
     }
   });
 
-  // A figure's own address: the page is drawn piece by piece, so its place is waited for.
-  const place = location.hash.slice(1);
-  if (/^[a-z0-9-]+$/.test(place)) {
-    const until = Date.now() + 20000;
-    const seek = setInterval(() => {
-      const figure = document.querySelector(`.st-key-at-${place}`);
-      if (figure || Date.now() > until) clearInterval(seek);
-      figure?.scrollIntoView({ block: "start" });
-    }, 200);
-  }
+  seek(location.hash.slice(1));
 })();

@@ -10,8 +10,13 @@ from catalog.spelling import visible
 from dashboards.addresses import FRONT, PAGES
 
 
-def href(page: str, **parameters: str) -> str:
+def href(page: str, *, anchor: str = "", **parameters: str) -> str:
     """The address of a page that is asked for something, from the root of the server on.
+
+    Args:
+        page: name of the page.
+        anchor: a place on it, such as that of a figure.
+        parameters: what the page is asked for.
 
     Raises:
         KeyError: there is no such page.
@@ -20,10 +25,11 @@ def href(page: str, **parameters: str) -> str:
         raise KeyError(f"no page is called {page}")
     asked = {name: value for name, value in parameters.items() if value}
     query = f"?{urlencode(asked, quote_via=quote, safe='/,')}" if asked else ""
-    return f"/{'' if page == FRONT else page}{query}"
+    place = f"#{anchor}" if anchor else ""
+    return f"/{'' if page == FRONT else page}{query}{place}"
 
 
-def link_html(text: str, page: str, *, title: str = "", css: str = "", **parameters: str) -> str:
+def link_html(text: str, page: str, *, title: str = "", css: str = "", anchor: str = "", **parameters: str) -> str:
     """A link to a page as HTML; in the dashboard's shell it opens without loading everything again.
 
     Args:
@@ -31,11 +37,12 @@ def link_html(text: str, page: str, *, title: str = "", css: str = "", **paramet
         page: name of the page.
         title: what hovering over it tells.
         css: further classes of the style sheet, with spaces between.
+        anchor: a place on the page.
         parameters: what the page is asked for.
     """
     told = f' title="{html.escape(title)}"' if title else ""
     classes = f"nt-link {css}".strip()
-    address = html.escape(href(page, **parameters))
+    address = html.escape(href(page, anchor=anchor, **parameters))
     return f'<a class="{classes}" target="_self" href="{address}"{told}>{html.escape(text)}</a>'
 
 

@@ -1,48 +1,50 @@
-"""The page of linear shortcuts: how linear models are between states, what states predict, what exits save."""
+"""The page of one model's linear shortcuts: how linear it is between states, what they predict, what exits save."""
 
 from collections.abc import Sequence
 
 import duckdb
 import streamlit as st
 
-from dashboards.charts.models import Look
-from dashboards.colours import model_colours
 from dashboards.parts import exits, shortcuts
-from dashboards.widgets.address import asked_among, remember
+from dashboards.widgets.address import asked_among, kept_model, own_key, remember
 from dashboards.widgets.figures import data_of_models
-from dashboards.widgets.html import legend_html, plain
-from dashboards.widgets.page import Theme, answer, heading, theme
-from dashboards.widgets.pickers import pick_corpus, pick_models
+from dashboards.widgets.html import SHEET, plain
+from dashboards.widgets.links import link_html
+from dashboards.widgets.page import answer, heading, missing
+from dashboards.widgets.pickers import pick_corpus
 from dashboards.widgets.preview import show_preview
 from dashboards.widgets.reading import Reading
-from queries.names.models import choose_models
+from queries.names.models import KnownModel, choose_models
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
     """The page from top to bottom."""
     heading("Shortcuts")
-    everything = [model.name for model in choose_models(connection)]
-    names = pick_models(connection)
-    with Reading(connection, names, pick_corpus(connection, names, width=300)) as reader:
-        _show(reader, everything, names)
+    models = {model.name: model for model in choose_models(connection)}
+    measured = shortcuts.measured(connection, list(models))
+    model = models[_pick(list(models), measured)]
+    with Reading(connection, [model.name], pick_corpus(connection, [model.name], width=300)) as reader:
+        _show(reader, model.name, shortcuts.sizes_beside(model, [models[name] for name in measured]))
 
 
-def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> None:
-    measured = shortcuts.measured(reader, names)
-
-    def look(theme: Theme) -> Look:
-        return Look(model_colours(everything, theme=theme), {})
-
-    if measured:
-        rows = data_of_models(reader, "shortcut_quality", names, "method", "state").frame
-        st.markdown(plain(shortcuts.told_shortcuts(rows, measured[-1])))
-        colours = look(theme()).colours
-        st.html(legend_html({name: colours[name] for name in measured}, are_models=True))
-    shortcuts.compare_shortcuts(reader, names, look)
-    if not measured:
+def _show(reader: Reading, model: str, sizes: Sequence[KnownModel]) -> None:
+    rows = data_of_models(reader, "shortcut_quality", [model], "method", "state").frame
+    if rows.is_empty():
+        missing(
+            reader.shown,
+            f"No linear shortcuts were fitted to {model} yet.",
+            [model],
+            jobs=("shortcuts",),
+            corpus=reader.corpus,
+        )
         show_preview("shortcuts")
         return
-    model = _pick(measured)
+    st.markdown(plain(shortcuts.told_shortcuts(rows, model)))
+    if len(sizes) > 1:
+        # The models that Compare shows by itself need no name in its address.
+        asked = ",".join(size.name for size in sizes) if any(size.variant for size in sizes) else ""
+        beside = link_html("Beside other sizes, on Compare", "compare", anchor=shortcuts.BESIDE_OTHERS, models=asked)
+        st.html(f"{SHEET}{beside}")
     shortcuts.heat_maps(reader, model)
     st.subheader("What it predicts from each state", anchor=False)
     shortcuts.shortcuts_of_model(reader, model)
@@ -52,14 +54,15 @@ def _show(reader: Reading, everything: Sequence[str], names: Sequence[str]) -> N
     exits.exits_of_model(reader, model)
 
 
-def _pick(measured: list[str]) -> str:
-    """The model that the rest of the page is about, the largest unless the address names another."""
-    st.subheader("One model from state to state", anchor=False)
-    wanted = asked_among("model", measured, is_silent=True)
-    index = len(measured) - 1 if wanted is None else measured.index(wanted)
-    model = st.selectbox("Model", measured, index=index, key="model", label_visibility="collapsed", width=300)
-    remember(model=model)
-    return model
+def _pick(names: Sequence[str], measured: Sequence[str]) -> str:
+    """The model of the address or of the page before, else the largest of those whose shortcuts were fitted."""
+    kept = kept_model()
+    usual = measured[-1] if measured else names[0]
+    wanted = asked_among("model", names) or (kept if kept in measured else usual)
+    index = names.index(wanted)
+    name = st.selectbox("Model", names, index=index, key=own_key("model"), label_visibility="collapsed")
+    remember(model=name)
+    return name
 
 
 answer(show)

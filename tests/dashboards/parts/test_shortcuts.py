@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 from catalog.store.warehouse import Warehouse
 from dashboards.charts.models import Look
 from dashboards.charts.predictions import shortcuts
-from dashboards.parts.shortcuts import told_shortcuts
-from dashboards.widgets.figures import data_of, data_of_models, without_legend
+from dashboards.parts.shortcuts import BESIDE_OTHERS, told_shortcuts
+from dashboards.widgets.figures import anchor_of, data_of, data_of_models, without_legend
 from tests.dashboards.conftest import Opener
 from tests.support import event_warehouse, shortcut_rows
 from tests.support.tiny import MODELS, Row
@@ -159,13 +159,55 @@ def test_the_page_is_about_the_largest_model_or_the_one_of_the_address(page: Ope
     assert f"What stopping early costs, {MEASURED[0]}" in shown
 
 
+def test_what_compare_shows_is_not_repeated_but_linked(page: Opener, whole_path: Path) -> None:
+    opened = page(whole_path, "shortcuts")
+    assert "by depth" not in text(opened)
+    (link,) = [part.proto.body for part in opened.get("html") if "on Compare" in part.proto.body]
+    assert f'href="/#{BESIDE_OTHERS}"' in link
+    # The place is one that Compare has.
+    assert BESIDE_OTHERS in figures(page(whole_path))
+    assert BESIDE_OTHERS not in figures(opened)
+
+
+def test_a_variant_is_compared_with_the_plain_sizes_and_itself(page: Opener, tmp_path: Path, whole_path: Path) -> None:
+    path = tmp_path / "variant.duckdb"
+    shutil.copy(whole_path, path)
+    variant = MEASURED[1]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("update store.models set variant = 'other' where name = ?", [variant])
+    opened = page(path, "shortcuts", model=variant)
+    (link,) = [part.proto.body for part in opened.get("html") if "on Compare" in part.proto.body]
+    models = link.split('href="/?models=')[1].split("#")[0].split(",")
+    assert sorted(models) == sorted(MEASURED)
+    other = page(path, "shortcuts", model=MEASURED[0])
+    (link,) = [part.proto.body for part in other.get("html") if "on Compare" in part.proto.body]
+    assert f'href="/#{BESIDE_OTHERS}"' in link
+
+
+def figures(opened: AppTest) -> set[str]:
+    """The places of a page's figures, by the files that they offer."""
+    ids = [element.proto.id for element in opened.get("download_button")]
+    return {anchor_of(found[1]) for one in ids if (found := re.search(r"csv-(\w+)", one))}
+
+
+def test_the_model_of_the_page_before_is_kept_where_it_was_measured(page: Opener, whole_path: Path) -> None:
+    unmeasured = next(plan.name for plan in MODELS if plan.name not in MEASURED)
+    opened = page(whole_path, "shortcuts", model=unmeasured)
+    assert f"No linear shortcuts were fitted to {unmeasured} yet." in text(opened)
+    assert f"neurothek ingest {unmeasured} --job shortcuts" in text(opened)
+    assert not opened.get("vega_lite_chart")
+    opened.selectbox(key="model").set_value(MEASURED[0]).run()
+    assert f"mat of {MEASURED[0]}" in text(opened)
+    assert opened.query_params["model"] == MEASURED[0]
+
+
 def test_every_caption_says_whose_figure_it_is_and_on_how_many_sentences(page: Opener, whole_path: Path) -> None:
     opened = page(whole_path, "shortcuts")
     captions = [caption.value.replace("\\", "") for caption in opened.caption]
-    assert sum(bool(re.search(r"\b\d+ sentences", caption)) for caption in captions) == 10
+    assert sum(bool(re.search(r"\b\d+ sentences", caption)) for caption in captions) == 8
     sources = [str(title.proto.help).replace("\\", "") for title in opened.markdown if title.proto.help]
     told = [source for source in (*sources, *captions) if "Din et al. 2023" in source]
-    assert len(told) == 10
+    assert len(told) == 8
     assert all("Jump to Conclusions" in source for source in told)
     # Which of its figures it is nobody looked up in the paper itself.
     assert not any(re.search(r"(Figures?|[Ss]ections?) \d+", source) for source in told)

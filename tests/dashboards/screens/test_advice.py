@@ -38,7 +38,7 @@ SITUATIONS: Mapping[str, tuple[str, str, dict[str, str]]] = {
     "compare on another text": ("compare", "known.duckdb", {"models": "mine,linear", "corpus": "prose"}),
     "position on a text": ("position", BLANK, {"model": "mine", "corpus": "words"}),
     "events on a text": ("events", BLANK, {"models": "mine", "corpus": "words"}),
-    "shortcuts on a text": ("shortcuts", BLANK, {"models": "mine", "corpus": "words"}),
+    "shortcuts on a text": ("shortcuts", BLANK, {"model": "mine", "corpus": "words"}),
     "interventions on a text": ("interventions", BLANK, {"models": "mine", "corpus": "words"}),
     "interventions of all": ("interventions", "known.duckdb", {"models": "linear"}),
     "trace without matrices": ("trace", BLANK, {"model": "mine", "prompt": "one two", "lens": "mat"}),

@@ -19,7 +19,7 @@ PAGES: dict[str, dict[str, str]] = {
     "model": {"model": two.MODEL},
     "position": {"model": two.MODEL},
     "events": {"models": two.MODEL, "word": "school"},
-    "shortcuts": {"models": two.MODEL, "model": two.MODEL},
+    "shortcuts": {"model": two.MODEL},
     "interventions": {"models": two.MODEL, "model": two.MODEL, "intervention": "mine"},
     "sql": {"query": f"select layer, n_dead, corpus from layer_activity where model = '{two.MODEL}' order by layer"},
 }
@@ -33,7 +33,7 @@ LEAST_CHARTS = {
     "model": 1,
     "position": 3,
     "events": 3,
-    "shortcuts": 8,
+    "shortcuts": 6,
     "interventions": 5,
     "sql": 1,
 }

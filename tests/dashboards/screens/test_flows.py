@@ -187,7 +187,7 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Visitor], None]]] = {
         lambda person: fill(person, "Prompt", "The river is near the"),
     ),
     "events": ({"word": "the"}, lambda person: fill(person, "Word", "of")),
-    "shortcuts": ({}, lambda person: person.page.get_by_role("button", name=f"Remove {LARGE}").first.click()),
+    "shortcuts": ({"model": SMALL}, lambda person: choose(person, "Model", LARGE)),
     "interventions": (
         {"model": SMALL, "intervention": "few"},
         lambda person: choose_another(person, "Intervention"),
@@ -236,3 +236,19 @@ def test_back_and_forward_lead_to_what_was_seen(person: Visitor, name: str) -> N
     person.page.wait_for_selector("h1")
     person.settle()
     assert person.page.evaluate(_SEEN) == after
+
+
+def test_a_link_to_a_figure_of_another_page_leads_to_it(person: Visitor) -> None:
+    person.open("search")
+    person.page.evaluate(
+        """() => document.querySelector("h1").insertAdjacentHTML(
+        "afterend", "<a class='nt-link' id='there' href='/#frequency-distribution'>there</a>")"""
+    )
+    person.page.click("#there")
+    person.page.wait_for_function(
+        """() => {
+        const top = document.querySelector(".st-key-at-frequency-distribution")?.getBoundingClientRect().top;
+        return top !== undefined && top >= 0 && top < 200;
+    }"""
+    )
+    assert person.title() == "Compare sizes"

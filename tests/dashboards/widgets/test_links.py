@@ -37,6 +37,11 @@ def test_the_first_page_stands_at_the_root_and_what_is_empty_is_not_asked() -> N
     assert href("compare", models="a,b", corpus="") == "/?models=a,b"
 
 
+def test_an_address_may_name_a_place_on_the_page() -> None:
+    assert href("compare", anchor="a-figure", models="a,b") == "/?models=a,b#a-figure"
+    assert 'href="/#a-figure"' in link_html("there", "compare", anchor="a-figure")
+
+
 def test_a_page_that_is_none_has_no_address() -> None:
     with pytest.raises(KeyError, match="no page is called tokens"):
         href("tokens")
