@@ -55,6 +55,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+_MAIN = sys.modules["__main__"]
+
+
+@pytest.fixture(autouse=True)
+def own_main() -> Iterator[None]:
+    """Streamlit's AppTest leaves a page's script as the main module, which children would run before their own work."""
+    yield
+    sys.modules["__main__"] = _MAIN
+
+
 @pytest.fixture
 def at_a_terminal() -> Iterator[None]:
     """Ctrl-C is heard, whatever other tests made of it: what a shell starts in the background ignores it, for one."""

@@ -3,10 +3,13 @@
 import multiprocessing
 import time
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+import pytest
+
 from ingest.request import IngestRequest
-from tests.support.crash import PRELOADED
+from tests.support.crash import PATIENCE_SECONDS, PRELOADED
 
 _SAMPLE_SECONDS = 0.002
 
@@ -30,7 +33,9 @@ def peak_bytes(warehouse: Path, model: Path, asked: IngestRequest) -> int:
     ours, theirs = context.Pipe()
     child = context.Process(target=_measure, args=(theirs, warehouse, model, asked), daemon=True)
     child.start()
-    assert ours.recv() == "ready"
+    # Else a child that dies would leave its end open here, and be waited for without end.
+    theirs.close()
+    _await(ours, child)
     assert child.pid is not None
     before = peak = _anonymous_bytes(child.pid)
     ours.send("go")
@@ -40,6 +45,16 @@ def peak_bytes(warehouse: Path, model: Path, asked: IngestRequest) -> int:
     child.join()
     assert child.exitcode == 0
     return peak - before
+
+
+def _await(ours: Connection, child: ForkServerProcess) -> None:
+    """Wait until the child is ready; a child that ends before is told with its exit code."""
+    try:
+        assert ours.poll(PATIENCE_SECONDS), "the child does not begin"
+        assert ours.recv() == "ready"
+    except EOFError:
+        child.join(PATIENCE_SECONDS)
+        pytest.fail(f"the child ended with {child.exitcode} before it began")
 
 
 def _anonymous_bytes(pid: int) -> int:
