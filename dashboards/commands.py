@@ -89,7 +89,7 @@ def server_arguments(*, port: int | None, hosts: Sequence[str], browser: bool) -
         "client.showErrorDetails": "type",
         "client.showErrorLinks": "false",
         "theme.baseFontSize": "14",
-        **{f"theme.{kind}.primaryColor": colour for kind, colour in ACCENT.items()},
+        **{f"theme.{kind}.{part}": colour for kind, colour in ACCENT.items() for part in ("primaryColor", "linkColor")},
     }
     allowed = [f"--server.allowedHosts={host}" for host in _allowed_hosts(hosts)]
     app = Path(__file__).with_name("server.py")

@@ -121,6 +121,8 @@ def _rows(frame: pl.DataFrame) -> None:
         st.dataframe(shown, column_config=numbers, hide_index=True, key="answer", placeholder=MISSING)
         return
     addresses = frame.get_column("address").fill_null("")
+    if all(is_address(address) for address in addresses if address):
+        numbers["address"] = st.column_config.LinkColumn()
     picked = st.dataframe(
         shown,
         column_config=numbers,

@@ -100,6 +100,26 @@
     follow(link.getAttribute("href"));
   }, true);
 
+  // Tables draw addresses of neurons as links and open what stands in the cell: it leads to the neuron in this window,
+  // and in a new one where a person asks for that. Whatever else stands there is opened if it is an address at all.
+  const NEURON = /^[A-Za-z0-9._@+-]+\/[Ll]\d+[Nn]\d+$/;
+  let isAside = false;
+  addEventListener("pointerdown", (event) => {
+    isAside = event.ctrlKey || event.metaKey || event.shiftKey || event.button === 1;
+  }, true);
+
+  const open = window.open.bind(window);
+  window.open = (url, ...how) => {
+    if (NEURON.test(url)) {
+      // As a click anywhere else in the row does, it takes along what this page is asked for, such as a corpus.
+      const asks = new URLSearchParams(location.search);
+      asks.set("neuron", url);
+      const href = `/neuron?${asks}`;
+      return isAside ? open(href, ...how) : (follow(href), null);
+    }
+    return /^(https?:|blob:|\/)/.test(url) ? open(url, ...how) : null;
+  };
+
   // Keys: / goes to the box, j and k to the next and the previous row, or neuron, or layer; Enter opens the row.
   const isTyping = (target) => target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName ?? "");
 

@@ -10,6 +10,7 @@ from catalog.terminal.kinds import SHARES
 _number = st.column_config.NumberColumn
 _text = st.column_config.TextColumn
 _flag = st.column_config.CheckboxColumn
+_link = st.column_config.LinkColumn
 
 _IN_PERCENT = "%.2f%%"
 """As many digits in every row: Streamlit's own format drops zeros at the end."""
@@ -87,7 +88,7 @@ def _of_models() -> dict[str, Any]:
 
 def _of_neurons() -> dict[str, Any]:
     return {
-        "address": _text("neuron", pinned=True),
+        "address": _link("neuron", pinned=True),
         "frequency": _share("frequency", "Share of the tokens seen at which it was active."),
         "n_words": _number("words", help="How many of the words it lists."),
         "z_sum": _number("z-score", format="%.2f", help="Sum over the words of the best z-score."),

@@ -35,6 +35,8 @@ def show_table(frame: pl.DataFrame, *, key: str) -> None:
 def link_to_neurons(neurons: pl.DataFrame, shown_columns: Sequence[str], *, key: str, height: int) -> None:
     """Draw a table of neurons, of which a click on any row opens the neuron's page.
 
+    Its addresses look like links; in the dashboard's shell they lead to the neuron, too.
+
     Args:
         neurons: rows with an address.
         shown_columns: the columns to draw.

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from streamlit.web import cli
 
 import neurothek
+from dashboards.colours import ACCENT
 from dashboards.session import desk
 
 Asked = dict[str, list[str]]
@@ -94,6 +95,14 @@ def test_several_names_are_served_together(monkeypatch: pytest.MonkeyPatch) -> N
     assert settings(command)["server.allowedHosts"][2:] == ["lab.example.org", "192.0.2.7"]
     # Else a server elsewhere would be asked what this machine is called.
     assert settings(command)["browser.serverAddress"] == ["localhost"]
+
+
+def test_links_have_the_one_colour_of_each_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, command, _ = run(monkeypatch)
+    for kind, colour in ACCENT.items():
+        assert (
+            settings(command)[f"theme.{kind}.linkColor"] == settings(command)[f"theme.{kind}.primaryColor"] == [colour]
+        )
 
 
 def test_every_flag_is_one_that_streamlit_knows(monkeypatch: pytest.MonkeyPatch) -> None:

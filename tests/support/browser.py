@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Browser, BrowserContext, Download, Locator, Page, expect
@@ -138,16 +139,25 @@ class Visitor:
         self.page.locator("a.nt-row").nth(place).click()
         self.settle()
 
-    def click_row(self, table: str, number: int = 0) -> None:
-        """Click the first cell of a row: cells are drawn on a canvas, so it is a place and no element.
+    def click_row(
+        self,
+        table: str,
+        number: int = 0,
+        *,
+        across: int = 90,
+        modifiers: Sequence[Literal["Control", "Shift"]] = (),
+    ) -> None:
+        """Click a cell of a row: cells are drawn on a canvas, so it is a place and no element.
 
         Args:
             table: how the table's key begins.
             number: the row, counted from 0.
+            across: pixels from the left edge; by itself within the first cell's text.
+            modifiers: keys that are held.
         """
         frame = self.page.locator(f"[class*='st-key-{table}']").get_by_test_id("stDataFrame")
         # This waits until the table no longer moves: the charts above it may still be drawn.
-        frame.click(position={"x": 90, "y": 36 + 33 * number + 16})
+        frame.click(position={"x": across, "y": 36 + 33 * number + 16}, modifiers=list(modifiers))
         self.settle()
 
     def charts(self) -> Locator:

@@ -119,6 +119,27 @@ def test_the_first_click_counts_after_another_layer_was_chosen(person: Visitor) 
     person.arrive(f"{LARGE}/L2N3")
 
 
+def test_an_address_in_a_table_is_a_link(person: Visitor) -> None:
+    """A click on it stays in this window, one with Control opens another; beside it the row opens as well."""
+    person.open("layer", model=LARGE, layer="2")
+    here = person.page.url
+    with person.page.context.expect_page() as opened:
+        person.click_row("neurons", 3, modifiers=["Control"])
+    assert parse_qs(urlsplit(opened.value.url).query)["neuron"] == [f"{LARGE}/L2N3"]
+    opened.value.close()
+    assert person.page.url == here
+    for across in (90, 330):
+        person.click_row("neurons", 3, across=across)
+        person.arrive(f"{LARGE}/L2N3")
+        assert len(person.page.context.pages) == 1
+        person.page.go_back()
+        person.arrive("Layer")
+        assert person.page.url == here
+    # What is no address is not opened, whatever a table holds.
+    assert person.page.evaluate("window.open('javascript:alert(1)', '_blank')") is None
+    assert len(person.page.context.pages) == 1
+
+
 def test_a_cluster_chosen_in_one_model_is_not_chosen_in_another(person: Visitor) -> None:
     person.open("clusters", model=LARGE)
     person.page.locator("a.nt-row").nth(1).click()

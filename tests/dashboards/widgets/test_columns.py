@@ -36,7 +36,8 @@ def test_every_column_has_a_label_and_its_kind_of_number() -> None:
     for name, column in columns().items():
         assert column["label"], name
         kind = column["type_config"]["type"]
-        assert kind in ("number", "text", "checkbox"), name
+        assert kind in ("number", "text", "checkbox", "link"), name
+        assert (kind == "link") == (name == "address"), name
         if name.startswith("n_") or name in ("rank", "layer"):
             assert kind == "number", name
         if name.startswith("is_"):
