@@ -8,10 +8,13 @@ from dashboards.charts import positions
 from dashboards.charts.maps import position_kinds, position_map
 from dashboards.colours import KINDS
 from dashboards.parts.explore.headlines import positions_headline, team_told
+from dashboards.parts.explore.neuron_rows import rows_html, told_muted
 from dashboards.parts.explore.opening import open_chosen
 from dashboards.parts.explore.promoted import with_promoted
+from dashboards.parts.muted import pick_muted
 from dashboards.parts.sizes.selection import sequences
 from dashboards.widgets import tables
+from dashboards.widgets.address import asked_among, own_key, remember
 from dashboards.widgets.figures import Data, data_of, show_figure
 from dashboards.widgets.html import plain
 from dashboards.widgets.memory import kept
@@ -36,15 +39,21 @@ MAP = (
     "{rows}, grouped by kind, and in a kind from those that fire first to those that fire last. Click a row to open "
     "its neuron."
 )
-LISTED = (
-    "address",
-    "position_kind",
-    "position_strength",
-    "mutual_information_corrected",
-    "domain_agreement",
-    "frequency",
-    "top_tokens",
-)
+LISTED = {
+    "position_kind": ("kind", ""),
+    "position_strength": ("strength", ""),
+    "mutual_information_corrected": ("nats", ".3f"),
+    "domain_agreement": ("lowest of any domain", ".3f"),
+    "frequency": ("frequency", ".2%"),
+}
+"""Columns of the list: label, and format."""
+
+ORDERS = {
+    "information": ("mutual_information_corrected", True),
+    "layer": ("layer", False),
+    "frequency": ("frequency", True),
+}
+"""What the list can be in the order of: a column, and whether its largest come first."""
 
 
 def show(connection: duckdb.DuckDBPyConnection) -> None:
@@ -82,7 +91,29 @@ def _show(reader: Reading, model: KnownModel) -> None:
         _teams(reader, model.name, teams)
     listed = "All positional neurons" if n_found == data.frame.height else f"The {data.frame.height:,} most informative"
     st.subheader(listed, anchor=False)
-    tables.link_to_neurons(with_promoted(reader, model, data.frame), LISTED, key="positional", height=420)
+    _list(reader, model, data.frame)
+
+
+def _list(reader: Reading, model: KnownModel, neurons: pl.DataFrame) -> None:
+    """The neurons one by one, with what each promotes."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        wanted = asked_among("order", ORDERS, is_silent=True) or "information"
+        order = st.segmented_control(
+            "In the order of",
+            list(ORDERS),
+            default=wanted,
+            key=own_key("order"),
+            format_func=str.capitalize,
+            required=True,
+        )
+        muted = pick_muted([model.name])[model.name]
+    remember(order=None if order == "information" else order)
+    column, is_falling = ORDERS[order]
+    ordered = neurons.sort(column, descending=is_falling, nulls_last=True, maintain_order=True)
+    rows = with_promoted(reader, model, ordered)
+    st.html(rows_html(rows, LISTED, muted))
+    if told := told_muted(rows, muted):
+        st.caption(told)
 
 
 def _say_why(reader: Reading, model: str) -> None:
