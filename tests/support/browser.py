@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, urlencode
 
-from playwright.sync_api import Browser, BrowserContext, Download, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Download, Locator, Page, Position, expect
 
 SCREENSHOTS = "NEUROTHEK_SCREENSHOTS"
 """The environment variable with the folder that keeps screenshots."""
@@ -157,7 +157,11 @@ class Visitor:
         """
         frame = self.page.locator(f"[class*='st-key-{table}']").get_by_test_id("stDataFrame")
         # This waits until the table no longer moves: the charts above it may still be drawn.
-        frame.click(position={"x": across, "y": 36 + 33 * number + 16}, modifiers=list(modifiers))
+        place: Position = {"x": across, "y": 36 + 33 * number + 16}
+        # A link on the canvas is one once the pointer has rested on it, as a person's does.
+        frame.hover(position=place)
+        self.page.wait_for_timeout(_SETTLE_MS)
+        frame.click(position=place, modifiers=list(modifiers))
         self.settle()
 
     def charts(self) -> Locator:

@@ -143,7 +143,7 @@ def _colour(cells: pl.DataFrame, by: By, theme: str) -> alt.Color:
         legend=alt.Legend(
             title=_TITLES[by],
             orient="top",
-            format={"first firing": "~s", "kurtosis": "~g"}.get(by, "~%"),
+            format={"first firing": "~s", "kurtosis": "~r"}.get(by, "~%"),
             gradientLength=180,
             gradientThickness=8,
             tickCount=4,

@@ -31,9 +31,11 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
             st.markdown(plain(layer_headline(layers, layer)))
         _striking(reader, model, layer, layers)
         show_map(reader, model, "kind" if is_measured else "kurtosis", layer)
+        if not is_measured:
+            what = "How often these neurons fire was not measured yet."
+            missing(connection, what, [model.name], corpus=corpus)
     data = data_on(connection, "layer_neurons", {"model": model.name, "layer": layer}, corpus)
     if data.frame.is_empty():
-        missing(connection, "Nothing was measured for this layer yet.", [model.name], corpus=corpus)
         return
     known = known_numbers(data.frame, NUMBERS)
     left, right = st.columns(2, gap="medium")
@@ -43,9 +45,6 @@ def show(connection: duckdb.DuckDBPyConnection) -> None:
         chosen = pick_scatter(data, known)
     st.subheader(f"{chosen.height:,} neurons", anchor=False)
     tables.link_to_neurons(chosen, LISTED, key="neurons", height=420)
-    if not is_measured:
-        what = "How often these neurons fire was not measured yet."
-        missing(connection, what, [model.name], corpus=corpus)
 
 
 def _striking(reader: Reading, model: KnownModel, layer: int, layers: pl.DataFrame) -> None:

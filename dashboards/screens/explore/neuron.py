@@ -69,18 +69,18 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
     page = neuron_page(connection, neuron, corpus=corpus, corpora=corpora)
     words = words_of(asked("word") or "")
     _told(page, words)
-    with beside("first"):
-        left, right = st.columns([3, 2], gap="large")
-    with left:
-        if page.corpus is None:
-            missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
-        else:
+    if page.corpus is None:
+        missing(connection, "What it fires on is unknown: no text was run through the model yet.", [neuron.model])
+        _of_weights(page, words)
+    else:
+        with beside("first"):
+            left, right = st.columns([3, 2], gap="large")
+        with left:
             show_contexts(connection, page, corpus)
             show_domains(page)
-    with right:
-        _tokens(page, words)
-        show_logits(page)
-        if page.corpus is not None:
+        with right:
+            _tokens(page, words)
+            show_logits(page)
             show_histogram(page, neuron)
     room.append((st.container(), page.address, strongest_text(page.contexts, page.special_tokens)))
     if page.corpus is not None:
@@ -96,6 +96,18 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
         _pushed(page)
         _changed(page, neuron)
     _say_unmeasured(connection, neuron.model, corpus)
+
+
+def _of_weights(page: NeuronPage, words: Sequence[str]) -> None:
+    """What the weights alone tell, over the whole width: there are no contexts for the tokens to stand beside."""
+    if page.tokens.is_empty():
+        return
+    with beside("first"):
+        left, right = st.columns(2, gap="large")
+    with left:
+        _tokens(page, words)
+    with right:
+        show_logits(page)
 
 
 def _told(page: NeuronPage, words: Sequence[str]) -> None:

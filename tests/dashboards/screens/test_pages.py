@@ -94,6 +94,18 @@ def test_a_page_of_one_job_names_it(page: Opener, weights_path: Path, name: str,
     assert f"--job {job}" in shown
 
 
+def test_a_neurons_page_of_weights_fills_its_width(page: Opener, weights_path: Path, full_path: Path) -> None:
+    """Its tokens stand beside the logits, as wide as each other; there is no column for contexts that nobody has."""
+
+    def wide(path: Path) -> list[float]:
+        opened = page(path, "neuron", neuron="tiny-2m/L1N2")
+        columns = [one for one in opened.columns if any("Promotes" in str(said.value) for said in one.markdown)]
+        return [round(one.weight, 2) for one in columns]
+
+    assert wide(weights_path)[0] == 0.5
+    assert wide(full_path)[0] == 0.4
+
+
 def test_a_neurons_page_names_the_other_jobs(page: Opener, weights_path: Path) -> None:
     shown = text(page(weights_path, "neuron"))
     assert "--job ngrams --job positions --job clusters --job events" in shown

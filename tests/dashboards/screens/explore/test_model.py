@@ -3,7 +3,10 @@
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import AttributeDictionary
@@ -11,6 +14,7 @@ from streamlit.util import AttributeDictionary
 from dashboards.charts.maps.neuron_map import cells_of_a_row
 from dashboards.widgets.figures import statement
 from queries.ask.statements import filled
+from tests.support import warehouse as made
 
 Opener = Callable[..., AppTest]
 
@@ -57,10 +61,55 @@ def test_what_colours_the_map_is_kept_in_the_address(page: Opener, full_path: Pa
     assert "colour" not in page(full_path, "model", model="tiny-2m").query_params
 
 
+def drawn(opened: AppTest) -> list[dict[str, Any]]:
+    """The rows that the only chart of a page draws."""
+    (chart,) = opened.get("vega_lite_chart")
+    (data,) = chart.proto.datasets
+    rows: list[dict[str, Any]] = pa.ipc.open_stream(data.data.data).read_all().to_pylist()
+    return rows
+
+
 def test_without_a_text_the_map_is_of_the_weights(page: Opener, weights_path: Path) -> None:
-    shown = text(page(weights_path, "model", model="tiny-2m"))
-    assert "token scores stand out" in shown
-    assert "How often the neurons of this model fire was not measured yet." in shown
+    """Every neuron has its cell, in the order of its kurtosis; what it takes to know more is said in a line."""
+    opened = page(weights_path, "model", model="tiny-2m")
+    with duckdb.connect(str(weights_path), read_only=True) as connection:
+        found = connection.sql("select layer, address, kurtosis from neurons where model = 'tiny-2m'").fetchall()
+    cells = drawn(opened)
+    assert {cell["address"]: cell["number"] for cell in cells} == {address: known for _, address, known in found}
+    for layer in range(3):
+        row = sorted((cell for cell in cells if cell["layer"] == layer), key=lambda cell: cell["cell_from"])
+        numbers = [cell["number"] for cell in row]
+        assert len(numbers) == 6
+        assert numbers == sorted(numbers, reverse=True)
+    shown = text(opened)
+    assert shown.index("All of its neurons") < shown.index("token scores stand out")
+    assert shown.count("How often the neurons of this model fire was not measured yet.") == 1
+
+
+@pytest.mark.parametrize("has_facts", [False, True])
+def test_where_nothing_is_known_of_its_neurons_there_is_no_map(
+    page: Opener, tmp_path: Path, *, has_facts: bool
+) -> None:
+    """Neither an empty drawing nor its title and caption, but the command that lists what its neurons promote."""
+    path = tmp_path / "bare.duckdb"
+    made.create(path, tables=frozenset({"models", "tokenizers", "tokens"}))
+    if has_facts:
+        facts = [row for row in made.hand_made().rows["neuron_facts"] if row["model_id"] == 1]
+        with duckdb.connect(str(path)) as connection:
+            needed = connection.sql(
+                "select column_name from information_schema.columns "
+                "where table_name = 'neuron_facts' and is_nullable = 'NO'"
+            ).fetchall()
+            made.insert(connection, "neuron_facts", [{name: row[name] for (name,) in needed} for row in facts])
+    opened = page(path, "model", model="tiny-2m")
+    assert [error.message for error in opened.exception] == []
+    assert not opened.get("vega_lite_chart")
+    shown = text(opened)
+    said = "What the neurons of this model promote was not measured yet." if has_facts else "Nothing was measured"
+    assert said in shown
+    assert "neurothek ingest tiny-2m --job projections" in shown
+    assert "All of its neurons" not in shown
+    assert "a cell is a neuron" not in shown
 
 
 def test_what_is_missing_is_told_with_its_command(page: Opener, weights_path: Path) -> None:
