@@ -33,6 +33,11 @@ _SHORT_TABLE = 16
 _EDGE = 2
 """Pixels."""
 
+_REST_MS = 200
+
+_ROW = 31
+"""Pixels of a table's row, of the names above as well."""
+
 _SETTLE_MS = 700
 """Streamlit says that a run has ended before its tables listen to clicks."""
 
@@ -157,10 +162,10 @@ class Visitor:
         """
         frame = self.page.locator(f"[class*='st-key-{table}']").get_by_test_id("stDataFrame")
         # This waits until the table no longer moves: the charts above it may still be drawn.
-        place: Position = {"x": across, "y": 36 + 33 * number + 16}
-        # A link on the canvas is one once the pointer has rested on it, as a person's does.
+        place: Position = {"x": across, "y": _ROW * (number + 1) + _ROW // 2}
+        # An address on the canvas is a link once the pointer has rested on it, as a person's does.
         frame.hover(position=place)
-        self.page.wait_for_timeout(_SETTLE_MS)
+        self.page.wait_for_timeout(_REST_MS)
         frame.click(position=place, modifiers=list(modifiers))
         self.settle()
 
