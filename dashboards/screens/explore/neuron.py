@@ -189,7 +189,9 @@ def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
 def _with_muted(rows: pl.DataFrame, muted: Muted) -> pl.DataFrame:
     """The first rows of a side, each with whether its token is muted."""
     shown = rows.head(MOST_TOKENS)
-    return shown.with_columns(pl.col("token").is_in(pl.Series(list(muted.reasons), dtype=pl.String)).alias("is_muted"))
+    return shown.with_columns(
+        pl.col("token").is_in(pl.Series(list(muted.reasons), dtype=pl.String).implode()).alias("is_muted")
+    )
 
 
 def _bars(side: str, rows: pl.DataFrame) -> alt.LayerChart:
