@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 from catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
 from catalog.errors import NeurothekError
 from ingest.jobs import registry
-from ingest.request import DEFAULT_JOBS, Device, Dtype, IngestRequest, Keep, TextRequest
+from ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest
 
 
 class Wishes(TypedDict, total=False):
@@ -46,6 +46,10 @@ class Wishes(TypedDict, total=False):
     memory_bytes: int | str
     batch_tokens: int
     staging: str | PathLike[str] | None
+    engine: EngineName
+    address: str | None
+    workers: int | None
+    gpus_per_worker: float | None
     force: bool
 
 

@@ -52,7 +52,7 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
     if is_size:
         kind = Size()
     elif least is not None:
-        kind = click.IntRange(least)
+        kind = click.FloatRange(least) if kind is float else click.IntRange(least)
     elif get_origin(kind) is Literal:
         kind = click.Choice(get_args(kind))
     elif kind is Path:

@@ -222,3 +222,20 @@ class OtherWeights(NeurothekError):
             f"the weights at {place!r} are not the ones that were measured as {model};"
             f" give the right folder with {option}, or measure these weights under another name"
         )
+
+
+class RayMissing(NeurothekError):
+    """The extra is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "--engine ray needs the package ray, which is not installed; run `pip install 'neurothek[ray]'`, or leave"
+            " out --engine to measure in this process"
+        )
+
+
+class OptionsOfRay(NeurothekError):
+    """Options that the local engine would not heed."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"{', '.join(names)} can only be given with --engine ray; add that, or leave {names[0]} out")

@@ -18,6 +18,7 @@ LONGEST_SEQUENCE = 2_048
 
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["float32", "bfloat16", "float16"]
+EngineName = Literal["local", "ray"]
 Keep = Literal["last", "all"]
 How = Literal["set", "scale", "mean"]
 Moment = Literal["before", "after"]
@@ -177,6 +178,10 @@ class IngestRequest:
             datasets takes to read a row of a dataset of the hub comes on top.
         batch_tokens: padded ids a batch holds at most.
         staging: folder for unpublished measurements; None: beside the warehouse.
+        engine: what measures: this process, or the workers of a Ray cluster.
+        address: of the cluster; None: one is started on this machine.
+        workers: how many workers; None: as many as fit a cluster that is there, one a GPU on this machine, else one.
+        gpus_per_worker: GPUs of each; None: one if there are any.
         force: whether to replace what was measured with other parameters, or less of by an earlier release.
         interventions: what the job interventions measures the effects of.
         intervention_tokens: ids of each domain that it reads, at a sequence boundary.
@@ -252,6 +257,23 @@ class IngestRequest:
     )
     batch_tokens: int = _asked(DEFAULT_BATCH_TOKENS, "--batch-tokens", least=1, help="Tokens per batch.")
     staging: Path | None = _asked(None, "--staging", help="Folder for rows that are not published yet.")
+    engine: EngineName = _asked("local", "--engine", help="Measure in this process, or with workers of a Ray cluster.")
+    address: str | None = _asked(
+        None,
+        "--address",
+        metavar="HOST:PORT",
+        help="Ray cluster to join, or auto for the one on this machine.  [default: start one here]",
+    )
+    workers: int | None = _asked(
+        None,
+        "--workers",
+        least=1,
+        metavar="N",
+        help="Workers of the cluster.  [default: as many as fit; here one a GPU]",
+    )
+    gpus_per_worker: float | None = _asked(
+        None, "--gpus-per-worker", least=0, metavar="N", help="GPUs per worker.  [default: 1 if there are any]"
+    )
     force: bool = False
     interventions: tuple[Intervention, ...] = ()
     intervention_tokens: int = DEFAULT_INTERVENTION_TOKENS

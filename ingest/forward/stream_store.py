@@ -27,6 +27,24 @@ class MemoryStreams:
         """Keep it in place of the one before."""
         self._streams[batch.start] = stream
 
+    def packed(self) -> "PackedStreams":
+        """The streams as arrays of bytes, for another process."""
+        # As bytes, since numpy has no bfloat16.
+        return {
+            start: (tuple(stream.shape), stream.cpu().contiguous().view(torch.uint8).numpy())
+            for start, stream in self._streams.items()
+        }
+
+    @classmethod
+    def unpacked(cls, packed: "PackedStreams", transformer: Transformer) -> "MemoryStreams":
+        """The streams that another process packed, where the model runs."""
+        found = cls()
+        for start, (shape, raw) in packed.items():
+            # A copy, since what another process packed may be memory that nobody may write.
+            stream = torch.from_numpy(raw.copy()).view(transformer.dtype).view(shape)
+            found._streams[start] = stream.to(transformer.device)
+        return found
+
 
 class StreamFile:
     """Streams in one file, the numbers of each id where it stands among all.
@@ -73,6 +91,9 @@ class StreamFile:
             for row, length in zip(stream.cpu(), batch.lengths, strict=True):
                 file.write(row[:length].contiguous().view(torch.uint8).numpy().data)
 
+
+PackedStreams = dict[int, tuple[tuple[int, ...], np.ndarray]]
+"""Number of ids before a batch -> the shape of its stream and the bytes of it."""
 
 Streams = MemoryStreams | StreamFile
 """What keeps the stream that left a block until the next block reads it."""

@@ -3,43 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import polars as pl
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from catalog.files import temporary
 from catalog.progress import Progress, Silent
 from ingest.corpora.corpus import Corpus
-from ingest.forward.batches import Batch, batches
+from ingest.forward.batches import batches
+from ingest.forward.chunk_pass import Observer, show
 from ingest.forward.stream_store import MemoryStreams, StreamFile, Streams
 from ingest.models.transformer import Block, Transformer
 
 Order = Literal["chunks", "layers"]
-
-
-@runtime_checkable
-class Observer(Protocol):
-    """Watches one layer of one chunk."""
-
-    def observe(
-        self,
-        batch: Batch,
-        coefficients: Float[Tensor, "batch time d_ffn"],
-        gates: Float[Tensor, "batch time d_ffn"] | None = None,
-    ) -> None:
-        """Take in what the neurons did with one batch; batches come in the order of the corpus.
-
-        Args:
-            batch: the batch.
-            coefficients: the neurons' activations.
-            gates: the pre-activations of their gates, None where the FFN has none.
-        """
-
-    def result(self) -> pl.DataFrame:
-        """What was seen, ready to be folded with the other chunks'."""
 
 
 def sweep(
@@ -135,11 +112,7 @@ class _Pass:
         if not self.is_needed(layer, [number]):
             return
         observers = [] if self.is_done(layer, number) else list(self.observers_for(layer, number))
-        for batch in batches(self.corpus, chunk, batch_tokens=self.batch_tokens):
-            stream = self.transformer.embed(batch.tokens) if layer == 0 else streams.load(batch)
-            output = block(stream)
-            streams.save(batch, output.stream)
-            for observer in observers:
-                observer.observe(batch, output.coefficients, output.gates)
+        some = batches(self.corpus, chunk, batch_tokens=self.batch_tokens)
+        results = show(self.transformer, block, some, layer=layer, streams=streams, observers=observers)
         if observers:
-            self.sink(layer, number, [observer.result() for observer in observers])
+            self.sink(layer, number, results)

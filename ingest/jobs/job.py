@@ -12,8 +12,8 @@ import polars as pl
 from catalog.tables.table import Table
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule, bound_of
+from ingest.forward.chunk_pass import Observer
 from ingest.forward.footprint import Extent, Footprint
-from ingest.forward.sweep import Observer
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Shape, Transformer
 from ingest.request import DEFAULT_BATCH_TOKENS, IngestRequest
@@ -132,6 +132,13 @@ class ShardJob(Job[Context]):
             folder: where it may keep files; those of a run that was interrupted may lie there.
             read_back: rows of the shards that were measured before.
         """
+
+    def apart(self) -> Sequence[str]:
+        """Those of its shards that any process can measure, from the model and the text alone.
+
+        The others build on shards before them, or on files in the run's folder, and are measured in one place.
+        """
+        return ()
 
     def matrices(self, folder: Path) -> Path | None:
         """Folder of the matrices that stay, of a run that measured in `folder`; None where there are none."""

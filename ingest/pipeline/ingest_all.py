@@ -13,6 +13,8 @@ from catalog.progress import Progress
 from catalog.store.warehouse import Warehouse
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.pipeline import up_to_date
+from ingest.pipeline.engines.choice import engine_for, require_engine
+from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
 from ingest.planning.pairs import asked_models, pairs_of
@@ -52,12 +54,14 @@ def ingest_all(
     `announce` takes what a person should know before a model is measured.
 
     Raises:
-        JobUnknown, ThresholdInvalid, PairsApart: the request makes no sense, whatever the model.
+        JobUnknown, ThresholdInvalid, PairsApart, OptionsOfRay: the request makes no sense, whatever the model.
+        RayMissing: the engine that is asked for is not installed.
         ModelNamedTwice: two of the models would get one name.
         PairIncomplete, PairOfOne, PairUnknown, WarehouseMissing: there are no pairs to compare.
         WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be published to.
     """
     check_request(request)
+    require_engine(request)
     if is_about_pairs(request):
         pairs = pairs_of(asked_models(warehouse, request, models))
         return [
@@ -67,12 +71,14 @@ def ingest_all(
     warehouse.require_writable()
     check_text(warehouse, request)
     problems = _problems(warehouse, request, models, announce)
-    return [
-        Outcome(asked, None, problems[asked])
-        if asked in problems
-        else _outcome(asked, partial(_measured, warehouse, request, asked, progress, announce), progress)
-        for asked in models
-    ]
+    with engine_for(request) as engine:
+        measured = partial(_measured, warehouse, request, engine=engine, progress=progress, announce=announce)
+        return [
+            Outcome(asked, None, problems[asked])
+            if asked in problems
+            else _outcome(asked, partial(measured, asked), progress)
+            for asked in models
+        ]
 
 
 def plan_all(
@@ -90,6 +96,7 @@ def plan_all(
         JobUnknown, ThresholdInvalid, ModelNamedTwice and the others: as `ingest_all`.
     """
     check_request(request)
+    require_engine(request)
     plans: list[Callable[[], list[str]]]
     if is_about_pairs(request):
         pairs = pairs_of(asked_models(warehouse, request, models))
@@ -170,10 +177,9 @@ def print_report(
 ) -> int:
     """Say the report and the problems, and in detail how texts were read; the exit code is 2 if a model failed."""
     for outcome in outcomes:
-        report = outcome.report
-        if isinstance(report, ModelReport) and report.sweep is not None:
-            detail(f"{report.model}: {report.sweep.order} outside, since {report.sweep.why}")
-            detail(f"{report.model}: planned with up to {report.sweep.memory_bytes / 1e9:.2f} GB of memory")
+        if isinstance(outcome.report, ModelReport):
+            for told in outcome.report.told():
+                detail(f"{outcome.report.model}: {told}")
     for line in report_lines(outcomes, path):
         say(line)
     problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
@@ -183,7 +189,13 @@ def print_report(
 
 
 def _measured(
-    warehouse: Warehouse, request: IngestRequest, asked: str, progress: Progress, announce: Callable[[str], None]
+    warehouse: Warehouse,
+    request: IngestRequest,
+    asked: str,
+    *,
+    engine: Engine,
+    progress: Progress,
+    announce: Callable[[str], None],
 ) -> ModelReport:
     source = ModelSource.parse(asked)
     known = up_to_date.model_inputs(warehouse, request, source)
@@ -193,7 +205,7 @@ def _measured(
         return report
     from ingest.pipeline.ingest_model import ingest_model
 
-    report = ingest_model(warehouse, request, source, progress=progress, announce=announce)
+    report = ingest_model(warehouse, request, source, progress=progress, announce=announce, engine=engine)
     if report.finished and known == up_to_date.model_inputs(warehouse, request, source):
         up_to_date.remember(warehouse, known, report)
     return report

@@ -10,7 +10,8 @@ from catalog.publishing.staging import adding, discard_runs
 from catalog.store.warehouse import Warehouse
 from catalog.upkeep.changes import label, label_of
 from catalog.variants import PLAIN, described
-from ingest.pipeline.measure import measure_shards, measure_text
+from ingest.pipeline.engines.engine import Engine
+from ingest.pipeline.measure import LOCAL, measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
 from ingest.planning.agenda import Prepared, left_out, prepare_model
 from ingest.planning.budget import Allotted, allot
@@ -29,6 +30,7 @@ def ingest_model(
     *,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda text: None,
+    engine: Engine = LOCAL,
 ) -> ModelReport:
     """Measure one model and publish the rows; what is finished is not measured again.
 
@@ -40,6 +42,7 @@ def ingest_model(
         asked: which model.
         progress: shows how far it is.
         announce: takes what a person should know before it begins.
+        engine: what measures.
 
     Raises:
         JobUnknown: a name is not that of a job.
@@ -50,7 +53,7 @@ def ingest_model(
     is_adding = bool(request.interventions or request.single_neurons)
     name = asked.name or asked.source
     with adding(staging_folder(warehouse, request), name) if is_adding else nullcontext():
-        return _ingest(warehouse, request, asked, progress=progress, announce=announce)
+        return _ingest(warehouse, request, asked, progress=progress, announce=announce, engine=engine)
 
 
 def _ingest(
@@ -60,6 +63,7 @@ def _ingest(
     *,
     progress: Progress | None,
     announce: Callable[[str], None],
+    engine: Engine,
 ) -> ModelReport:
     """As `ingest_model`, once the request makes sense and nobody else adds to the same."""
     started = time.monotonic()
@@ -75,7 +79,7 @@ def _ingest(
     remarks = [left_out(prepared.left_out)] if prepared.left_out else []
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
-    rows = _measure(prepared, allotted, remark=remarks.append)
+    rows = _measure(prepared, allotted, engine, remark=remarks.append)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()
@@ -93,20 +97,23 @@ def _ingest(
         remarks=(*remarks, *labelled),
         finished=_finished(warehouse, prepared),
         standing=tuple(labelled) if _is_labelled(request) else (),
+        details=tuple(engine.told()) if agenda.jobs else (),
     )
 
 
-def _measure(prepared: Prepared, allotted: Allotted, *, remark: Callable[[str], None]) -> dict[str, int]:
+def _measure(
+    prepared: Prepared, allotted: Allotted, engine: Engine, *, remark: Callable[[str], None]
+) -> dict[str, int]:
     """Measure and publish what is left, weights first; rows by table."""
     work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda
     if allotted.sweep is not None and not allotted.sweep.is_resident:
         work.transformer.stream()
-    rows = measure_shards(work, agenda.weights)
+    rows = measure_shards(work, agenda.weights, engine=engine)
     if corpus is not None and allotted.sweep is not None:
-        rows |= measure_text(work, corpus, agenda.texts, allotted.sweep)
+        rows |= measure_text(work, corpus, agenda.texts, allotted.sweep, engine=engine)
     if allotted.passes_stream:
         work.transformer.stream()
-    return rows | measure_shards(work, agenda.passes, remark=remark)
+    return rows | measure_shards(work, agenda.passes, engine=engine, remark=remark)
 
 
 def _finished(warehouse: Warehouse, prepared: Prepared) -> dict[str, str]:
@@ -131,7 +138,7 @@ def _labelled(warehouse: Warehouse, prepared: Prepared) -> list[str]:
     """What the model counts as, where a person said it or where it follows from what was found."""
     work = prepared.work
     is_asked = _is_labelled(work.request)
-    is_found = bool(prepared.agenda.jobs) and "neurothek" not in prepared.checkpoint.config
+    is_found = bool(prepared.agenda.jobs) and "neurothek" not in work.checkpoint.config
     now = label_of(warehouse, work.model.name)
     if now is None or not (is_asked or (is_found and now.variant is not None)):
         return []

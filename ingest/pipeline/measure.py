@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,26 @@ from catalog.publishing.staging import RunManifest, StagedRun, StagingFull, now,
 from catalog.tables.dimensions import RUNS
 from catalog.tables.table import NotFinite, Table
 from ingest.corpora.corpus import Corpus
-from ingest.forward.sweep import Observer, sweep
-from ingest.jobs.job import Partials, ReadBack, ShardJob, SweepJob
+from ingest.jobs.job import ReadBack, ShardJob, SweepJob
 from ingest.models.errors import MeasurementOverflow
-from ingest.planning.agenda import device_of
+from ingest.pipeline.engines.engine import Engine
+from ingest.pipeline.engines.local import LocalEngine
+from ingest.pipeline.engines.staged_job import StagedJob, folded
 from ingest.planning.sweep_plan import SweepPlan
 from ingest.planning.work import ModelWork, Work
 from ingest.runs.identity import RunIdentity, versions
 
 _SORTED = "sorted"
-_PARTIAL = "partial"
+
+LOCAL = LocalEngine()
+"""Measures in this process."""
 
 
 def measure_shards(
     work: Work,
     jobs: Sequence[tuple[ShardJob[Any], RunIdentity]],
     *,
+    engine: Engine = LOCAL,
     remark: Callable[[str], None] = lambda text: None,
 ) -> dict[str, int]:
     """Measure jobs shard by shard, one job after the other, and publish each when it is whole; rows by table.
@@ -37,15 +41,16 @@ def measure_shards(
     Args:
         work: the model, or the pair of them.
         jobs: the jobs that are left to measure.
+        engine: what measures them.
         remark: takes what a person should know of what was measured.
     """
     written: dict[str, int] = {}
     for job, identity in jobs:
         corpus = job.context.text if identity.corpus_sha256 else None
-        with _staged(work, identity, corpus) as run:
+        with _staged(work, identity, corpus, engine) as run:
             shards = job.shards()
             read_back = _reader(run, shards)
-            _write_shards(work, job, run, read_back)
+            engine.shards(work, job, run, read_back)
             files = {table.name: _files(work, run, table, _filling(table.name, shards)) for table in job.tables}
             for text in job.remarks(read_back):
                 remark(text)
@@ -55,27 +60,20 @@ def measure_shards(
     return written
 
 
-def _write_shards(work: Work, job: ShardJob[Any], run: StagedRun, read_back: ReadBack) -> None:
-    """Measure the shards that are missing; what they share is let go before the rows are sorted."""
-    shards = job.shards()
-    work.progress.start(f"{work.label}: {job.name}", len(shards))
-    with job.open(run.folder, read_back) as measure:
-        for shard, tables in shards.items():
-            if not run.has(shard, tables):
-                run.write(shard, _checked(measure(shard), job.tables))
-            work.progress.advance()
-    work.progress.finish()
-
-
 def measure_text(
-    work: ModelWork, corpus: Corpus, jobs: Sequence[tuple[SweepJob, RunIdentity]], plan: SweepPlan
+    work: ModelWork,
+    corpus: Corpus,
+    jobs: Sequence[tuple[SweepJob, RunIdentity]],
+    plan: SweepPlan,
+    *,
+    engine: Engine = LOCAL,
 ) -> dict[str, int]:
     """Measure jobs that read text in one sweep, and publish them together; rows by table."""
     with ExitStack() as stack:
-        runs = [stack.enter_context(_staged(work, identity, corpus)) for _, identity in jobs]
+        runs = [stack.enter_context(_staged(work, identity, corpus, engine)) for _, identity in jobs]
         # Copies, so that what layers share while they are folded is let go with them.
-        staged = [_StagedJob(replace(job), run) for (job, _), run in zip(jobs, runs, strict=True)]
-        _sweep(work, corpus, staged, plan)
+        staged = [StagedJob(replace(job), run) for (job, _), run in zip(jobs, runs, strict=True)]
+        engine.sweep(work, corpus, staged, plan)
         finished = [
             _finished(one.run, identity, _shards(work, one)) for one, (_, identity) in zip(staged, jobs, strict=True)
         ]
@@ -100,80 +98,15 @@ def _filling(table: str, shards: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [shard for shard, tables in shards.items() if table in tables]
 
 
-@dataclass(frozen=True)
-class _StagedJob:
-    """A job that watches the text, and where its parts and its folded layers lie."""
-
-    job: SweepJob
-    run: StagedRun
-
-    def has(self, layer: int, chunk: int) -> bool:
-        """Whether nothing is left to see there."""
-        return self.is_folded(layer) or self.run.has(_part(layer, chunk), [_PARTIAL])
-
-    def is_folded(self, layer: int) -> bool:
-        """Whether the layer's rows are there, so that its parts are not needed any more."""
-        return self.run.has(_folded(layer), [table.name for table in self.job.tables])
-
-    def fold(self, layer: int, corpus: Corpus) -> None:
-        """Fold a layer's parts in the order of the chunks, then delete them."""
-        parts = [_part(layer, chunk) for chunk in range(len(corpus.chunks()))]
-        if not self.is_folded(layer):
-            partials = Partials(tuple(self.run.scan(part, _PARTIAL) for part in parts))
-            self.run.write(_folded(layer), _checked(self.job.fold(layer, partials), self.job.tables))
-        for part in parts:
-            self.run.drop(part, _PARTIAL)
-
-
-def _sweep(work: ModelWork, corpus: Corpus, jobs: Sequence[_StagedJob], plan: SweepPlan) -> None:
-    """Show the text to every job, and fold a layer as soon as it has been seen whole."""
-
-    def missing(layer: int, chunk: int) -> list[_StagedJob]:
-        return [one for one in jobs if not one.has(layer, chunk)]
-
-    def observers_for(layer: int, chunk: int) -> Sequence[Observer]:
-        return [one.job.observer() for one in missing(layer, chunk)]
-
-    def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
-        for one, result in zip(missing(layer, chunk), results, strict=True):
-            one.run.write(_part(layer, chunk), {_PARTIAL: result}, is_passing=True)
-
-    def finish(layer: int) -> None:
-        for one in jobs:
-            one.fold(layer, corpus)
-
-    sweep(
-        work.transformer,
-        corpus,
-        observers_for=observers_for,
-        is_done=lambda layer, chunk: not missing(layer, chunk),
-        sink=sink,
-        finish=finish,
-        batch_tokens=work.request.batch_tokens,
-        order=plan.order,
-        folder=jobs[0].run.folder,
-        progress=work.progress,
-        label=f"{work.label}: {', '.join(one.job.name for one in jobs)}",
-    )
-
-
-def _shards(work: ModelWork, staged: _StagedJob) -> dict[str, list[Path]]:
-    layers = [_folded(layer) for layer in range(work.transformer.shape.n_layers)]
+def _shards(work: ModelWork, staged: StagedJob) -> dict[str, list[Path]]:
+    layers = [folded(layer) for layer in range(work.transformer.shape.n_layers)]
     return {table.name: _files(work, staged.run, table, layers) for table in staged.job.tables}
 
 
-def _folded(layer: int) -> str:
-    return f"layer-{layer:04d}"
-
-
-def _part(layer: int, chunk: int) -> str:
-    return f"layer-{layer:04d}.chunk-{chunk:06d}"
-
-
 @contextmanager
-def _staged(work: Work, identity: RunIdentity, corpus: Corpus | None) -> Iterator[StagedRun]:
+def _staged(work: Work, identity: RunIdentity, corpus: Corpus | None, engine: Engine) -> Iterator[StagedRun]:
     """A run's folder; how it ends is written down for the command `runs`."""
-    device, (_, *others) = device_of(work.request), work.models
+    device, (_, *others) = engine.device(work, identity.job), work.models
     manifest = RunManifest(
         run_key=identity.key,
         job=identity.job,
@@ -204,11 +137,6 @@ def _staged(work: Work, identity: RunIdentity, corpus: Corpus | None) -> Iterato
             with suppress(StagingFull):
                 run.mark("failed", str(error))
             raise
-
-
-def _checked(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
-    by_name = {table.name: table for table in tables}
-    return {name: by_name[name].check(frame) if name in by_name else frame for name, frame in frames.items()}
 
 
 def _files(work: Work, run: StagedRun, table: Table, shards: Sequence[str]) -> list[Path]:

@@ -40,6 +40,7 @@ class ModelReport:
         finished: all jobs asked for with the keys of their runs, where the same request finds every one of them
             finished now; else none.
         standing: those of the remarks that are said as often as the same is asked.
+        details: what the engine has to say of its workers.
     """
 
     model: str
@@ -54,6 +55,16 @@ class ModelReport:
     remarks: tuple[str, ...] = ()
     finished: Mapping[str, str] = field(default_factory=dict)
     standing: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+
+    def told(self) -> tuple[str, ...]:
+        """What those who ask for details are told: how the text was read, and by whom."""
+        if self.sweep is None or self.details:
+            return self.details
+        return (
+            f"{self.sweep.order} outside, since {self.sweep.why}",
+            f"planned with up to {self.sweep.memory_bytes / 1e9:.2f} GB of memory",
+        )
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,6 @@ class Prepared:
 
     Attributes:
         work: the model, opened.
-        checkpoint: its files.
         corpus: the text; None if no job reads any.
         agenda: what is left to measure.
         left_out: jobs that such a model cannot be asked for.
@@ -69,7 +68,6 @@ class Prepared:
     """
 
     work: ModelWork
-    checkpoint: Checkpoint
     corpus: Corpus | None
     agenda: Agenda
     left_out: tuple[str, ...] = ()
@@ -87,7 +85,7 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     if warehouse.exists():
         with warehouse.current_reader():
             pass
-    work, checkpoint = _open(warehouse, request, asked, progress)
+    work = _open(warehouse, request, asked, progress)
     jobs = _fitting(work)
     others = tuple(job for job in request.jobs if job not in jobs)
     opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}
@@ -95,7 +93,7 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     first = needed_first(warehouse, work.model.name, corpus, opened.values())
     opened |= {name: _opened(work, name) for name in first}
     agenda = _agenda(work, corpus, [opened[name] for name in registry.ON_MODELS if name in opened])
-    return Prepared(work, checkpoint, corpus, agenda, left_out=others, needed_first=first)
+    return Prepared(work, corpus, agenda, left_out=others, needed_first=first)
 
 
 def _opened(work: ModelWork, name: str) -> Job[JobContext]:
@@ -125,15 +123,13 @@ def _fitting(work: ModelWork) -> tuple[str, ...]:
     return possible
 
 
-def _open(
-    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress
-) -> tuple[ModelWork, Checkpoint]:
+def _open(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress) -> ModelWork:
     """Find the model and everything about it that can be wrong, before anything is measured."""
     checkpoint, tokenizer = _files(warehouse, request, asked, progress)
-    transformer = open_transformer(checkpoint, device=device_of(request), dtype=_DTYPES[request.dtype])
+    transformer = open_transformer(checkpoint, device=device_of(request), dtype=DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer, family=request.family, variant=request.variant)
     refuse_other_model(warehouse, record)
-    return ModelWork(warehouse, request, progress, record, tokenizer, transformer), checkpoint
+    return ModelWork(warehouse, request, progress, record, checkpoint, tokenizer, transformer)
 
 
 def _files(
@@ -167,7 +163,7 @@ def _agenda(work: ModelWork, corpus: Corpus | None, jobs: Sequence[Job[JobContex
     return Agenda(identities, [(found[identity.job], identity) for identity in missing])
 
 
-_DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
 def device_of(request: IngestRequest) -> str:

@@ -12,6 +12,7 @@ from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
+from ingest.models.weights import Checkpoint
 from ingest.request import IngestRequest
 from ingest.runs.records import corpus_record
 
@@ -49,6 +50,7 @@ class ModelWork(Work):
     """One model opened for measuring."""
 
     model: ModelRecord
+    checkpoint: Checkpoint
     tokenizer: Tokenizer
     transformer: Transformer
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from catalog.tables.table import Table
 from catalog.tables.texts import ACTIVITY
-from ingest.forward.sweep import Observer
+from ingest.forward.chunk_pass import Observer
 from ingest.jobs.activity import footprint
 from ingest.jobs.activity.observer import PARTIAL, ActivityObserver
 from ingest.jobs.activity.tally import ABOVE

@@ -119,6 +119,10 @@ class ClustersJob(WeightsJob):
         layers = {f"{_NEIGHBOURS}{layer:04d}": (NEIGHBOURS.name,) for layer in range(self.context.shape.n_layers)}
         return {_CLUSTERS: (CLUSTERINGS.name, CLUSTERS.name), **layers}
 
+    def apart(self) -> tuple[str, ...]:
+        """All of its shards."""
+        return tuple(self.shards())
+
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
         """What measures all clusterings, or a layer's neighbours."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from catalog.tables.table import Table
 from catalog.tables.texts import ACTIVATION_HISTOGRAMS, CONTEXT_WINDOWS, CONTEXTS
-from ingest.forward.sweep import Observer
+from ingest.forward.chunk_pass import Observer
 from ingest.jobs.contexts import footprint
 from ingest.jobs.contexts.amounts import KEPT, Amounts
 from ingest.jobs.contexts.draws import HISTOGRAM_POSITIONS, Draws

@@ -88,6 +88,10 @@ class EventsJob(PassJob):
         found = {f"examples-{start:06d}": tables for start in range(0, n_rows, self.shard_examples)}
         return {**found, _CONCLUSION: (EVENT_SAMPLES.name,)}
 
+    def apart(self) -> tuple[str, ...]:
+        """All but the one that sums up what was measured."""
+        return tuple(shard for shard in self.shards() if shard != _CONCLUSION)
+
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
         """What measures some examples, and at last sums up what was measured of all."""

@@ -13,7 +13,7 @@ import torch
 from catalog.tables.table import Table
 from catalog.tables.texts import NGRAM_SPECTRUM, NGRAMS, TRIGGERS
 from ingest.corpora.corpus import Corpus
-from ingest.forward.sweep import Observer
+from ingest.forward.chunk_pass import Observer
 from ingest.jobs.job import Frames, Partials, RuleJob
 from ingest.jobs.ngrams import footprint, trigger_scores
 from ingest.jobs.ngrams import triggers as kept

@@ -13,7 +13,7 @@ from catalog.tables.table import BIG, COUNTS, Table
 from catalog.tables.texts import POSITIONS
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.sources.source import POOLED
-from ingest.forward.sweep import Observer
+from ingest.forward.chunk_pass import Observer
 from ingest.jobs.job import Frames, Partials, RuleJob
 from ingest.jobs.positions import footprint
 from ingest.jobs.positions.observer import PositionsObserver

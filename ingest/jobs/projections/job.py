@@ -66,6 +66,10 @@ class ProjectionsJob(WeightsJob):
         layers = [f"{_LAYER}{layer:04d}" for layer in range(self.context.shape.n_layers)]
         return {_TOKENS: (TOKEN_NEIGHBOURS.name, TOKEN_INDICATORS.name), **dict.fromkeys(layers, of_layer)}
 
+    def apart(self) -> tuple[str, ...]:
+        """All of its shards."""
+        return tuple(self.shards())
+
     @contextmanager
     def open(self, folder: Path, read_back: ReadBack) -> Iterator[MeasureShard]:
         """What measures the tokens, or a layer."""

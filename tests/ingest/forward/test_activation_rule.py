@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ingest.corpora.corpus import Corpus
 from ingest.forward.activation_rule import ActivationRule
-from ingest.forward.sweep import Observer
+from ingest.forward.chunk_pass import Observer
 from ingest.jobs.activity.observer import ActivityObserver
 from ingest.jobs.contexts.amounts import Amounts
 from ingest.jobs.contexts.draws import Draws

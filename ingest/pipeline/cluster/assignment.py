@@ -1,0 +1,121 @@
+"""What workers are told, and what they hand back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from catalog.publishing.staging import StagedRun
+from ingest.forward.stream_store import PackedStreams
+from ingest.request import IngestRequest
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The model that workers measure, and how.
+
+    Attributes:
+        name: the model's name in the warehouse.
+        source: hub id, folder or shipped model.
+        revision: the commit of a model of the hub.
+        folder: where its files lie on the machine of the driver.
+        weights_sha256: fingerprint of its weights.
+        request: what was asked for, for what changes numbers.
+        device: cpu or cuda.
+        n_threads: threads that a worker computes with.
+    """
+
+    name: str
+    source: str
+    revision: str | None
+    folder: Path
+    weights_sha256: str
+    request: IngestRequest
+    device: str
+    n_threads: int
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The jobs that workers measure now.
+
+    Attributes:
+        parameters: job -> what changes its numbers, as the driver found it.
+        is_resident: whether blocks stay in memory after their first use.
+        outboxes: job -> the folder of its run, where every worker can write to it; none: parts are handed back.
+    """
+
+    parameters: Mapping[str, Mapping[str, object]]
+    is_resident: bool
+    outboxes: Mapping[str, StagedRun] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """What a worker says of itself once it is there.
+
+    Attributes:
+        machine: its host's name.
+        versions: versions of its libraries, as JSON.
+        memory_bytes: memory of the device that it computes on.
+        sees_staging: whether a file that the driver wrote into the staging folder is there.
+    """
+
+    machine: str
+    versions: str
+    memory_bytes: int
+    sees_staging: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one shard of one job.
+
+    Attributes:
+        job: name of the job.
+        shard: name of the shard.
+        frames: table -> its rows in Arrow's IPC format; none where the worker wrote the shard itself.
+    """
+
+    job: str
+    shard: str
+    frames: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the rows that are handed back."""
+        return sum(map(len, self.frames.values()))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a worker measured nothing, where somebody can do something about it.
+
+    Attributes:
+        kind: numbers that overflow, a disk that is full, or another refusal.
+        machine: the worker's.
+        problem: the sentence.
+        table: the table of what overflows.
+        column: its column.
+    """
+
+    kind: Literal["overflow", "disk", "refused"]
+    machine: str
+    problem: str
+    table: str = ""
+    column: str = ""
+
+
+Handed = Part | Failure | PackedStreams
+
+
+def packed(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+    """Frames in Arrow's IPC format."""
+    return {name: frame.write_ipc(None, compression="lz4").getvalue() for name, frame in frames.items()}
+
+
+def unpacked(frames: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
+    """What was packed."""
+    return {name: pl.read_ipc(content) for name, content in frames.items()}

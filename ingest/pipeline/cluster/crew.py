@@ -1,0 +1,219 @@
+"""Workers of a cluster: hired, given units of work, and replaced when they are lost."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import ObjectLostError, OutOfDiskError, RayActorError, RayError, RayTaskError
+
+from catalog.tables.table import NotFinite
+from ingest.pipeline.cluster.assignment import Failure, Greeting, Handed
+from ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerRefused, WorkersLost
+from ingest.pipeline.cluster.units import TRIES, Unit, Waiting
+from ingest.pipeline.cluster.worker import Worker
+
+ROOM_SECONDS = 120.0
+"""How long a worker may wait for room in the cluster."""
+
+_LOOK_SECONDS = 1.0
+_IDLE = -1
+_IN_FLIGHT = 8
+"""Parts that a worker may be ahead of the driver: a slow driver holds the workers back, not the object store."""
+
+Step = tuple[str, tuple[Any, ...]]
+"""A method of `Worker` that makes it ready for units, and what it is given."""
+
+Take = Callable[[Unit, Handed, Any], None]
+"""Takes what a worker handed back of a unit, and Ray's reference to it."""
+
+
+@dataclass(eq=False)
+class _Member:
+    """One worker, and what it is doing.
+
+    Attributes:
+        actor: Ray's handle.
+        place: number that units may ask for.
+        steps: answers to the steps that make it ready, awaited one after the other.
+        unit: what it does; None where it is idle.
+        handing: what it hands back of that.
+    """
+
+    actor: Any
+    place: int
+    steps: list[Any] = field(default_factory=list)
+    unit: Unit | None = None
+    handing: Any = None
+
+    @property
+    def awaited(self) -> Any:  # noqa: ANN401 - Ray's references
+        """What it will say next; None where it is idle."""
+        return self.steps[0] if self.steps else self.handing
+
+
+class Crew:
+    """Some workers that measure the same model.
+
+    Attributes:
+        n_lost: workers that were lost and replaced.
+    """
+
+    def __init__(self, n_workers: int, *, n_threads: int, n_gpus: float) -> None:
+        self._hire = ray.remote(Worker).options(
+            num_cpus=n_threads, num_gpus=n_gpus, max_restarts=0, scheduling_strategy="SPREAD"
+        )
+        self._steps: tuple[Step, ...] = ()
+        self._members = [_Member(self._hire.remote(), place) for place in range(n_workers)]
+        self._n_failed_starts = 0
+        self.n_lost = 0
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def greeted(self, device: str, witness: Path) -> list[Greeting]:
+        """The greetings of all workers that the cluster has room for; those that it has none for are let go.
+
+        Raises:
+            ClusterTooSmall: it has room for none.
+            WorkersLost: a worker ends before it can begin.
+        """
+        answers = {one.actor.greet.remote(device, witness): one for one in self._members}
+        there, absent = ray.wait(list(answers), num_returns=len(answers), timeout=ROOM_SECONDS)
+        for one in (answers[answer] for answer in absent):
+            ray.kill(one.actor)
+            self._members.remove(one)
+        if not there:
+            raise ClusterTooSmall("a single worker", "no room left beside other work")
+        try:
+            return [ray.get(answer) for answer in there]
+        except RayError as error:
+            raise WorkersLost(1, _said(error)) from error
+
+    def place(self, places: Sequence[int]) -> None:
+        """Say which units each worker does; those beyond the places given do none."""
+        for number, one in enumerate(self._members):
+            one.place = places[number] if number < len(places) else _IDLE
+
+    def prepare(self, *steps: Step) -> None:
+        """Have every worker take these steps, and each that takes the place of another, too."""
+        self._steps = steps
+        for one in self._members:
+            self._begin(one)
+
+    def run(self, waiting: Waiting, take: Take, done: Callable[[Unit], None]) -> None:
+        """Have all units done that wait.
+
+        Args:
+            waiting: the units; `done` may add some.
+            take: takes what is handed back.
+            done: is told when a unit is done.
+
+        Raises:
+            WorkerRefused: a worker cannot measure, or measures something else.
+            WorkersLost: workers end before they can begin.
+            PartsFailed: some units failed again and again; the others are done.
+            NotFinite: numbers overflow.
+        """
+        last_word = time.monotonic()
+        while True:
+            for one in self._members:
+                self._give(one, waiting)
+            if not len(waiting) and all(one.unit is None for one in self._members):
+                break
+            speaking = {one.awaited: one for one in self._members if one.awaited is not None}
+            ready, _ = ray.wait(list(speaking), num_returns=1, timeout=_LOOK_SECONDS)
+            for awaited in ready:
+                self._attend(speaking[awaited], waiting, take, done)
+            if ready or any(one.unit is not None for one in self._members):
+                last_word = time.monotonic()
+            elif time.monotonic() - last_word > ROOM_SECONDS:
+                raise WorkersLost(len(self._members), "the cluster has no room for others")
+        if waiting.given_up:
+            raise PartsFailed(waiting.given_up, tries=TRIES)
+
+    def dismiss(self) -> None:
+        """Let all workers go, whatever they are doing."""
+        for one in self._members:
+            ray.kill(one.actor)
+        self._members = []
+
+    def _begin(self, one: _Member) -> None:
+        one.steps = [getattr(one.actor, method).remote(*given) for method, given in self._steps]
+
+    def _give(self, one: _Member, waiting: Waiting) -> None:
+        """Give a worker something to do, if it is idle and something waits for it."""
+        if one.steps or one.unit is not None:
+            return
+        unit = waiting.next(one.place)
+        if unit is None:
+            return
+        method = getattr(one.actor, unit.method)
+        handing = method.options(num_returns="streaming", _generator_backpressure_num_objects=_IN_FLIGHT)
+        one.unit, one.handing = unit, handing.remote(*unit.given())
+
+    def _attend(self, one: _Member, waiting: Waiting, take: Take, done: Callable[[Unit], None]) -> None:
+        """Deal with what a worker has to say."""
+        try:
+            if one.steps:
+                self._ready(one)
+            else:
+                self._taken(one, waiting, take, done)
+        except RayTaskError as error:
+            # Ray wraps whatever the worker raised.
+            self._give_back(one, waiting, _said(error.cause))
+        except (RayActorError, ObjectLostError, OutOfDiskError) as error:
+            self._give_back(one, waiting, _said(error))
+            self._replace(one, error)
+
+    def _ready(self, one: _Member) -> None:
+        """A step is taken."""
+        try:
+            answer = ray.get(one.steps[0])
+        except RayTaskError as error:
+            raise WorkerRefused("a machine of the cluster", _said(error.cause)) from error
+        if isinstance(answer, Failure):
+            raise WorkerRefused(answer.machine, answer.problem)
+        one.steps.pop(0)
+        self._n_failed_starts = 0
+
+    def _taken(self, one: _Member, waiting: Waiting, take: Take, done: Callable[[Unit], None]) -> None:
+        """Something is handed back, or the unit is done."""
+        assert one.unit is not None
+        try:
+            reference = next(one.handing)
+        except StopIteration:
+            unit, one.unit, one.handing = one.unit, None, None
+            done(unit)
+            return
+        handed = ray.get(reference)
+        if not isinstance(handed, Failure):
+            take(one.unit, handed, reference)
+        elif handed.kind == "disk":
+            self._give_back(one, waiting, handed.problem)
+        elif handed.kind == "overflow":
+            raise NotFinite(handed.table, handed.column)
+        else:
+            raise WorkerRefused(handed.machine, handed.problem)
+
+    def _give_back(self, one: _Member, waiting: Waiting, problem: str) -> None:
+        unit, one.unit, one.handing = one.unit, None, None
+        if unit is not None:
+            waiting.give_back(unit, problem)
+
+    def _replace(self, one: _Member, error: Exception) -> None:
+        self.n_lost += 1
+        self._n_failed_starts += 1
+        if self._n_failed_starts > TRIES * len(self._members):
+            raise WorkersLost(self._n_failed_starts, _said(error)) from error
+        ray.kill(one.actor)
+        one.actor = self._hire.remote()
+        self._begin(one)
+
+
+def _said(error: BaseException) -> str:
+    """The gist of an error in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__

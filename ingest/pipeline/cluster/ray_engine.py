@@ -1,0 +1,203 @@
+"""Measuring by the workers of a Ray cluster."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import ray
+import torch
+
+from catalog.publishing.staging import StagedRun
+from ingest.corpora.corpus import Corpus
+from ingest.jobs import registry
+from ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
+from ingest.pipeline.cluster.assignment import Assignment, Handed, Orders, Part, unpacked
+from ingest.pipeline.cluster.hiring import Hired, hire
+from ingest.pipeline.cluster.placement import place_sweep
+from ingest.pipeline.cluster.session import Room, Wanted, joined
+from ingest.pipeline.cluster.sweeping import Sweeping, layer_and_chunk, shard_units
+from ingest.pipeline.cluster.units import Unit, Waiting
+from ingest.pipeline.engines.engine import Engine
+from ingest.pipeline.engines.local import LocalEngine
+from ingest.pipeline.engines.staged_job import StagedJob
+from ingest.planning.sweep_plan import SweepPlan
+from ingest.planning.work import ModelWork, Work
+from ingest.request import IngestRequest
+from ingest.units import in_number
+
+
+class RayEngine(Engine):
+    """Has workers measure whatever stands for itself, and measures the rest in this process.
+
+    Raises:
+        ClusterUnreachable, ClusterTooSmall, WorkerDiffers, WorkerRefused, WorkersLost, PartsFailed: by all methods,
+            from the first that needs the cluster.
+    """
+
+    def __init__(self, request: IngestRequest) -> None:
+        self._wanted = Wanted(request.address, request.workers, request.gpus_per_worker, torch.get_num_threads())
+        self._memory_bytes = request.memory_bytes
+        self._here = LocalEngine()
+        self._held = ExitStack()
+        self._room: Room | None = None
+        self._hired: Hired | None = None
+        self._corpora: dict[str, Any] = {}
+        self._n_parts = self._n_bytes = self._n_lost = 0
+
+    def close(self) -> None:
+        """Let the workers go and leave the cluster."""
+        self._dismiss()
+        self._corpora.clear()
+        self._held.close()
+
+    def device(self, work: Work, job: str) -> str:
+        """That of the workers, unless the job is measured here."""
+        kind = registry.job_class(job)
+        is_apart = issubclass(kind, SweepJob) or (issubclass(kind, ShardJob) and kind.apart is not ShardJob.apart)
+        if not (is_apart and isinstance(work, ModelWork)):
+            return self._here.device(work, job)
+        return "cuda" if self._joined(work).n_gpus else "cpu"
+
+    def shards(self, work: Work, job: ShardJob[Any], run: StagedRun, read_back: ReadBack) -> None:
+        """Those that stand apart by the workers, then the others here."""
+        shards = job.shards()
+        missing = [shard for shard in job.apart() if not run.has(shard, shards[shard])]
+        if missing and isinstance(work, ModelWork):
+            self._apart(work, job, run, missing)
+        self._here.shards(work, job, run, read_back)
+
+    def sweep(self, work: ModelWork, corpus: Corpus, jobs: Sequence[StagedJob], plan: SweepPlan) -> None:
+        """Chunks by all workers, or through pipelines of them; a layer is folded here as soon as it was seen."""
+        n_layers = work.transformer.shape.n_layers
+        by_name = {one.job.name: one for one in jobs}
+        with self._workers(work) as hired:
+            placement = place_sweep(work, corpus, jobs, memory_bytes=hired.memory_bytes, n_workers=len(hired.crew))
+            hired.crew.place(placement.places())
+            sweeping = Sweeping(corpus, jobs, placement, n_layers=n_layers)
+            orders = [(one.job, one.run) for one in jobs]
+            self._prepare(work, hired, corpus, orders, is_resident=placement.is_resident)
+            said = f"{work.label}: {', '.join(by_name)} by {in_number(placement.n_workers, 'worker')}"
+            work.progress.start(said, sweeping.n_left)
+
+            def take(unit: Unit, handed: Handed, reference: object) -> None:
+                if not isinstance(handed, Part):
+                    sweeping.keep(unit, reference)
+                    return
+                self._write(by_name[handed.job].run, handed, is_passing=True)
+                work.progress.advance()
+                layer, chunk = layer_and_chunk(handed.shard)
+                if sweeping.seen(handed.job, layer, chunk):
+                    _fold(jobs, layer, corpus)
+
+            hired.crew.run(sweeping.waiting, take, sweeping.done)
+        for layer in range(n_layers):
+            _fold(jobs, layer, corpus)
+        work.progress.finish()
+
+    def told(self) -> list[str]:
+        """How much was handed over, and how many workers were lost."""
+        if self._room is None:
+            return []
+        workers = in_number(self._room.n_workers, "worker")
+        machines = in_number(self._room.n_nodes, "machine")
+        moved, lost = f"{self._n_bytes / 1e6:,.1f} MB", in_number(self._n_lost, "worker")
+        return [
+            f"{workers} on {machines} handed over {self._n_parts:,} parts, {moved} through the object store; {lost}"
+            " lost and replaced"
+        ]
+
+    def _apart(self, work: ModelWork, job: ShardJob[Any], run: StagedRun, missing: Sequence[str]) -> None:
+        with self._workers(work) as hired:
+            n_workers = len(hired.crew)
+            hired.crew.place([0] * n_workers)
+            is_resident = not isinstance(job, PassJob) or job.memory_bytes(is_resident=True) <= hired.memory_bytes
+            self._prepare(work, hired, job.context.text, [(job, run)], is_resident=is_resident)
+            work.progress.start(f"{work.label}: {job.name} by {in_number(n_workers, 'worker')}", len(missing))
+
+            def take(unit: Unit, handed: Handed, reference: object) -> None:
+                assert isinstance(handed, Part)
+                self._write(run, handed, is_passing=False)
+                work.progress.advance()
+
+            hired.crew.run(Waiting(shard_units(job.name, missing)), take, lambda unit: None)
+        work.progress.finish()
+
+    def _joined(self, work: Work) -> Room:
+        if self._room is None:
+            work.progress.start("joining the cluster" if self._wanted.address else "starting Ray", 0)
+            self._room = self._held.enter_context(joined(self._wanted, memory_bytes=self._memory_bytes))
+            work.progress.finish()
+        return self._room
+
+    @contextmanager
+    def _workers(self, work: ModelWork) -> Iterator[Hired]:
+        """Workers that have greeted; after an error they are let go, whatever they are doing."""
+        room = self._joined(work)
+        try:
+            if self._hired is None:
+                work.progress.start(f"starting {in_number(room.n_workers, 'worker')}", 0)
+                self._hired = hire(
+                    room, work.staging, n_threads=self._wanted.n_threads, memory_bytes=self._memory_bytes
+                )
+                work.progress.finish()
+            yield self._hired
+        except BaseException:
+            self._dismiss()
+            raise
+
+    def _dismiss(self) -> None:
+        if self._hired is not None:
+            self._n_lost += self._hired.crew.n_lost
+            self._hired.crew.dismiss()
+            self._hired = None
+
+    def _prepare(
+        self,
+        work: ModelWork,
+        hired: Hired,
+        corpus: Corpus | None,
+        jobs: Sequence[tuple[Job[Any], StagedRun]],
+        *,
+        is_resident: bool,
+    ) -> None:
+        """Tell the workers which model and which jobs."""
+        checkpoint = work.checkpoint
+        assignment = Assignment(
+            name=work.model.name,
+            source=checkpoint.source,
+            revision=checkpoint.revision,
+            folder=checkpoint.folder.absolute(),
+            weights_sha256=checkpoint.weights_sha256,
+            request=replace(work.request, staging=None, interventions=(), steering=None, single_neurons=()),
+            device=hired.device,
+            n_threads=self._wanted.n_threads,
+        )
+        outboxes = {job.name: StagedRun(run.folder.absolute(), run.manifest) for job, run in jobs}
+        orders = Orders(
+            parameters={job.name: job.parameters() for job, _ in jobs},
+            is_resident=is_resident,
+            outboxes=outboxes if hired.sees_staging else {},
+        )
+        hired.crew.prepare(("open", (assignment,)), ("take_orders", (orders, self._reference(corpus))))
+
+    def _reference(self, corpus: Corpus | None) -> object:
+        """Where the workers find a corpus, which goes to each machine once."""
+        if corpus is None:
+            return None
+        if corpus.sha256 not in self._corpora:
+            self._corpora = {corpus.sha256: ray.put(corpus)}
+        return self._corpora[corpus.sha256]
+
+    def _write(self, run: StagedRun, part: Part, *, is_passing: bool) -> None:
+        """Write what a worker handed back, unless it wrote that itself."""
+        self._n_parts += 1
+        self._n_bytes += part.n_bytes
+        if part.frames:
+            run.write(part.shard, unpacked(part.frames), is_passing=is_passing)
+
+
+def _fold(jobs: Sequence[StagedJob], layer: int, corpus: Corpus) -> None:
+    with torch.inference_mode():
+        for one in jobs:
+            one.fold(layer, corpus)

@@ -1,0 +1,118 @@
+"""Ray started on this machine, or a cluster joined, and left again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+
+from ingest.pipeline.cluster.errors import ClusterTooSmall, ClusterUnreachable
+
+OBJECT_STORE_BYTES = 1 << 30
+"""Shared memory of a cluster on this machine, at most; parts go through it one by one."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What workers take of a cluster.
+
+    Attributes:
+        address: where it is; None: one is started on this machine.
+        n_workers: how many workers; None: one a GPU, or one where there are none.
+        n_gpus: GPUs of each; None: one if there are any.
+        n_threads: CPUs of each.
+    """
+
+    address: str | None
+    n_workers: int | None
+    n_gpus: float | None
+    n_threads: int
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the workers get.
+
+    Attributes:
+        n_workers: how many there are.
+        n_gpus: GPUs of each.
+        n_nodes: machines of the cluster.
+    """
+
+    n_workers: int
+    n_gpus: float
+    n_nodes: int
+
+
+@contextmanager
+def joined(wanted: Wanted, *, memory_bytes: int) -> Iterator[Room]:
+    """Room in a cluster for the workers; a cluster of our own ends with it, another one is left.
+
+    Raises:
+        ClusterUnreachable: there is none at the address, or it lets nobody in without its token.
+        ClusterTooSmall: it has no place for them.
+    """
+    if ray.is_initialized():
+        yield _room(wanted)
+        return
+    try:
+        if wanted.address is None:
+            _start(wanted, memory_bytes)
+        else:
+            _join(wanted.address)
+        yield _room(wanted)
+    finally:
+        ray.shutdown()
+
+
+def _start(wanted: Wanted, memory_bytes: int) -> None:
+    """A cluster on this machine, with as many CPUs as its workers ask for, whatever the machine has."""
+    n_gpus = _gpus_here()
+    n_workers = wanted.n_workers or max(1, n_gpus)
+    ray.init(
+        num_cpus=n_workers * wanted.n_threads,
+        num_gpus=n_gpus,
+        object_store_memory=max(100 << 20, min(OBJECT_STORE_BYTES, memory_bytes // 4)),
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+        _node_ip_address="127.0.0.1",
+    )
+
+
+def _join(address: str) -> None:
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        lines = str(error).splitlines()
+        raise ClusterUnreachable(address, lines[0].rstrip(". ") if lines else type(error).__name__) from error
+
+
+def _gpus_here() -> int:
+    import torch
+
+    return torch.cuda.device_count()
+
+
+def _room(wanted: Wanted) -> Room:
+    """How many workers, by what the cluster has.
+
+    Raises:
+        ClusterTooSmall: not one fits, or fewer than were asked for.
+    """
+    nodes: list[dict[str, Any]] = [node for node in ray.nodes() if node["Alive"]]
+    has_gpus = any(node["Resources"].get("GPU", 0) >= 1 for node in nodes)
+    n_gpus = wanted.n_gpus if wanted.n_gpus is not None else float(has_gpus)
+    places = sum(_places(node["Resources"], wanted.n_threads, n_gpus) for node in nodes)
+    n_workers = wanted.n_workers or places
+    if places < max(1, n_workers):
+        gpus = f" and {n_gpus:g} GPUs" if n_gpus else ""
+        asked = f"{n_workers or 1} workers of {wanted.n_threads} CPUs{gpus} each"
+        raise ClusterTooSmall(asked, f"{len(nodes)} machines with places for {places} of them")
+    return Room(n_workers, n_gpus, len(nodes))
+
+
+def _places(resources: dict[str, float], n_threads: int, n_gpus: float) -> int:
+    cpus = int(resources.get("CPU", 0) // n_threads)
+    return min(cpus, int(resources.get("GPU", 0) / n_gpus)) if n_gpus else cpus

@@ -1,0 +1,224 @@
+"""What a worker does: it opens the model once, and measures the parts that it is given."""
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from errno import EDQUOT, ENOSPC
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+
+from catalog.errors import NeurothekError
+from catalog.publishing.staging import StagingFull
+from catalog.tables.table import NotFinite
+from ingest.corpora.corpus import Corpus
+from ingest.forward.chunk_pass import Observer, take_through
+from ingest.forward.stream_store import MemoryStreams, PackedStreams
+from ingest.jobs import registry
+from ingest.jobs.job import Job, JobContext, MeasureShard, ShardJob, SweepJob
+from ingest.models import checkpoints
+from ingest.models import tokenizer as tokenization
+from ingest.models.tokenizer import Tokenizer
+from ingest.models.transformer import Transformer, open_transformer
+from ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed, Orders, Part, packed
+from ingest.pipeline.cluster.errors import WorkerDiffers
+from ingest.pipeline.engines.staged_job import PARTIAL, checked, part
+from ingest.planning.agenda import DTYPES
+from ingest.request import default_memory
+from ingest.runs.identity import versions
+
+
+class Worker:
+    """Measures parts of one model after another; knows nothing of the cluster that it lives in."""
+
+    def __init__(self) -> None:
+        self._assignment: Assignment | None = None
+        self._orders = Orders({}, is_resident=True)
+        self._corpus: Corpus | None = None
+        self._watching: dict[str, SweepJob] = {}
+        self._measuring: dict[str, tuple[ShardJob[Any], MeasureShard]] = {}
+        self._held = ExitStack()
+
+    def greet(self, device: str, witness: Path) -> Greeting:
+        """Say who it is.
+
+        Args:
+            device: cpu or cuda.
+            witness: a file that the driver wrote into its staging folder.
+        """
+        memory = torch.cuda.get_device_properties(0).total_memory if device == "cuda" else 2 * default_memory()
+        return Greeting(platform.node(), versions(), memory, witness.exists())
+
+    def open(self, assignment: Assignment) -> Failure | None:
+        """Take on a model; what was known of another is let go."""
+        self._close()
+        if assignment == self._assignment:
+            return None
+        torch.set_num_threads(assignment.n_threads)
+        self._assignment = assignment
+        for name in ("transformer", "tokenizer", "_checkpoint"):
+            self.__dict__.pop(name, None)
+        try:
+            self._require_same()
+        except NeurothekError as error:
+            return Failure("refused", platform.node(), str(error))
+        return None
+
+    def take_orders(self, orders: Orders, corpus: Corpus | None) -> Failure | None:
+        """Take on jobs, which must be those of the driver to the last parameter."""
+        self._close()
+        self._orders, self._corpus = orders, corpus
+        if not orders.is_resident:
+            self.transformer.stream()
+        try:
+            for name, expected in orders.parameters.items():
+                found = self._job(name).parameters()
+                if found != expected:
+                    different = sorted(key for key in {*found, *expected} if found.get(key) != expected.get(key))
+                    key = different[0]
+                    there, here = str(found.get(key)), str(expected.get(key))
+                    return Failure(
+                        "refused",
+                        platform.node(),
+                        str(WorkerDiffers(platform.node(), f"for {name} the {key}", there, here)),
+                    )
+        except NeurothekError as error:
+            return Failure("refused", platform.node(), str(error))
+        return None
+
+    def shards(self, job: str, names: Sequence[str]) -> Iterator[Handed]:
+        """Measure shards of a job, one after the other."""
+        try:
+            for name in names:
+                one, measure = self._measure(job)
+                yield self._handed(job, name, checked(measure(name), one.tables))
+        except (NeurothekError, OSError) as error:
+            yield _failure(error)
+
+    def chunk(
+        self,
+        number: int,
+        watched: Mapping[int, Sequence[str]],
+        streams: PackedStreams | None,
+        is_passed_on: bool,
+    ) -> Iterator[Handed]:
+        """Take one chunk through blocks, and hand back what the observers of each saw.
+
+        Args:
+            number: which chunk.
+            watched: layer -> the jobs that watch it, in the order of the layers.
+            streams: what entered the first of them; None for the model's first.
+            is_passed_on: whether the streams that left the last of them are handed back at the end.
+        """
+        assert self._corpus is not None
+        transformer = self.transformer
+        held = MemoryStreams() if streams is None else MemoryStreams.unpacked(streams, transformer)
+        try:
+            seen = take_through(
+                transformer,
+                self._corpus,
+                number,
+                ((layer, [self._observer(job) for job in jobs]) for layer, jobs in watched.items()),
+                streams=held,
+                batch_tokens=self._told.request.batch_tokens,
+            )
+            for layer, results in seen:
+                for job, frame in zip(watched[layer], results, strict=True):
+                    yield self._handed(job, part(layer, number), {PARTIAL: frame}, is_passing=True)
+            if is_passed_on:
+                yield held.packed()
+        except (NeurothekError, OSError) as error:
+            yield _failure(error)
+
+    @cached_property
+    def transformer(self) -> Transformer:
+        """The model."""
+        told = self._told
+        return open_transformer(self._checkpoint, device=told.device, dtype=DTYPES[told.request.dtype])
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Its tokenizer."""
+        return tokenization.load(self._checkpoint.folder)
+
+    @property
+    def _told(self) -> Assignment:
+        assert self._assignment is not None
+        return self._assignment
+
+    @cached_property
+    def _checkpoint(self) -> checkpoints.Checkpoint:
+        """The model's files: where the driver has them, else what its name stands for here."""
+        told = self._told
+        is_there = told.folder.exists()
+        return checkpoints.find(
+            str(told.folder) if is_there else told.source,
+            name=told.name,
+            revision=None if is_there else told.revision,
+            allow_pickle=told.request.allow_pickle,
+        )
+
+    def _require_same(self) -> None:
+        """Raises if the weights here are others."""
+        told, found = self._told, self._checkpoint.weights_sha256
+        if found != told.weights_sha256:
+            what = f"weights of {told.name} with sha256"
+            raise WorkerDiffers(platform.node(), what, f"{found[:12]}…", f"{told.weights_sha256[:12]}…")
+
+    def _job(self, name: str) -> Job[Any]:
+        told = self._told
+        context = JobContext(self.transformer, self.tokenizer, batch_tokens=told.request.batch_tokens)
+        job = registry.job_class(name).from_options(context, told.request)
+        return job.within(replace(context, text=self._corpus))
+
+    def _observer(self, name: str) -> Observer:
+        if name not in self._watching:
+            job = self._job(name)
+            assert isinstance(job, SweepJob)
+            self._watching[name] = job
+        return self._watching[name].observer()
+
+    def _measure(self, name: str) -> tuple[ShardJob[Any], MeasureShard]:
+        """A job and what measures its shards, which is kept open until other orders come."""
+        if name not in self._measuring:
+            job = self._job(name)
+            assert isinstance(job, ShardJob)
+            self._measuring[name] = (job, self._held.enter_context(job.open(Path(), _nothing_to_read)))
+        return self._measuring[name]
+
+    def _handed(self, job: str, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False) -> Part:
+        """A shard as it is handed back, or written where the driver finds it."""
+        outbox = self._orders.outboxes.get(job)
+        if outbox is None:
+            return Part(job, shard, packed(frames))
+        outbox.write(shard, frames, is_passing=is_passing)
+        return Part(job, shard)
+
+    def _close(self) -> None:
+        """Let go of the jobs before."""
+        self._held.close()
+        self._watching, self._measuring = {}, {}
+
+
+def _nothing_to_read(table: str) -> pl.LazyFrame:
+    """Shards that are measured apart build on no others."""
+    raise AssertionError(table)
+
+
+def _failure(error: NeurothekError | OSError) -> Failure:
+    """An error as it is handed back, where it says something that the driver acts upon.
+
+    Raises:
+        OSError: it is about no disk.
+    """
+    if isinstance(error, NotFinite):
+        return Failure("overflow", platform.node(), str(error), error.table, error.column)
+    if isinstance(error, StagingFull) or (isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT)):
+        return Failure("disk", platform.node(), str(error))
+    if isinstance(error, OSError):
+        raise error
+    return Failure("refused", platform.node(), str(error))

@@ -1,0 +1,51 @@
+"""The engine that a request asks for."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+
+from ingest.errors import OptionsOfRay, RayMissing
+from ingest.pipeline.cluster.environment import environment
+from ingest.pipeline.engines.engine import Engine
+from ingest.pipeline.engines.local import LocalEngine
+from ingest.request import IngestRequest
+
+
+@contextmanager
+def engine_for(request: IngestRequest) -> Iterator[Engine]:
+    """The engine of a request, which joins a cluster once something is to be measured there, and leaves it at the end.
+
+    Raises:
+        RayMissing, OptionsOfRay: the request cannot be met.
+    """
+    require_engine(request)
+    if request.engine == "local":
+        yield LocalEngine()
+        return
+    with environment(is_own=request.address is None):
+        # Ray is an extra, takes half a second to load, and reads the environment while it is loaded.
+        from ingest.pipeline.cluster.ray_engine import RayEngine
+
+        with closing(RayEngine(request)) as engine:
+            yield engine
+
+
+def require_engine(request: IngestRequest) -> None:
+    """Refuse an engine that is not installed, and options that it would not heed.
+
+    Raises:
+        RayMissing: the package ray is not there.
+        OptionsOfRay: options of a cluster without one.
+    """
+    if request.engine == "ray":
+        if find_spec("ray") is None:
+            raise RayMissing
+        return
+    given = {
+        "--address": request.address,
+        "--workers": request.workers,
+        "--gpus-per-worker": request.gpus_per_worker,
+    }
+    without = [name for name, value in given.items() if value is not None]
+    if without:
+        raise OptionsOfRay(without)

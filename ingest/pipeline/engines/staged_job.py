@@ -1,0 +1,59 @@
+"""A job that watches the text, beside its run's folder, where its parts and its folded layers lie."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from catalog.publishing.staging import StagedRun
+from catalog.tables.table import Table
+from ingest.corpora.corpus import Corpus
+from ingest.jobs.job import Partials, SweepJob
+
+PARTIAL = "partial"
+"""Name of the frame that an observer leaves, where a table's would stand."""
+
+
+@dataclass(frozen=True)
+class StagedJob:
+    """A job that watches the text, and where its parts and its folded layers lie."""
+
+    job: SweepJob
+    run: StagedRun
+
+    def has(self, layer: int, chunk: int) -> bool:
+        """Whether nothing is left to see there."""
+        return self.is_folded(layer) or self.run.has(part(layer, chunk), [PARTIAL])
+
+    def is_folded(self, layer: int) -> bool:
+        """Whether the layer's rows are there, so that its parts are not needed any more."""
+        return self.run.has(folded(layer), [table.name for table in self.job.tables])
+
+    def fold(self, layer: int, corpus: Corpus) -> None:
+        """Fold a layer's parts in the order of the chunks, then delete them."""
+        parts = [part(layer, chunk) for chunk in range(len(corpus.chunks()))]
+        if not self.is_folded(layer):
+            partials = Partials(tuple(self.run.scan(name, PARTIAL) for name in parts))
+            self.run.write(folded(layer), checked(self.job.fold(layer, partials), self.job.tables))
+        for name in parts:
+            self.run.drop(name, PARTIAL)
+
+
+def folded(layer: int) -> str:
+    """Name of the shard with a layer's rows."""
+    return f"layer-{layer:04d}"
+
+
+def part(layer: int, chunk: int) -> str:
+    """Name of the shard with what was seen of one layer in one chunk."""
+    return f"layer-{layer:04d}.chunk-{chunk:06d}"
+
+
+def checked(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
+    """Frames by name, those of tables as these must be.
+
+    Raises:
+        TableMismatch: a frame is not what its table takes.
+    """
+    by_name = {table.name: table for table in tables}
+    return {name: by_name[name].check(frame) if name in by_name else frame for name, frame in frames.items()}
