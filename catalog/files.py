@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,8 +40,8 @@ _LONGEST_PATH, _LONGEST_NAME, _LONGEST_SHOWN = 4095, 255, 60
 
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
-    """A hidden name beside `path` that no other process has; what lies there at the end is deleted."""
-    hidden = path.with_name(f".{path.name}.{os.getpid()}")
+    """A hidden name beside `path` that no other process has, on any machine; what lies there at the end is deleted."""
+    hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield hidden
     finally:

@@ -20,9 +20,12 @@ from tests.support.ray_workers import SmallChunks
 
 N_WORKERS = 4
 
+Machines = Any
+"""Ray's `Cluster`, which is there where the extra is."""
+
 
 @contextmanager
-def two_machines() -> Iterator[Any]:
+def two_machines() -> Iterator[Machines]:
     """Ray's own cluster for tests, of two nodes with two CPUs each, which this process has joined."""
     said = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
     with pytest.MonkeyPatch.context() as patch:

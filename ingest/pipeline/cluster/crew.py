@@ -18,7 +18,7 @@ from ingest.pipeline.cluster.worker import Worker
 ROOM_SECONDS = 120.0
 """How long a worker may wait for room in the cluster."""
 
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS, _END_SECONDS = 1.0, 30.0
 _IDLE = -1
 _IN_FLIGHT = 8
 """Parts that a worker may be ahead of the driver: a slow driver holds the workers back, not the object store."""
@@ -135,9 +135,13 @@ class Crew:
             raise PartsFailed(waiting.given_up, tries=TRIES)
 
     def dismiss(self) -> None:
-        """Let all workers go, whatever they are doing."""
+        """End all workers, whatever they are doing: none writes any more when this returns."""
         for one in self._members:
             ray.kill(one.actor)
+        last_words = [one.actor.__ray_ready__.remote() for one in self._members]
+        # Each of them is answered by the news that the worker is dead.
+        if last_words:
+            ray.wait(last_words, num_returns=len(last_words), timeout=_END_SECONDS)
         self._members = []
 
     def _begin(self, one: _Member) -> None:

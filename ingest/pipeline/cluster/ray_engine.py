@@ -101,7 +101,8 @@ class RayEngine(Engine):
             return []
         workers = in_number(self._room.n_workers, "worker")
         machines = in_number(self._room.n_nodes, "machine")
-        moved, lost = f"{self._n_bytes / 1e6:,.1f} MB", in_number(self._n_lost, "worker")
+        n_lost = self._n_lost + (self._hired.crew.n_lost if self._hired else 0)
+        moved, lost = f"{self._n_bytes / 1e6:,.1f} MB", in_number(n_lost, "worker")
         return [
             f"{workers} on {machines} handed over {self._n_parts:,} parts, {moved} through the object store; {lost}"
             " lost and replaced"
