@@ -141,7 +141,11 @@ def _model_lines(warehouse: Warehouse, request: IngestRequest, asked: str, progr
         return [f"{done.model}: everything is up to date"]
     from ingest.planning.model_plan import plan_model
 
-    return plan_model(warehouse, request, source, progress=progress).lines()
+    if request.engine == "local":
+        return plan_model(warehouse, request, source, progress=progress).lines()
+    from ingest.pipeline.cluster.workers_plan import by_workers
+
+    return plan_model(warehouse, request, source, progress=progress, by_workers=by_workers).lines()
 
 
 def _pair_lines(warehouse: Warehouse, request: IngestRequest, pair: Sequence[ListedModel]) -> list[str]:

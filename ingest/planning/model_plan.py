@@ -1,7 +1,7 @@
 """What measuring a model would take, without measuring it: order of sweep, memory, disk, operations, hours."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +50,7 @@ class ModelPlan:
         extents: jobs that take a part of the text -> how much, in words.
         reasons: job -> why it is to be measured.
         up_to_date: jobs that are finished.
+        workers: what is to be said of the workers of a cluster: names of entries and their texts.
     """
 
     model: str
@@ -71,6 +72,7 @@ class ModelPlan:
     extents: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     up_to_date: tuple[str, ...] = ()
+    workers: tuple[tuple[str, str], ...] = ()
 
     def lines(self) -> list[str]:
         """The plan as a person reads it."""
@@ -113,7 +115,7 @@ class ModelPlan:
             weights = "stay in memory" if self.sweep.is_resident else "are read layer by layer"
             entries = [("order", f"{self.sweep.order} outside, weights {weights}"), ("why", self.sweep.why), *entries]
             entries.append(("forward pass", f"{self.forward_flops:.2e} FLOPs"))
-        return [*entries, ("time", self._time())]
+        return [*entries, ("time", self._time()), *self.workers]
 
     def _time(self) -> str:
         if self.hours is None:
@@ -123,8 +125,35 @@ class ModelPlan:
         return f"about {in_hours(self.hours)} from opening to publishing, from {tried}{left_out}"
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """How long measuring a model would take in one process.
+
+    Attributes:
+        shared_seconds: what workers could share: the forward pass with its observers, and products.
+        alone_seconds: what one process does whatever there is beside it: opening, folding, publishing.
+    """
+
+    shared_seconds: float
+    alone_seconds: float
+
+    @property
+    def hours(self) -> float:
+        """All of it."""
+        return (self.shared_seconds + self.alone_seconds) / 3600
+
+
+ByWorkers = Callable[[Prepared, Estimate | None], tuple[tuple[str, str], ...]]
+"""What is to be said of workers: names of entries of the plan, and their texts."""
+
+
 def plan_model(
-    warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress | None = None
+    warehouse: Warehouse,
+    request: IngestRequest,
+    asked: ModelSource,
+    *,
+    progress: Progress | None = None,
+    by_workers: ByWorkers = lambda prepared, estimate: (),
 ) -> ModelPlan:
     """Find out what measuring one model would take; nothing is written into the warehouse.
 
@@ -137,15 +166,24 @@ def plan_model(
     opening_seconds = time.perf_counter() - started
     allotted = allot(prepared)
     if prepared.corpus is None or allotted.sweep is None:
-        return _described(prepared, allotted, None, opening_seconds=opening_seconds)
+        estimate = _estimated(prepared, allotted, None, None, opening_seconds=opening_seconds)
+        return _described(prepared, allotted, None, estimate, by_workers(prepared, estimate))
     if not allotted.sweep.is_resident:
         prepared.work.transformer.stream()
     texts = [job for job, _ in prepared.agenda.texts]
     trial = run_trial(prepared.work.transformer, prepared.corpus, texts, batch_tokens=request.batch_tokens)
-    return _described(prepared, allotted, trial, opening_seconds=opening_seconds)
+    extent = Extent.of(prepared.corpus)
+    estimate = _estimated(prepared, allotted, extent, trial, opening_seconds=opening_seconds)
+    return _described(prepared, allotted, trial, estimate, by_workers(prepared, estimate))
 
 
-def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None, *, opening_seconds: float) -> ModelPlan:
+def _described(
+    prepared: Prepared,
+    allotted: Allotted,
+    trial: Trial | None,
+    estimate: Estimate | None,
+    workers: tuple[tuple[str, str], ...],
+) -> ModelPlan:
     work, corpus, sweep = prepared.work, prepared.corpus, allotted.sweep
     extent = Extent.of(corpus) if corpus and sweep else None
     flops = forward_flops(work.transformer.shape, extent) if extent else 0
@@ -161,7 +199,7 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None, *, o
         weights=allotted.weights,
         forward_flops=flops,
         trial=trial,
-        hours=_estimated_hours(prepared, allotted, extent, trial, opening_seconds=opening_seconds),
+        hours=None if estimate is None else estimate.hours,
         not_timed=tuple(job for job in prepared.agenda.jobs if job not in timed),
         files=_files(prepared),
         memory_bytes=work.request.memory_bytes,
@@ -171,6 +209,7 @@ def _described(prepared: Prepared, allotted: Allotted, trial: Trial | None, *, o
         reasons={one.job: why_missing(work.warehouse, one) for one in prepared.agenda.identities if one.job in missing},
         up_to_date=tuple(one.job for one in prepared.agenda.identities if one.job not in missing),
         extents=_extents(prepared),
+        workers=workers,
     )
 
 
@@ -183,31 +222,27 @@ def _files(prepared: Prepared) -> dict[str, tuple[int, int]]:
     return {job.name: (files.at_once, files.stay) for job, _ in passes if (files := job.files()) is not None}
 
 
-def _estimated_hours(
+def _estimated(
     prepared: Prepared, allotted: Allotted, extent: Extent | None, trial: Trial | None, *, opening_seconds: float
-) -> float | None:
-    """What measuring takes, and beside it opening, as long as it took for the plan, and publishing."""
-    seconds = _measuring_seconds(prepared, extent, trial)
+) -> Estimate | None:
+    """What measuring takes, and beside it opening, as long as it took for the plan, and publishing.
+
+    The sweep goes at the trial's speed, and the products of the projections at as many operations a second.
+    """
     takes = allotted.sweep or allotted.weights
-    if seconds is None or takes is None:
-        return None
-    publishing = _PUBLISHING_SECONDS + takes.growth_bytes / _PUBLISHED_BYTES_A_SECOND
-    return (opening_seconds + seconds + publishing) / 3600
-
-
-def _measuring_seconds(prepared: Prepared, extent: Extent | None, trial: Trial | None) -> float | None:
-    """The sweep at the trial's speed, and the products of the projections at as many operations a second."""
     transformer, shape = prepared.work.transformer, prepared.work.transformer.shape
     has_projections = "projections" in prepared.agenda.jobs
+    if takes is None or (trial is None and not has_projections):
+        return None
+    alone = opening_seconds + _PUBLISHING_SECONDS + takes.growth_bytes / _PUBLISHED_BYTES_A_SECOND
     if trial is None or extent is None:
-        if not has_projections:
-            return None
-        return _PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer)
-    seconds = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens)
+        return Estimate(_PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer), alone)
+    reading = trial.reading_seconds / trial.n_tokens * extent.n_tokens * shape.n_layers
+    folding = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens) - reading
     if has_projections:
         rate = forward_flops(shape, extent) / extent.n_tokens / shape.n_layers * trial.n_tokens / trial.reading_seconds
-        seconds += _PROJECTIONS_RATIO * projection_flops(shape) / rate
-    return seconds
+        reading += _PROJECTIONS_RATIO * projection_flops(shape) / rate
+    return Estimate(reading, alone + folding)
 
 
 def in_gb(size: int) -> str:

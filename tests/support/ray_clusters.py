@@ -1,5 +1,6 @@
 """A cluster of two machines that are one, and measuring with it."""
 
+import dataclasses
 import os
 import secrets
 from collections.abc import Iterator
@@ -43,6 +44,11 @@ def two_machines() -> Iterator[Machines]:
         finally:
             ray.shutdown()
             cluster.shutdown()
+
+
+def by_workers(asked: IngestRequest, *, workers: int = N_WORKERS, **fields: Any) -> IngestRequest:
+    """The request, to be measured by workers."""
+    return dataclasses.replace(asked, engine="ray", workers=workers, **fields)
 
 
 def measure(

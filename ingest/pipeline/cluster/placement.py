@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ingest.corpora.corpus import Corpus
-from ingest.pipeline.engines.staged_job import StagedJob
 from ingest.planning.sweep_plan import plan
 from ingest.planning.work import ModelWork
 
@@ -65,14 +64,14 @@ def place(block_bytes: Sequence[int], *, beside_bytes: int, memory_bytes: int, n
 
 
 def place_sweep(
-    work: ModelWork, corpus: Corpus, jobs: Sequence[StagedJob], *, memory_bytes: int, n_workers: int
+    work: ModelWork, corpus: Corpus, jobs: Sequence[str], *, memory_bytes: int, n_workers: int
 ) -> Placement:
     """Share the layers of a model for a sweep.
 
     Args:
         work: the model.
         corpus: the text.
-        jobs: what watches it.
+        jobs: names of the jobs that watch it.
         memory_bytes: what a worker may take.
         n_workers: how many there are.
     """
@@ -84,7 +83,7 @@ def place_sweep(
         corpus,
         batch_tokens=work.request.batch_tokens,
         memory_bytes=sys.maxsize,
-        jobs=[one.job.name for one in jobs],
+        jobs=jobs,
     )
     beside = whole.memory_bytes - sum(blocks)
     return place(blocks, beside_bytes=beside, memory_bytes=memory_bytes, n_workers=n_workers)

@@ -72,7 +72,9 @@ class RayEngine(Engine):
         n_layers = work.transformer.shape.n_layers
         by_name = {one.job.name: one for one in jobs}
         with self._workers(work) as hired:
-            placement = place_sweep(work, corpus, jobs, memory_bytes=hired.memory_bytes, n_workers=len(hired.crew))
+            placement = place_sweep(
+                work, corpus, list(by_name), memory_bytes=hired.memory_bytes, n_workers=len(hired.crew)
+            )
             hired.crew.place(placement.places())
             sweeping = Sweeping(corpus, jobs, placement, n_layers=n_layers)
             orders = [(one.job, one.run) for one in jobs]
