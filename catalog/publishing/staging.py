@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -64,6 +65,7 @@ class RunManifest:
         arithmetic: what else the last bits depend on, e.g. the size of batches: no part of the key, but shards of one
             run are measured alike; None where nothing does.
         other_model: name of the other model, None for jobs about one.
+        lease: which opening of the folder this is; whoever opens it later gives it another one.
     """
 
     run_key: str
@@ -76,6 +78,7 @@ class RunManifest:
     started_at: datetime
     arithmetic: str | None = None
     other_model: str | None = None
+    lease: str = ""
 
 
 class StagedRun:
@@ -111,6 +114,11 @@ class StagedRun:
             except (OSError, pl.exceptions.ComputeError) as error:
                 # The Parquet writer reports a full disk as an error of its own.
                 raise StagingFull(self.folder, error) from error
+
+    def is_ours(self) -> bool:
+        """Whether no other process has opened the folder since, or deleted it: for those who write without its lock."""
+        found = _read_manifest(self.folder)
+        return found is not None and found.get("lease") == self.manifest.lease
 
     def drop(self, shard: str, table: str) -> None:
         """Delete the rows of one table of a shard, if they are there."""
@@ -231,7 +239,7 @@ def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
             shard.unlink()
     elif earlier is not None:
         manifest = RunManifest(**{**vars(manifest), "started_at": datetime.fromisoformat(earlier["started_at"])})
-    run = StagedRun(folder, manifest)
+    run = StagedRun(folder, replace(manifest, lease=secrets.token_hex(8)))
     run.mark("running")
     return run
 

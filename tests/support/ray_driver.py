@@ -1,4 +1,4 @@
-"""A process that measures with a cluster, to be killed: `python -m tests.support.ray_driver WAREHOUSE MODEL ADDRESS CORPUS...`."""
+"""A process that measures with a cluster, to be killed; its arguments are those of `main`."""
 
 import sys
 from pathlib import Path

@@ -42,6 +42,15 @@ class WorkerRefused(NeurothekError):
         super().__init__(f"the worker on {machine} cannot measure: {problem}")
 
 
+class RunTaken(NeurothekError):
+    """A worker whose run belongs to another driver by now."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"another process has taken up the run of {job}; let it finish, or stop it and repeat the command"
+        )
+
+
 class WorkersLost(NeurothekError):
     """A cluster on which workers do not live long enough to begin."""
 

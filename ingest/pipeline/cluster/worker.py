@@ -25,7 +25,7 @@ from ingest.models import tokenizer as tokenization
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
 from ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed, Orders, Part, packed
-from ingest.pipeline.cluster.errors import WorkerDiffers
+from ingest.pipeline.cluster.errors import RunTaken, WorkerDiffers
 from ingest.pipeline.engines.staged_job import PARTIAL, checked, part
 from ingest.planning.agenda import DTYPES
 from ingest.request import default_memory
@@ -195,6 +195,9 @@ class Worker:
         outbox = self._orders.outboxes.get(job)
         if outbox is None:
             return Part(job, shard, packed(frames))
+        if not outbox.is_ours():
+            # The driver is gone, and somebody else measures, or has measured, the same.
+            raise RunTaken(job)
         outbox.write(shard, frames, is_passing=is_passing)
         return Part(job, shard)
 

@@ -61,8 +61,9 @@ class Driver:
     def __init__(self, warehouse: Path, model: Path, address: str, corpora: tuple[str, ...]) -> None:
         self._staging = warehouse.with_name(f"{warehouse.name}.staging")
         command = [sys.executable, "-m", "tests.support.ray_driver", str(warehouse), str(model), address, *corpora]
-        self._log = (warehouse.parent / "driver.log").open("ab")
-        self.process = subprocess.Popen(command, cwd=Path(__file__).parents[4], stdout=self._log, stderr=self._log)
+        self._log = warehouse.with_name("driver.log")
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=Path(__file__).parents[4], stdout=log, stderr=log)
 
     def stages(self) -> None:
         """Wait for the first shard."""
@@ -80,8 +81,7 @@ class Driver:
         self.process.wait()
 
     def told(self) -> str:
-        self._log.flush()
-        return Path(self._log.name).read_text()[-3000:]
+        return self._log.read_text()[-3000:]
 
 
 def workers() -> list[psutil.Process]:
