@@ -78,19 +78,26 @@ class Crew:
 
         Raises:
             ClusterTooSmall: it has room for none.
-            WorkersLost: a worker ends before it can begin.
+            WorkersLost: workers end before they can begin.
         """
-        answers = {one.actor.greet.remote(device, witness): one for one in self._members}
-        there, absent = ray.wait(list(answers), num_returns=len(answers), timeout=ROOM_SECONDS)
-        for one in (answers[answer] for answer in absent):
+        found, deadline = list[Greeting](), time.monotonic() + ROOM_SECONDS
+        awaited = {one.actor.greet.remote(device, witness): one for one in self._members}
+        while awaited and (left := deadline - time.monotonic()) > 0:
+            for answer in ray.wait(list(awaited), num_returns=1, timeout=left)[0]:
+                one = awaited.pop(answer)
+                try:
+                    found.append(ray.get(answer))
+                except RayError as error:
+                    # A machine may have gone that the cluster still counted on.
+                    self._replace(one, error)
+                    awaited[one.actor.greet.remote(device, witness)] = one
+        for one in awaited.values():
             ray.kill(one.actor)
             self._members.remove(one)
-        if not there:
+        if not found:
             raise ClusterTooSmall("a single worker", "no room left beside other work")
-        try:
-            return [ray.get(answer) for answer in there]
-        except RayError as error:
-            raise WorkersLost(1, _said(error)) from error
+        self._n_failed_starts = 0
+        return found
 
     def place(self, places: Sequence[int]) -> None:
         """Say which units each worker does; those beyond the places given do none."""
