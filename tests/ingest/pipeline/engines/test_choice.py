@@ -1,0 +1,42 @@
+"""The engine that is asked for, or a sentence that says why there is none."""
+
+import importlib.util
+
+import pytest
+
+from ingest.errors import OptionsOfRay, RayMissing
+from ingest.pipeline.engines import choice
+from ingest.pipeline.engines.choice import engine_for, require_engine
+from ingest.pipeline.engines.local import LocalEngine
+from ingest.request import IngestRequest
+
+
+def test_this_process_measures_unless_another_engine_is_asked_for() -> None:
+    with engine_for(IngestRequest()) as engine:
+        assert isinstance(engine, LocalEngine)
+
+
+def test_without_the_extra_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "find_spec", lambda name: None)
+    with pytest.raises(RayMissing, match=r"run `pip install 'neurothek\[ray\]'`"):
+        require_engine(IngestRequest(engine="ray"))
+    require_engine(IngestRequest())
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({"workers": 2}, "--workers"),
+        ({"address": "auto"}, "--address"),
+        ({"gpus_per_worker": 1.0, "workers": 2}, "--workers, --gpus-per-worker"),
+    ],
+)
+def test_options_that_this_process_would_not_heed_are_refused(asked: dict[str, object], names: str) -> None:
+    with pytest.raises(OptionsOfRay, match=f"^{names} can only be given with --engine ray"):
+        require_engine(IngestRequest(**asked))  # type: ignore[arg-type]
+
+
+def test_ray_is_not_loaded_by_what_everybody_loads() -> None:
+    assert importlib.util.find_spec("ingest.pipeline.ingest_model") is not None
+    with engine_for(IngestRequest()):
+        pass
