@@ -49,6 +49,7 @@ SPANNING = frozenset(
         "ingest/jobs/ngrams/test_planted_bigrams.py",
         "ingest/jobs/ngrams/test_planted_triggers.py",
         "ingest/jobs/positions/test_planted.py",
+        "ingest/pipeline/cluster/test_kills.py",
         "ingest/pipeline/test_events.py",
         "ingest/pipeline/test_masked.py",
         "ingest/pipeline/test_shortcuts.py",

@@ -109,6 +109,10 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         "--keep": "all",
         "--domain": "code",
         "--staging": str(tmp_path),
+        "--engine": "ray",
+        "--address": "auto",
+        "--workers": "3",
+        "--gpus-per-worker": "0.5",
         "--warehouse": "w.duckdb",
     }
     flags = ["--no-packing", "--allow-pickle", "--no-baselines", "--force"]
@@ -137,6 +141,10 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         keep="all",
         domains=("code",),
         staging=tmp_path,
+        engine="ray",
+        address="auto",
+        workers=3,
+        gpus_per_worker=0.5,
         force=True,
     )
     usual = IngestRequest()

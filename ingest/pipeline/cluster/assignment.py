@@ -70,7 +70,7 @@ class Greeting:
 
 
 @dataclass(frozen=True)
-class Part:
+class MeasuredPart:
     """The rows of one shard of one job.
 
     Attributes:
@@ -108,14 +108,14 @@ class Failure:
     column: str = ""
 
 
-Handed = Part | Failure | PackedStreams
+Handed = MeasuredPart | Failure | PackedStreams
 
 
-def packed(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+def packed_frames(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
     """Frames in Arrow's IPC format."""
     return {name: frame.write_ipc(None, compression="lz4").getvalue() for name, frame in frames.items()}
 
 
-def unpacked(frames: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
+def unpacked_frames(frames: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
     """What was packed."""
     return {name: pl.read_ipc(content) for name, content in frames.items()}

@@ -12,7 +12,7 @@ from ray.exceptions import ObjectLostError, OutOfDiskError, RayActorError, RayEr
 from catalog.tables.table import NotFinite
 from ingest.pipeline.cluster.assignment import Failure, Greeting, Handed
 from ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerRefused, WorkersLost
-from ingest.pipeline.cluster.units import TRIES, Unit, Waiting
+from ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 from ingest.pipeline.cluster.worker import Worker
 
 ROOM_SECONDS = 120.0

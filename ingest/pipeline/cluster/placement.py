@@ -39,7 +39,7 @@ class Placement:
         return [stage for _ in range(self.n_lanes) for stage in range(len(self.stages))]
 
 
-def place(block_bytes: Sequence[int], *, beside_bytes: int, memory_bytes: int, n_workers: int) -> Placement:
+def share_layers(block_bytes: Sequence[int], *, beside_bytes: int, memory_bytes: int, n_workers: int) -> Placement:
     """Share the layers so that a worker's fit into its memory.
 
     Chunks outside where the whole model fits: workers then need nothing of each other. Else layers outside, in as few
@@ -63,7 +63,7 @@ def place(block_bytes: Sequence[int], *, beside_bytes: int, memory_bytes: int, n
     return Placement(whole, n_workers, False, f"{n_workers} workers do not hold all layers together")
 
 
-def place_sweep(
+def share_for_sweep(
     work: ModelWork, corpus: Corpus, jobs: Sequence[str], *, memory_bytes: int, n_workers: int
 ) -> Placement:
     """Share the layers of a model for a sweep.
@@ -86,7 +86,7 @@ def place_sweep(
         jobs=jobs,
     )
     beside = whole.memory_bytes - sum(blocks)
-    return place(blocks, beside_bytes=beside, memory_bytes=memory_bytes, n_workers=n_workers)
+    return share_layers(blocks, beside_bytes=beside, memory_bytes=memory_bytes, n_workers=n_workers)
 
 
 def _evenly(n: int, parts: int) -> tuple[range, ...]:

@@ -12,12 +12,12 @@ from catalog.publishing.staging import StagedRun
 from ingest.corpora.corpus import Corpus
 from ingest.jobs import registry
 from ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
-from ingest.pipeline.cluster.assignment import Assignment, Handed, Orders, Part, unpacked
+from ingest.pipeline.cluster.assignment import Assignment, Handed, MeasuredPart, Orders, unpacked_frames
 from ingest.pipeline.cluster.hiring import Hired, hire
-from ingest.pipeline.cluster.placement import place_sweep
+from ingest.pipeline.cluster.placement import share_for_sweep
 from ingest.pipeline.cluster.session import Room, Wanted, joined
 from ingest.pipeline.cluster.sweeping import Sweeping, layer_and_chunk, shard_units
-from ingest.pipeline.cluster.units import Unit, Waiting
+from ingest.pipeline.cluster.waiting import Unit, Waiting
 from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.engines.local import LocalEngine
 from ingest.pipeline.engines.staged_job import StagedJob
@@ -72,7 +72,7 @@ class RayEngine(Engine):
         n_layers = work.transformer.shape.n_layers
         by_name = {one.job.name: one for one in jobs}
         with self._workers(work) as hired:
-            placement = place_sweep(
+            placement = share_for_sweep(
                 work, corpus, list(by_name), memory_bytes=hired.memory_bytes, n_workers=len(hired.crew)
             )
             hired.crew.place(placement.places())
@@ -83,7 +83,7 @@ class RayEngine(Engine):
             work.progress.start(said, sweeping.n_left)
 
             def take(unit: Unit, handed: Handed, reference: object) -> None:
-                if not isinstance(handed, Part):
+                if not isinstance(handed, MeasuredPart):
                     sweeping.keep(unit, reference)
                     return
                 self._write(by_name[handed.job].run, handed, is_passing=True)
@@ -119,7 +119,7 @@ class RayEngine(Engine):
             work.progress.start(f"{work.label}: {job.name} by {in_number(n_workers, 'worker')}", len(missing))
 
             def take(unit: Unit, handed: Handed, reference: object) -> None:
-                assert isinstance(handed, Part)
+                assert isinstance(handed, MeasuredPart)
                 self._write(run, handed, is_passing=False)
                 work.progress.advance()
 
@@ -192,12 +192,12 @@ class RayEngine(Engine):
             self._corpora = {corpus.sha256: ray.put(corpus)}
         return self._corpora[corpus.sha256]
 
-    def _write(self, run: StagedRun, part: Part, *, is_passing: bool) -> None:
+    def _write(self, run: StagedRun, part: MeasuredPart, *, is_passing: bool) -> None:
         """Write what a worker handed back, unless it wrote that itself."""
         self._n_parts += 1
         self._n_bytes += part.n_bytes
         if part.frames:
-            run.write(part.shard, unpacked(part.frames), is_passing=is_passing)
+            run.write(part.shard, unpacked_frames(part.frames), is_passing=is_passing)
 
 
 def _fold(jobs: Sequence[StagedJob], layer: int, corpus: Corpus) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.corpora.corpus import Corpus
 from ingest.pipeline.cluster.placement import LANE_CHUNKS, Placement
-from ingest.pipeline.cluster.units import Unit, Waiting
+from ingest.pipeline.cluster.waiting import Unit, Waiting
 from ingest.pipeline.engines.staged_job import StagedJob
 
 

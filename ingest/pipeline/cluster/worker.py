@@ -24,9 +24,17 @@ from ingest.models import checkpoints
 from ingest.models import tokenizer as tokenization
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
-from ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed, Orders, Part, packed
+from ingest.pipeline.cluster.assignment import (
+    Assignment,
+    Failure,
+    Greeting,
+    Handed,
+    MeasuredPart,
+    Orders,
+    packed_frames,
+)
 from ingest.pipeline.cluster.errors import RunTaken, WorkerDiffers
-from ingest.pipeline.engines.staged_job import PARTIAL, checked, part
+from ingest.pipeline.engines.staged_job import PARTIAL, checked_frames, part_name
 from ingest.planning.agenda import DTYPES
 from ingest.request import default_memory
 from ingest.runs.identity import versions
@@ -95,7 +103,7 @@ class Worker:
         try:
             for name in names:
                 one, measure = self._measure(job)
-                yield self._handed(job, name, checked(measure(name), one.tables))
+                yield self._handed(job, name, checked_frames(measure(name), one.tables))
         except (NeurothekError, OSError) as error:
             yield _failure(error)
 
@@ -128,7 +136,7 @@ class Worker:
             )
             for layer, results in seen:
                 for job, frame in zip(watched[layer], results, strict=True):
-                    yield self._handed(job, part(layer, number), {PARTIAL: frame}, is_passing=True)
+                    yield self._handed(job, part_name(layer, number), {PARTIAL: frame}, is_passing=True)
             if is_passed_on:
                 yield held.packed()
         except (NeurothekError, OSError) as error:
@@ -190,16 +198,18 @@ class Worker:
             self._measuring[name] = (job, self._held.enter_context(job.open(Path(), _nothing_to_read)))
         return self._measuring[name]
 
-    def _handed(self, job: str, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False) -> Part:
+    def _handed(
+        self, job: str, shard: str, frames: Mapping[str, pl.DataFrame], *, is_passing: bool = False
+    ) -> MeasuredPart:
         """A shard as it is handed back, or written where the driver finds it."""
         outbox = self._orders.outboxes.get(job)
         if outbox is None:
-            return Part(job, shard, packed(frames))
+            return MeasuredPart(job, shard, packed_frames(frames))
         if not outbox.is_ours():
             # The driver is gone, and somebody else measures, or has measured, the same.
             raise RunTaken(job)
         outbox.write(shard, frames, is_passing=is_passing)
-        return Part(job, shard)
+        return MeasuredPart(job, shard)
 
     def _close(self) -> None:
         """Let go of the jobs before."""

@@ -1,6 +1,6 @@
 """What a plan says of workers: how they would share a model, and for how long."""
 
-from ingest.pipeline.cluster.placement import Placement, place_sweep
+from ingest.pipeline.cluster.placement import Placement, share_for_sweep
 from ingest.planning.agenda import Prepared
 from ingest.planning.model_plan import Estimate, in_gb, in_hours
 from ingest.request import IngestRequest, default_memory
@@ -21,7 +21,7 @@ def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str
     jobs = [job.name for job, _ in prepared.agenda.texts]
     said, speed = f"{in_number(n_workers, 'worker')} with {in_gb(memory)} each", float(n_workers)
     if corpus is not None and jobs:
-        placement = place_sweep(work, corpus, jobs, memory_bytes=memory, n_workers=n_workers)
+        placement = share_for_sweep(work, corpus, jobs, memory_bytes=memory, n_workers=n_workers)
         said += f"; {_shared(placement)}, since {placement.why}"
         speed = _at_once(placement, len(corpus.chunks()))
     entries = [("workers", said)]

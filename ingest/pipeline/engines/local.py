@@ -11,7 +11,7 @@ from ingest.forward.chunk_pass import Observer
 from ingest.forward.sweep import sweep
 from ingest.jobs.job import ReadBack, ShardJob
 from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked, part
+from ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, part_name
 from ingest.planning.agenda import device_of
 from ingest.planning.sweep_plan import SweepPlan
 from ingest.planning.work import ModelWork, Work
@@ -31,7 +31,7 @@ class LocalEngine(Engine):
         with job.open(run.folder, read_back) as measure:
             for shard, tables in shards.items():
                 if not run.has(shard, tables):
-                    run.write(shard, checked(measure(shard), job.tables))
+                    run.write(shard, checked_frames(measure(shard), job.tables))
                 work.progress.advance()
         work.progress.finish()
 
@@ -46,7 +46,7 @@ class LocalEngine(Engine):
 
         def sink(layer: int, chunk: int, results: list[pl.DataFrame]) -> None:
             for one, result in zip(missing(layer, chunk), results, strict=True):
-                one.run.write(part(layer, chunk), {PARTIAL: result}, is_passing=True)
+                one.run.write(part_name(layer, chunk), {PARTIAL: result}, is_passing=True)
 
         def finish(layer: int) -> None:
             for one in jobs:

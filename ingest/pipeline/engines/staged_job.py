@@ -23,7 +23,7 @@ class StagedJob:
 
     def has(self, layer: int, chunk: int) -> bool:
         """Whether nothing is left to see there."""
-        return self.is_folded(layer) or self.run.has(part(layer, chunk), [PARTIAL])
+        return self.is_folded(layer) or self.run.has(part_name(layer, chunk), [PARTIAL])
 
     def is_folded(self, layer: int) -> bool:
         """Whether the layer's rows are there, so that its parts are not needed any more."""
@@ -31,10 +31,10 @@ class StagedJob:
 
     def fold(self, layer: int, corpus: Corpus) -> None:
         """Fold a layer's parts in the order of the chunks, then delete them."""
-        parts = [part(layer, chunk) for chunk in range(len(corpus.chunks()))]
+        parts = [part_name(layer, chunk) for chunk in range(len(corpus.chunks()))]
         if not self.is_folded(layer):
             partials = Partials(tuple(self.run.scan(name, PARTIAL) for name in parts))
-            self.run.write(folded(layer), checked(self.job.fold(layer, partials), self.job.tables))
+            self.run.write(folded(layer), checked_frames(self.job.fold(layer, partials), self.job.tables))
         for name in parts:
             self.run.drop(name, PARTIAL)
 
@@ -44,12 +44,12 @@ def folded(layer: int) -> str:
     return f"layer-{layer:04d}"
 
 
-def part(layer: int, chunk: int) -> str:
+def part_name(layer: int, chunk: int) -> str:
     """Name of the shard with what was seen of one layer in one chunk."""
     return f"layer-{layer:04d}.chunk-{chunk:06d}"
 
 
-def checked(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
+def checked_frames(frames: Mapping[str, pl.DataFrame], tables: Sequence[Table]) -> dict[str, pl.DataFrame]:
     """Frames by name, those of tables as these must be.
 
     Raises:

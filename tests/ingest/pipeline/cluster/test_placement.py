@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.pipeline.cluster.placement import Placement, place
+from ingest.pipeline.cluster.placement import Placement, share_layers
 
 
 def placed(blocks: list[int], memory: int, n_workers: int) -> Placement:
-    return place(blocks, beside_bytes=10, memory_bytes=memory, n_workers=n_workers)
+    return share_layers(blocks, beside_bytes=10, memory_bytes=memory, n_workers=n_workers)
 
 
 @pytest.mark.parametrize(

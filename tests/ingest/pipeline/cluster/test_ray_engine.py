@@ -140,11 +140,11 @@ def test_a_pipeline_of_workers_gives_the_same_bits(
     def small(*arguments: Any, **options: Any) -> Placement:
         # Room for one layer and a half beside the rest: no worker can hold all four.
         blocks, beside = arguments[0], options["beside_bytes"]
-        found.append(place(*arguments, **{**options, "memory_bytes": beside + blocks[0] * 3 // 2}))
+        found.append(share_layers(*arguments, **{**options, "memory_bytes": beside + blocks[0] * 3 // 2}))
         return found[-1]
 
-    place = placement.place
-    monkeypatch.setattr(placement, "place", small)
+    share_layers = placement.share_layers
+    monkeypatch.setattr(placement, "share_layers", small)
     ray_clusters.measure(warehouse, reference.opt, reference.by_workers(jobs=DEFAULT_JOBS))
     assert [list(stage) for stage in found[0].stages] == [[0], [1], [2], [3]]
     assert_jobs_same(warehouse, reference)

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from catalog.progress import Silent
 from catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
 from ingest.corpora import corpus
-from ingest.pipeline.cluster.assignment import Assignment, Failure, Orders, Part, unpacked
+from ingest.pipeline.cluster.assignment import Assignment, Failure, MeasuredPart, Orders, unpacked_frames
 from ingest.pipeline.cluster.placement import Placement
 from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, layer_and_chunk, shard_units
 from ingest.pipeline.cluster.worker import Worker
@@ -42,7 +43,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare_model(warehouse, asked, ModelSource(str(model)), progress=Silent())
 
 
-def assignment(prepared: Prepared, **other: object) -> Assignment:
+def assignment(prepared: Prepared, **other: Any) -> Assignment:
     checkpoint = prepared.work.checkpoint
     found = Assignment(
         name=prepared.work.model.name,
@@ -69,7 +70,7 @@ def texts(prepared: Prepared) -> Orders:
 
 
 @pytest.fixture
-def runs(prepared: Prepared, tmp_path: Path) -> Iterator[list[StagedJob]]:
+def runs(prepared: Prepared, tmp_path: Path) -> list[StagedJob]:
     """The jobs that read text, each with an empty run."""
     found = []
     for job, identity in prepared.agenda.texts:
@@ -77,7 +78,7 @@ def runs(prepared: Prepared, tmp_path: Path) -> Iterator[list[StagedJob]]:
         folder = tmp_path / identity.key
         folder.mkdir()
         found.append(StagedJob(job, StagedRun(folder, manifest)))
-    yield found
+    return found
 
 
 def parts_by_one_process(prepared: Prepared, jobs: list[StagedJob]) -> dict[tuple[str, str], pl.DataFrame]:
@@ -122,11 +123,11 @@ def test_chunks_taken_through_stages_are_seen_as_in_one_process(
                 continue
             assert isinstance(unit, ChunkUnit)
             for handed in worker.chunk(*unit.given()):
-                if not isinstance(handed, Part):
+                if not isinstance(handed, MeasuredPart):
                     assert not isinstance(handed, Failure)
                     sweeping.keep(unit, handed)
                     continue
-                found[handed.job, handed.shard] = unpacked(handed.frames)[PARTIAL]
+                found[handed.job, handed.shard] = unpacked_frames(handed.frames)[PARTIAL]
                 if sweeping.seen(handed.job, *layer_and_chunk(handed.shard)):
                     whole.append(layer_and_chunk(handed.shard)[0])
             sweeping.done(unit)
@@ -153,7 +154,7 @@ def test_only_what_is_missing_is_watched(prepared: Prepared, runs: list[StagedJo
     assert (number, streams, is_passed_on) == (chunks[-1], None, False)
     assert watched == {0: (), 1: (), 2: others}
     handed = list(opened(prepared, texts(prepared)).chunk(*unit.given()))
-    assert sorted((part.job, part.shard) for part in handed if isinstance(part, Part)) == [
+    assert sorted((part.job, part.shard) for part in handed if isinstance(part, MeasuredPart)) == [
         (job, f"layer-0002.chunk-{chunks[-1]:06d}") for job in others
     ]
 
@@ -165,9 +166,9 @@ def test_shards_of_weights_are_those_of_one_process(prepared: Prepared) -> None:
     with job.open(Path(), lambda table: pl.LazyFrame()) as measure:
         for unit in shard_units(job.name, job.apart()):
             (part,) = worker.shards(*unit.given())
-            assert isinstance(part, Part)
+            assert isinstance(part, MeasuredPart)
             assert part.n_bytes > 0
-            frames = unpacked(part.frames)
+            frames = unpacked_frames(part.frames)
             expected = measure(part.shard)
             assert frames.keys() == expected.keys()
             assert all(frames[name].equals(frame) for name, frame in expected.items())
@@ -183,7 +184,7 @@ def test_a_worker_writes_where_the_driver_looks_until_another_process_takes_up_t
         orders = Orders({job.name: job.parameters()}, is_resident=True, outboxes={job.name: run})
         worker = opened(prepared, orders)
         (part,) = worker.shards(job.name, (shard,))
-        assert isinstance(part, Part)
+        assert isinstance(part, MeasuredPart)
         assert part.n_bytes == 0
         assert run.has(shard, job.shards()[shard])
     with staged_run(tmp_path, manifest):
