@@ -239,3 +239,10 @@ class OptionsOfRay(NeurothekError):
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(f"{', '.join(names)} can only be given with --engine ray; add that, or leave {names[0]} out")
+
+
+class DeviceAndGpus(NeurothekError):
+    """A device for workers that the number of their GPUs speaks against."""
+
+    def __init__(self, device: str, gpus: float) -> None:
+        super().__init__(f"--device {device} and --gpus-per-worker {gpus:g} cannot both hold; leave out one of the two")

@@ -36,7 +36,9 @@ class RayEngine(Engine):
     """
 
     def __init__(self, request: IngestRequest) -> None:
-        self._wanted = Wanted(request.address, request.workers, request.gpus_per_worker, torch.get_num_threads())
+        usual = {"cpu": 0.0, "cuda": 1.0}.get(request.device)
+        n_gpus = usual if request.gpus_per_worker is None else request.gpus_per_worker
+        self._wanted = Wanted(request.address, request.workers, n_gpus, torch.get_num_threads())
         self._memory_bytes = request.memory_bytes
         self._here = LocalEngine()
         self._held = ExitStack()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 
-from ingest.errors import OptionsOfRay, RayMissing
+from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
 from ingest.pipeline.cluster.environment import environment
 from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.engines.local import LocalEngine
@@ -16,7 +16,7 @@ def engine_for(request: IngestRequest) -> Iterator[Engine]:
     """The engine of a request, which joins a cluster once something is to be measured there, and leaves it at the end.
 
     Raises:
-        RayMissing, OptionsOfRay: the request cannot be met.
+        RayMissing, OptionsOfRay, DeviceAndGpus: the request cannot be met.
     """
     require_engine(request)
     if request.engine == "local":
@@ -36,10 +36,14 @@ def require_engine(request: IngestRequest) -> None:
     Raises:
         RayMissing: the package ray is not there.
         OptionsOfRay: options of a cluster without one.
+        DeviceAndGpus: GPUs for workers that shall not use any, or none for workers that shall.
     """
     if request.engine == "ray":
         if find_spec("ray") is None:
             raise RayMissing
+        gpus = request.gpus_per_worker
+        if gpus is not None and {"cpu": gpus > 0, "cuda": gpus == 0}.get(request.device, False):
+            raise DeviceAndGpus(request.device, gpus)
         return
     given = {
         "--address": request.address,

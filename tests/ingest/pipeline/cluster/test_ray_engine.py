@@ -256,7 +256,7 @@ def test_more_workers_than_there_is_room_for_are_refused(
     with pytest.raises(ClusterTooSmall, match=r"^the cluster cannot hold 9 workers of 1 CPUs each: it has 2 machines"):
         ray_clusters.measure(warehouse, reference.opt, asked)
     with pytest.raises(ClusterTooSmall, match="4 workers of 1 CPUs and 1 GPUs each"):
-        ray_clusters.measure(warehouse, reference.opt, reference.by_workers(jobs=("activity",), gpus_per_worker=1.0))
+        ray_clusters.measure(warehouse, reference.opt, dataclasses.replace(asked, workers=4, device="cuda"))
 
 
 def test_weights_that_overflow_are_told_as_by_one_process(

@@ -1,14 +1,15 @@
 """The engine that is asked for, or a sentence that says why there is none."""
 
-import importlib.util
+import subprocess
+import sys
 
 import pytest
 
-from ingest.errors import OptionsOfRay, RayMissing
+from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
 from ingest.pipeline.engines import choice
 from ingest.pipeline.engines.choice import engine_for, require_engine
 from ingest.pipeline.engines.local import LocalEngine
-from ingest.request import IngestRequest
+from ingest.request import Device, IngestRequest
 
 
 def test_this_process_measures_unless_another_engine_is_asked_for() -> None:
@@ -36,7 +37,16 @@ def test_options_that_this_process_would_not_heed_are_refused(asked: dict[str, o
         require_engine(IngestRequest(**asked))  # type: ignore[arg-type]
 
 
-def test_ray_is_not_loaded_by_what_everybody_loads() -> None:
-    assert importlib.util.find_spec("ingest.pipeline.ingest_model") is not None
-    with engine_for(IngestRequest()):
-        pass
+@pytest.mark.parametrize(("device", "gpus"), [("cpu", 0.5), ("cuda", 0.0)])
+def test_gpus_that_speak_against_the_device_are_refused(
+    monkeypatch: pytest.MonkeyPatch, device: Device, gpus: float
+) -> None:
+    monkeypatch.setattr(choice, "find_spec", lambda name: object())
+    with pytest.raises(DeviceAndGpus, match=rf"^--device {device} and --gpus-per-worker {gpus:g} cannot both hold"):
+        require_engine(IngestRequest(engine="ray", device=device, gpus_per_worker=gpus))
+    require_engine(IngestRequest(engine="ray", device=device))
+
+
+def test_ray_is_loaded_for_nobody_else() -> None:
+    code = "import sys, ingest.pipeline.ingest_all, ingest.pipeline.ingest_model; print('ray' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
