@@ -51,11 +51,11 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def publish_block(name: str, text: str) -> None:
-    """Put `text` in place of the block `name` of docs/benchmarks.md, or at its end."""
-    page = PAGE.read_text("utf-8") if PAGE.exists() else INTRODUCTION
+def publish_block(name: str, text: str, *, path: Path = PAGE) -> None:
+    """Put `text` in place of the block `name` of docs/benchmarks.md or another page, or at its end."""
+    page = path.read_text("utf-8") if path.exists() else INTRODUCTION
     block = f"<!-- {name} -->\n{text.strip()}\n<!-- end of {name} -->"
     pattern = re.compile(rf"<!-- {name} -->.*?<!-- end of {name} -->", re.DOTALL)
     page = pattern.sub(lambda _: block, page) if pattern.search(page) else f"{page.rstrip()}\n\n{block}\n"
-    PAGE.write_text(page, "utf-8")
+    path.write_text(page, "utf-8")
     print(text, flush=True)
