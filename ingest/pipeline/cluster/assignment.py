@@ -108,7 +108,12 @@ class Failure:
     column: str = ""
 
 
-Handed = MeasuredPart | Failure | PackedStreams
+@dataclass(frozen=True)
+class StreamsFollow:
+    """What is handed back next are streams, which the driver passes on and never looks at."""
+
+
+Handed = MeasuredPart | Failure | StreamsFollow | PackedStreams
 
 
 def packed_frames(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ import ray
 from ray.exceptions import ObjectLostError, OutOfDiskError, RayActorError, RayError, RayTaskError
 
 from catalog.tables.table import NotFinite
-from ingest.pipeline.cluster.assignment import Failure, Greeting, Handed
+from ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
 from ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerRefused, WorkersLost
 from ingest.pipeline.cluster.waiting import TRIES, Unit, Waiting
 from ingest.pipeline.cluster.worker import Worker
@@ -26,8 +26,8 @@ _IN_FLIGHT = 8
 Step = tuple[str, tuple[Any, ...]]
 """A method of `Worker` that makes it ready for units, and what it is given."""
 
-Take = Callable[[Unit, Handed, Any], None]
-"""Takes what a worker handed back of a unit, and Ray's reference to it."""
+Take = Callable[[Unit, MeasuredPart | None, Any], None]
+"""Takes what a worker handed back of a unit, None where that is for another worker, and Ray's reference to it."""
 
 
 @dataclass(eq=False)
@@ -40,6 +40,7 @@ class _Member:
         steps: answers to the steps that make it ready, awaited one after the other.
         unit: what it does; None where it is idle.
         handing: what it hands back of that.
+        is_passing_on: whether what it hands back next is for another worker.
     """
 
     actor: Any
@@ -47,6 +48,7 @@ class _Member:
     steps: list[Any] = field(default_factory=list)
     unit: Unit | None = None
     handing: Any = None
+    is_passing_on: bool = False
 
     @property
     def awaited(self) -> Any:  # noqa: ANN401 - Ray's references
@@ -163,7 +165,7 @@ class Crew:
             return
         method = getattr(one.actor, unit.method)
         handing = method.options(num_returns="streaming", _generator_backpressure_num_objects=_IN_FLIGHT)
-        one.unit, one.handing = unit, handing.remote(*unit.given())
+        one.unit, one.handing, one.is_passing_on = unit, handing.remote(*unit.given()), False
 
     def _attend(self, one: _Member, waiting: Waiting, take: Take, done: Callable[[Unit], None]) -> None:
         """Deal with what a worker has to say."""
@@ -199,8 +201,14 @@ class Crew:
             unit, one.unit, one.handing = one.unit, None, None
             done(unit)
             return
+        if one.is_passing_on:
+            one.is_passing_on = False
+            take(one.unit, None, reference)
+            return
         handed = ray.get(reference)
-        if not isinstance(handed, Failure):
+        if isinstance(handed, StreamsFollow):
+            one.is_passing_on = True
+        elif not isinstance(handed, Failure):
             take(one.unit, handed, reference)
         elif handed.kind == "disk":
             self._give_back(one, waiting, handed.problem)

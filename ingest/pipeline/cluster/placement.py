@@ -42,8 +42,9 @@ class Placement:
 def share_layers(block_bytes: Sequence[int], *, beside_bytes: int, memory_bytes: int, n_workers: int) -> Placement:
     """Share the layers so that a worker's fit into its memory.
 
-    Chunks outside where the whole model fits: workers then need nothing of each other. Else layers outside, in as few
-    stages as fit. Where there are too few workers for that, each reads the weights of every layer anew.
+    Chunks outside where the whole model fits: workers then need nothing of each other. Else layers outside, in so many
+    stages that fit as leave the fewest workers idle, and of these as few as possible. Where there are too few workers
+    for that, each reads the weights of every layer anew.
 
     Args:
         block_bytes: what the weights of each layer take.
@@ -55,11 +56,12 @@ def share_layers(block_bytes: Sequence[int], *, beside_bytes: int, memory_bytes:
     whole = (range(n_layers),)
     if sum(block_bytes) <= room:
         return Placement(whole, n_workers, True, "all weights fit beside the streams of one chunk")
-    for n_stages in range(2, min(n_workers, n_layers) + 1):
-        stages = _evenly(n_layers, n_stages)
-        if all(sum(block_bytes[layer] for layer in stage) <= room for stage in stages):
-            why = f"no worker holds all layers, and {n_stages} hold them together"
-            return Placement(stages, n_workers // n_stages, True, why)
+    rows = [_evenly(n_layers, n_stages) for n_stages in range(2, min(n_workers, n_layers) + 1)]
+    fitting = [row for row in rows if all(sum(block_bytes[layer] for layer in stage) <= room for stage in row)]
+    if fitting:
+        stages = max(fitting, key=lambda row: n_workers // len(row) * len(row))
+        why = f"no worker holds all layers, and {len(stages)} hold them together"
+        return Placement(stages, n_workers // len(stages), True, why)
     return Placement(whole, n_workers, False, f"{n_workers} workers do not hold all layers together")
 
 

@@ -12,11 +12,11 @@ from catalog.publishing.staging import StagedRun
 from ingest.corpora.corpus import Corpus
 from ingest.jobs import registry
 from ingest.jobs.job import Job, PassJob, ReadBack, ShardJob, SweepJob
-from ingest.pipeline.cluster.assignment import Assignment, Handed, MeasuredPart, Orders, unpacked_frames
+from ingest.pipeline.cluster.assignment import Assignment, MeasuredPart, Orders, unpacked_frames
 from ingest.pipeline.cluster.hiring import Hired, hire
 from ingest.pipeline.cluster.placement import share_for_sweep
 from ingest.pipeline.cluster.session import Room, Wanted, joined
-from ingest.pipeline.cluster.sweeping import Sweeping, layer_and_chunk, shard_units
+from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, layer_and_chunk, shard_units
 from ingest.pipeline.cluster.waiting import Unit, Waiting
 from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.engines.local import LocalEngine
@@ -70,7 +70,10 @@ class RayEngine(Engine):
         self._here.shards(work, job, run, read_back)
 
     def sweep(self, work: ModelWork, corpus: Corpus, jobs: Sequence[StagedJob], plan: SweepPlan) -> None:
-        """Chunks by all workers, or through pipelines of them; a layer is folded here as soon as it was seen."""
+        """Chunks by all workers, or through pipelines of them; layers are folded as soon as they were seen.
+
+        Workers fold, too, where they see the staging folder: else this process does.
+        """
         n_layers = work.transformer.shape.n_layers
         by_name = {one.job.name: one for one in jobs}
         with self._workers(work) as hired:
@@ -81,22 +84,33 @@ class RayEngine(Engine):
             sweeping = Sweeping(corpus, jobs, placement, n_layers=n_layers)
             orders = [(one.job, one.run) for one in jobs]
             self._prepare(work, hired, corpus, orders, is_resident=placement.is_resident)
-            said = f"{work.label}: {', '.join(by_name)} by {in_number(placement.n_workers, 'worker')}"
-            work.progress.start(said, sweeping.n_left)
 
-            def take(unit: Unit, handed: Handed, reference: object) -> None:
-                if not isinstance(handed, MeasuredPart):
+            def fold(job: str, layer: int) -> None:
+                if hired.sees_staging:
+                    sweeping.waiting.add(fold_unit(job, layer))
+                else:
+                    _fold(by_name[job], layer, corpus)
+
+            def take(unit: Unit, part: MeasuredPart | None, reference: object) -> None:
+                if part is None:
                     sweeping.keep(unit, reference)
                     return
-                self._write(by_name[handed.job].run, handed, is_passing=True)
                 work.progress.advance()
-                layer, chunk = layer_and_chunk(handed.shard)
-                if sweeping.seen(handed.job, layer, chunk):
-                    _fold(jobs, layer, corpus)
+                self._write(by_name[part.job].run, part, is_passing=True)
+                if isinstance(unit, ChunkUnit) and sweeping.seen(part.job, *layer_and_chunk(part.shard)):
+                    fold(part.job, layer_and_chunk(part.shard)[0])
 
+            unfolded = [(job, layer) for job in by_name for layer in range(n_layers)]
+            unfolded = [(job, layer) for job, layer in unfolded if not by_name[job].is_folded(layer)]
+            said = f"{work.label}: {', '.join(by_name)} by {in_number(placement.n_workers, 'worker')}"
+            work.progress.start(said, sweeping.n_left + len(unfolded) * hired.sees_staging)
+            for job, layer in unfolded:
+                if sweeping.is_whole(job, layer):
+                    fold(job, layer)
             hired.crew.run(sweeping.waiting, take, sweeping.done)
-        for layer in range(n_layers):
-            _fold(jobs, layer, corpus)
+        for one in jobs:
+            for layer in range(n_layers):
+                _fold(one, layer, corpus)
         work.progress.finish()
 
     def told(self) -> list[str]:
@@ -120,9 +134,9 @@ class RayEngine(Engine):
             self._prepare(work, hired, job.context.text, [(job, run)], is_resident=is_resident)
             work.progress.start(f"{work.label}: {job.name} by {in_number(n_workers, 'worker')}", len(missing))
 
-            def take(unit: Unit, handed: Handed, reference: object) -> None:
-                assert isinstance(handed, MeasuredPart)
-                self._write(run, handed, is_passing=False)
+            def take(unit: Unit, part: MeasuredPart | None, reference: object) -> None:
+                assert part is not None
+                self._write(run, part, is_passing=False)
                 work.progress.advance()
 
             hired.crew.run(Waiting(shard_units(job.name, missing)), take, lambda unit: None)
@@ -202,7 +216,7 @@ class RayEngine(Engine):
             run.write(part.shard, unpacked_frames(part.frames), is_passing=is_passing)
 
 
-def _fold(jobs: Sequence[StagedJob], layer: int, corpus: Corpus) -> None:
+def _fold(one: StagedJob, layer: int, corpus: Corpus) -> None:
+    """Fold a layer here, unless that is done; its parts are not needed any more."""
     with torch.inference_mode():
-        for one in jobs:
-            one.fold(layer, corpus)
+        one.fold(layer, corpus)

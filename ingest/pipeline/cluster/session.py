@@ -71,6 +71,8 @@ def _start(wanted: Wanted, memory_bytes: int) -> None:
     n_gpus = _gpus_here()
     n_workers = wanted.n_workers or max(1, n_gpus)
     ray.init(
+        # Else a cluster that runs here already would be joined.
+        address="local",
         num_cpus=n_workers * wanted.n_threads,
         num_gpus=n_gpus,
         object_store_memory=max(100 << 20, min(OBJECT_STORE_BYTES, memory_bytes // 4)),

@@ -40,7 +40,11 @@ class Sweeping:
             for layer in self._layers
             for chunk in chunks
         }
-        self._of_layer = [sum(len(self._left[layer, chunk]) for chunk in chunks) for layer in self._layers]
+        self._n_chunks_left = {
+            (one.job.name, layer): sum(one.job.name in self._left[layer, chunk] for chunk in chunks)
+            for one in jobs
+            for layer in self._layers
+        }
         self._streams: dict[int, Any] = {}
         self._next = iter([chunk for chunk in chunks if self._is_needed(0, chunk)])
         self.waiting = Waiting(dropped=lambda unit: self._begin_another())
@@ -50,15 +54,20 @@ class Sweeping:
     @property
     def n_left(self) -> int:
         """How many parts are left to see."""
-        return sum(self._of_layer)
+        return sum(self._n_chunks_left.values())
+
+    def is_whole(self, job: str, layer: int) -> bool:
+        """Whether a job has seen all chunks of a layer."""
+        return self._n_chunks_left[job, layer] == 0
 
     def seen(self, job: str, layer: int, chunk: int) -> bool:
-        """Note that a part is there; whether the layer has now been seen whole by all jobs."""
+        """Note that a part is there; whether it was the last that the job had to see of the layer."""
         left = self._left[layer, chunk]
-        if job in left:
-            left.remove(job)
-            self._of_layer[layer] -= 1
-        return self._of_layer[layer] == 0
+        if job not in left:
+            return False
+        left.remove(job)
+        self._n_chunks_left[job, layer] -= 1
+        return self.is_whole(job, layer)
 
     def keep(self, unit: Unit, streams: object) -> None:
         """Keep the reference to the streams that left a stage, for the next."""
@@ -67,7 +76,8 @@ class Sweeping:
 
     def done(self, unit: Unit) -> None:
         """Go on with the chunk of a unit that is done, or begin another chunk."""
-        assert isinstance(unit, ChunkUnit)
+        if not isinstance(unit, ChunkUnit):
+            return
         later = self._placement.stages[unit.stage + 1 :]
         if later and self._is_needed(later[0].start, unit.chunk):
             self.waiting.add(self._unit(unit.chunk, unit.stage + 1))
@@ -106,6 +116,11 @@ class Sweeping:
             chunk=chunk,
             stage=stage,
         )
+
+
+def fold_unit(job: str, layer: int) -> Unit:
+    """A unit that folds a layer of a job, for any worker, also one without a place."""
+    return Unit(f"the fold of layer {layer} of {job}", "fold", partial(tuple, (job, layer)))
 
 
 def layer_and_chunk(shard: str) -> tuple[int, int]:

@@ -47,7 +47,7 @@ class Waiting:
     def next(self, place: int) -> Unit | None:
         """The next unit for a worker of this place; it does not wait any more."""
         for unit in self._units:
-            if place >= 0 and unit.place in (None, place):
+            if unit.place in (None, place):
                 self._units.remove(unit)
                 return unit
         return None

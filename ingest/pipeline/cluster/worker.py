@@ -16,7 +16,7 @@ from catalog.errors import NeurothekError
 from catalog.publishing.staging import StagingFull
 from catalog.tables.table import NotFinite
 from ingest.corpora.corpus import Corpus
-from ingest.forward.chunk_pass import Observer, take_through
+from ingest.forward.chunk_pass import take_through
 from ingest.forward.stream_store import MemoryStreams, PackedStreams
 from ingest.jobs import registry
 from ingest.jobs.job import Job, JobContext, MeasureShard, ShardJob, SweepJob
@@ -31,10 +31,11 @@ from ingest.pipeline.cluster.assignment import (
     Handed,
     MeasuredPart,
     Orders,
+    StreamsFollow,
     packed_frames,
 )
 from ingest.pipeline.cluster.errors import RunTaken, WorkerDiffers
-from ingest.pipeline.engines.staged_job import PARTIAL, checked_frames, part_name
+from ingest.pipeline.engines.staged_job import PARTIAL, StagedJob, checked_frames, folded, part_name
 from ingest.planning.agenda import DTYPES
 from ingest.request import default_memory
 from ingest.runs.identity import versions
@@ -130,7 +131,7 @@ class Worker:
                 transformer,
                 self._corpus,
                 number,
-                ((layer, [self._observer(job) for job in jobs]) for layer, jobs in watched.items()),
+                ((layer, [self._watcher(job).observer() for job in jobs]) for layer, jobs in watched.items()),
                 streams=held,
                 batch_tokens=self._told.request.batch_tokens,
             )
@@ -138,7 +139,26 @@ class Worker:
                 for job, frame in zip(watched[layer], results, strict=True):
                     yield self._handed(job, part_name(layer, number), {PARTIAL: frame}, is_passing=True)
             if is_passed_on:
+                yield StreamsFollow()
                 yield held.packed()
+        except (NeurothekError, OSError) as error:
+            yield _failure(error)
+
+    def fold(self, job: str, layer: int) -> Iterator[Handed]:
+        """Fold what was seen of a layer, all of which lies in the job's outbox, into its rows.
+
+        Args:
+            job: the job.
+            layer: which layer.
+        """
+        assert self._corpus is not None
+        try:
+            outbox = self._orders.outboxes[job]
+            if not outbox.is_ours():
+                raise RunTaken(job)
+            with torch.inference_mode():
+                StagedJob(self._watcher(job), outbox).fold(layer, self._corpus)
+            yield MeasuredPart(job, folded(layer))
         except (NeurothekError, OSError) as error:
             yield _failure(error)
 
@@ -183,12 +203,12 @@ class Worker:
         job = registry.job_class(name).from_options(context, told.request)
         return job.within(replace(context, text=self._corpus))
 
-    def _observer(self, name: str) -> Observer:
+    def _watcher(self, name: str) -> SweepJob:
         if name not in self._watching:
             job = self._job(name)
             assert isinstance(job, SweepJob)
             self._watching[name] = job
-        return self._watching[name].observer()
+        return self._watching[name]
 
     def _measure(self, name: str) -> tuple[ShardJob[Any], MeasureShard]:
         """A job and what measures its shards, which is kept open until other orders come."""

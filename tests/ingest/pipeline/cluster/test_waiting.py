@@ -19,6 +19,8 @@ def test_units_come_in_their_order_and_those_of_other_places_stay() -> None:
     assert names(waiting, place=0) == ["a", "c", "d"]
     assert len(waiting) == 1
     assert names(waiting, place=-1) == []
+    waiting.add(unit("e"))
+    assert names(waiting, place=-1) == ["e"]
     assert names(waiting, place=1) == ["b"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from catalog.progress import Silent
 from catalog.publishing.staging import RunManifest, StagedRun, now, staged_run
 from ingest.corpora import corpus
-from ingest.pipeline.cluster.assignment import Assignment, Failure, MeasuredPart, Orders, unpacked_frames
+from ingest.pipeline.cluster.assignment import Assignment, Failure, MeasuredPart, Orders, StreamsFollow, unpacked_frames
 from ingest.pipeline.cluster.placement import Placement
 from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, layer_and_chunk, shard_units
 from ingest.pipeline.cluster.worker import Worker
@@ -122,18 +122,21 @@ def test_chunks_taken_through_stages_are_seen_as_in_one_process(
             if unit is None:
                 continue
             assert isinstance(unit, ChunkUnit)
+            is_passing_on = False
             for handed in worker.chunk(*unit.given()):
-                if not isinstance(handed, MeasuredPart):
-                    assert not isinstance(handed, Failure)
+                if is_passing_on:
                     sweeping.keep(unit, handed)
-                    continue
-                found[handed.job, handed.shard] = unpacked_frames(handed.frames)[PARTIAL]
-                if sweeping.seen(handed.job, *layer_and_chunk(handed.shard)):
-                    whole.append(layer_and_chunk(handed.shard)[0])
+                elif isinstance(handed, StreamsFollow):
+                    is_passing_on = True
+                else:
+                    assert isinstance(handed, MeasuredPart)
+                    found[handed.job, handed.shard] = unpacked_frames(handed.frames)[PARTIAL]
+                    if sweeping.seen(handed.job, *layer_and_chunk(handed.shard)):
+                        whole.append((handed.job, layer_and_chunk(handed.shard)[0]))
             sweeping.done(unit)
     assert found.keys() == expected.keys()
     assert all(found[key].equals(frame) for key, frame in expected.items())
-    assert sorted(whole) == list(range(N_LAYERS))
+    assert sorted(whole) == sorted((one.job.name, layer) for one in runs for layer in range(N_LAYERS))
     assert sweeping.n_left == 0
 
 
