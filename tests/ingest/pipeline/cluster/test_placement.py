@@ -20,7 +20,7 @@ def placed(blocks: list[int], memory: int, n_workers: int) -> Placement:
         (29, 9, [[0], [1], [2], [3]], 2, True),
         # Three in a row keep all three at work, two would leave one idle.
         (49, 3, [[0], [1], [2, 3]], 1, True),
-        (39, 7, [[0], [1], [2, 3]], 2, True),
+        (39, 7, [[0, 1], [2, 3]], 3, True),
         (29, 3, [[0, 1, 2, 3]], 3, False),
         (49, 1, [[0, 1, 2, 3]], 1, False),
     ],
