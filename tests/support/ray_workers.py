@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ingest.corpora import corpus
 from ingest.forward.stream_store import PackedStreams
-from ingest.pipeline.cluster.assignment import Greeting, Handed
+from ingest.pipeline.cluster.assignment import Failure, Greeting, Handed
 from ingest.pipeline.cluster.worker import Worker
 
 CHUNK_TOKENS = 300
@@ -47,39 +47,42 @@ class Deadly(SmallChunks):
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Mortal(SmallChunks):
-    """Each is killed once, after its first part, as long as there is a file to be removed."""
+class _Numbered(SmallChunks):
+    """Fails in its own way as often as there are files in the folder `lives` of the staging folder."""
 
     def greet(self, device: str, witness: Path) -> Greeting:
         self._lives = witness.parent / "lives"
         return super().greet(device, witness)
+
+    def fails(self) -> bool:
+        """Whether it is to fail now, which takes one of the files."""
+        for life in self._lives.glob("*"):
+            life.unlink(missing_ok=True)
+            return True
+        return False
+
+
+class Mortal(_Numbered):
+    """Is killed after a part."""
 
     def chunk(
         self, number: int, watched: Mapping[int, Sequence[str]], streams: PackedStreams | None, is_passed_on: bool
     ) -> Iterator[Handed]:
         for handed in super().chunk(number, watched, streams, is_passed_on):
             yield handed
-            self._die_once()
-
-    def _die_once(self) -> None:
-        for life in self._lives.glob("*"):
-            life.unlink(missing_ok=True)
-            os.kill(os.getpid(), signal.SIGKILL)
+            if self.fails():
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
-class FullDisk(SmallChunks):
-    """Has no room on its disk, while there is a file to be removed."""
-
-    def greet(self, device: str, witness: Path) -> Greeting:
-        self._lives = witness.parent / "lives"
-        return super().greet(device, witness)
+class FullDisk(_Numbered):
+    """Has no room on its disk."""
 
     def chunk(
         self, number: int, watched: Mapping[int, Sequence[str]], streams: PackedStreams | None, is_passed_on: bool
     ) -> Iterator[Handed]:
-        for life in self._lives.glob("*"):
-            life.unlink(missing_ok=True)
-            raise OSError(28, "No space left on device")
+        if self.fails():
+            yield Failure("disk", "elsewhere", "no space left on the device")
+            return
         yield from super().chunk(number, watched, streams, is_passed_on)
 
 
