@@ -167,8 +167,8 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 
 
 def device_of(request: IngestRequest) -> str:
-    """Where to compute: a GPU if there is one, unless the request says."""
-    if request.device == "auto":
+    """Where this process computes: a GPU if there is one, unless the request says, which with Ray is about workers."""
+    if request.device == "auto" or (request.device == "cuda" and request.engine == "ray"):
         return "cuda" if torch.cuda.is_available() else "cpu"
     return request.device
 

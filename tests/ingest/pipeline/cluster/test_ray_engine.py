@@ -159,7 +159,9 @@ def test_where_no_folder_is_shared_parts_go_through_the_object_store(
         return dataclasses.replace(hiring.hire(*arguments, **options), sees_staging=False)
 
     monkeypatch.setattr(ray_engine, "hire", apart)
-    report = ray_clusters.measure(warehouse, reference.opt, reference.by_workers(jobs=(*DEFAULT_JOBS, "events")))
+    report = ray_clusters.measure(
+        warehouse, reference.opt, reference.by_workers(workers=2, jobs=(*DEFAULT_JOBS, "events"))
+    )
     assert_jobs_same(warehouse, reference)
     (told,) = report.details
     moved = float(told.split(" parts, ")[1].split(" MB")[0])
@@ -172,7 +174,7 @@ def test_workers_that_are_killed_are_replaced(cluster: Machines, reference: Refe
     for number in range(3):
         (lives / str(number)).touch()
     report = ray_clusters.measure(
-        warehouse, reference.opt, reference.by_workers(jobs=DEFAULT_JOBS), worker=ray_workers.Mortal
+        warehouse, reference.opt, reference.by_workers(workers=2, jobs=DEFAULT_JOBS), worker=ray_workers.Mortal
     )
     assert not list(lives.iterdir())
     assert "; 3 workers lost and replaced" in report.details[0]
@@ -186,7 +188,7 @@ def test_a_disk_that_is_full_on_one_machine_leaves_the_part_to_others(
     lives.mkdir(parents=True)
     (lives / "one").touch()
     ray_clusters.measure(
-        warehouse, reference.opt, reference.by_workers(jobs=("activity",)), worker=ray_workers.FullDisk
+        warehouse, reference.opt, reference.by_workers(workers=2, jobs=("activity",)), worker=ray_workers.FullDisk
     )
     assert not list(lives.iterdir())
     assert_jobs_same(warehouse, reference)
@@ -196,7 +198,7 @@ def test_a_disk_that_is_full_on_one_machine_leaves_the_part_to_others(
 def test_a_poisoned_chunk_is_named_and_the_others_are_finished(
     cluster: Machines, reference: Reference, warehouse: Warehouse, worker: type[Worker]
 ) -> None:
-    asked = reference.by_workers(jobs=("activity",))
+    asked = reference.by_workers(workers=2, jobs=("activity",))
     with pytest.raises(PartsFailed, match=r"^chunk 1 failed 3 times on the workers: .*repeating the command"):
         ray_clusters.measure(warehouse, reference.opt, asked, worker=worker)
     (run,) = warehouse.staging.glob("*/")
@@ -228,7 +230,7 @@ def test_workers_with_other_libraries_are_refused(
     cluster: Machines, reference: Reference, warehouse: Warehouse
 ) -> None:
     with pytest.raises(WorkerDiffers, match=r"^the worker on elsewhere has torch 0\.\d.* and this machine has \d"):
-        ray_clusters.measure(warehouse, reference.opt, reference.by_workers(), worker=ray_workers.Older)
+        ray_clusters.measure(warehouse, reference.opt, reference.by_workers(workers=2), worker=ray_workers.Older)
     assert not warehouse.exists()
 
 
@@ -241,12 +243,12 @@ def test_workers_with_other_weights_are_refused(
         """Other weights lie in the folder by the time that workers open it."""
 
         def start(self, label: str, total: int) -> None:
-            if "starting 4 workers" in label:
+            if "starting 2 workers" in label:
                 build(tmp_path / "other", "opt", d_ffn=32, n_layers=4, seed=7)
                 shutil.copy(tmp_path / "other" / "model.safetensors", model / "model.safetensors")
 
     with pytest.raises(WorkerRefused, match=r"has weights of opt with sha256 \w{12}…, and this machine has \w{12}…"):
-        ray_clusters.measure(warehouse, model, reference.by_workers(jobs=("activity",)), progress=Changing())
+        ray_clusters.measure(warehouse, model, reference.by_workers(workers=2, jobs=("activity",)), progress=Changing())
 
 
 def test_more_workers_than_there_is_room_for_are_refused(
@@ -267,7 +269,7 @@ def test_weights_that_overflow_are_told_as_by_one_process(
         tensors[name] = tensors[name].sign() * 3e38
 
     model = edit_tensors(build(tmp_path / "large", "opt", d_ffn=32, n_layers=4), spoil)
-    asked = reference.by_workers(jobs=("projections",))
+    asked = reference.by_workers(workers=2, jobs=("projections",))
     with pytest.raises(
         MeasurementOverflow, match=r"^projections of large cannot be measured: the weights are so large"
     ):
