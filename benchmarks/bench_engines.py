@@ -44,7 +44,8 @@ def main() -> None:
     text = f"""## A worker of a cluster
 
 {", ".join(JOBS)} of {MODEL} on {report.n_tokens:,} tokens, from opening to
-publishing, best of {ROUNDS}. The worker computes with as many threads as this process. Ray and the worker are there already: starting them took
+publishing, best of {ROUNDS}. The worker computes with as many threads as this process. Ray and the worker are there
+already: starting them took
 {starting:.1f} seconds, with the projections of {FIRST}. The goal is 1.1. Without a shared folder
 {moved} went through the object store.
 

@@ -50,13 +50,10 @@ class Deadly(SmallChunks):
 class _Numbered(SmallChunks):
     """Fails in its own way as often as there are files in the folder `lives` of the staging folder."""
 
-    def greet(self, device: str, witness: Path) -> Greeting:
-        self._lives = witness.parent / "lives"
-        return super().greet(device, witness)
-
     def fails(self) -> bool:
         """Whether it is to fail now, which takes one of the files."""
-        for life in self._lives.glob("*"):
+        staging = next(iter(self._orders.outboxes.values())).folder.parent
+        for life in (staging / "lives").glob("*"):
             life.unlink(missing_ok=True)
             return True
         return False
