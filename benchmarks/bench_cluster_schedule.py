@@ -7,18 +7,31 @@ is simulated. Writes the blocks of docs/scale.md.
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.cluster_costs import PART_SECONDS, Machines, Measured, Sweep, measure
-from benchmarks.cluster_sweeps import Conditions, Result, Troubles, driver_seconds, simulated, work_seconds
+from benchmarks.cluster_costs import LISTENING_SECONDS, PART_SECONDS, Machines, Measured, Sweep, measure
+from benchmarks.cluster_sweeps import (
+    Conditions,
+    Result,
+    Troubles,
+    driver_seconds,
+    part_seconds,
+    simulated,
+    work_seconds,
+)
 from benchmarks.timing import machine, publish_block, table
 from docs.generators.recipes.shapes import OPT, opt
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 TOKENS, MORE_TOKENS = 5_000_000, 20_000_000
-FLEETS = (1, 8, 16, 64, 256)
+FLEETS = (1, 8, 16, 32, 64, 256)
+FEWER_FLEETS = (1, 8, 64, 256)
 SIZES = ("6.7b", "66b")
 LARGE = 64
-PIPELINED = ("the driver fetches no streams", "longer pipelines", "all three")
-"""Ways that differ only where streams go from stage to stage."""
+WAYS = {
+    "a shared folder, workers fold": Conditions(LARGE),
+    "a shared folder, the driver folds": Conditions(LARGE, driver_folds=True),
+    "no shared folder, the driver folds": Conditions(LARGE, is_shared=False),
+}
+"""The first where the engine finds a shared folder, the last where it finds none; the other is what was before."""
 
 
 def main() -> None:
@@ -29,6 +42,7 @@ def main() -> None:
     family = [Sweep(opt(size), TOKENS, measured, gpus) for size in OPT]
     publish_block("family", f"{_needs(family)}\n\n{_hours(family)}", path=PAGE)
     publish_block("scheduling", _scheduling(measured, gpus), path=PAGE)
+    publish_block("hours", _spent(measured, gpus), path=PAGE)
     publish_block("limits", _limits(measured, gpus), path=PAGE)
 
 
@@ -38,8 +52,9 @@ def _measured_and_assumed(measured: Measured, machines: Machines) -> str:
         ("a matrix product, operations a second", f"{measured.product_flops:.1e}"),
         ("all observers, ns a neuron and token", f"{nano * measured.observing_seconds:.2f}"),
         ("of these, packing bits for n-grams", f"{nano * measured.packing_seconds:.2f}"),
-        ("all folds, ms a neuron", f"{1e3 * measured.fold_neuron_seconds:.2f}"),
-        ("and ns a neuron and token", f"{nano * measured.fold_token_seconds:.2f}"),
+        ("all folds, ms a neuron", f"{1e3 * sum(measured.fold_neuron_seconds.values()):.2f}"),
+        ("and ns a neuron and token", f"{nano * sum(measured.fold_token_seconds.values()):.2f}"),
+        ("numbering the n-grams of the text, ns a token", f"{nano * measured.opening_seconds:.0f}"),
         ("unpacking and writing a part, ns a byte", f"{nano * measured.taking_seconds:.1f}"),
     ]
     troubles = Troubles()
@@ -51,8 +66,10 @@ def _measured_and_assumed(measured: Measured, machines: Machines) -> str:
         ("network of a machine, GB a second", f"{machines.network_bytes / 1e9:.1f}"),
         ("shared folder: one machine, GB a second", f"{machines.folder_bytes / 1e9:.0f}"),
         ("shared folder: all machines together, GB a second", f"{machines.all_folder_bytes / 1e9:.0f}"),
+        ("looking for a file there, or deleting one, ms", f"{1e3 * machines.looking_seconds:.1f}"),
         ("start of a worker without its weights, seconds", f"{machines.start_seconds:.0f}"),
         ("the driver's work on a part, whatever is in it, ms", f"{1e3 * PART_SECONDS:.0f}"),
+        ("and for each worker that it listens to, µs", f"{1e6 * LISTENING_SECONDS:.1f}"),
         ("troubles: spread of workers' speed (log-normal)", f"{troubles.spread:.2f}"),
         ("troubles: share of workers twice as slow", f"{troubles.slow_share:.2f}"),
         ("troubles: mean hours until a worker is lost", f"{troubles.lifetime_hours:.0f}"),
@@ -125,28 +142,32 @@ def _scheduled(sweep: Sweep, n_workers: int) -> tuple[str, ...]:
     )
 
 
+def _spent(measured: Measured, machines: Machines) -> str:
+    """Minutes of what comes one after the other, and of the driver's work on parts beside that."""
+    rows: list[tuple[str, ...]] = []
+    for n_tokens in (TOKENS, MORE_TOKENS):
+        for size in SIZES:
+            one = Sweep(opt(size), n_tokens, measured, machines)
+            for n in FEWER_FLEETS:
+                spent = [f"{seconds / 60:.1f}" for seconds in simulated(one, Conditions(n)).spent.values()]
+                beside = one.n_parts * part_seconds(n) / 60
+                rows.append((f"OPT-{size}, {n_tokens / 1e6:.0f} million tokens", f"{n}", *spent, f"{beside:.1f}"))
+    header = ("minutes", "GPUs", "start", "projections", "chunks", "folds", "looking", "publishing", "parts, beside")
+    return table(header, rows)
+
+
 def _limits(measured: Measured, machines: Machines) -> str:
-    """What becomes of it under other conditions: hours of 64 workers, and how efficient 8, 64 and 256 are."""
-    as_is = Conditions(LARGE)
-    ways = {
-        "as it is": as_is,
-        "no shared folder": replace(as_is, is_shared=False),
-        "the driver fetches no streams": replace(as_is, driver_fetches=False),
-        "workers fold": replace(as_is, driver_folds=False),
-        "longer pipelines": replace(as_is, uses_all=True),
-        "all three": replace(as_is, driver_fetches=False, driver_folds=False, uses_all=True),
-    }
+    """What a shared folder is worth: hours of 64 workers, and how efficient 8, 64 and 256 are."""
     sweeps = {f"OPT-{size}": Sweep(opt(size), MORE_TOKENS, measured, machines) for size in SIZES}
-    cores = Machines.without_gpus(measured)
-    sweeps["OPT-6.7b on cores"] = Sweep(opt("6.7b"), MORE_TOKENS, measured, cores)
-    rows = []
+    sweeps["OPT-6.7b on cores"] = Sweep(opt("6.7b"), MORE_TOKENS, measured, Machines.without_gpus(measured))
+    rows: list[tuple[str, ...]] = []
     for name, one in sweeps.items():
-        for way, conditions in ways.items():
-            if way in PIPELINED and len(one.placement(LARGE).stages) == 1:
-                continue
+        for way, conditions in WAYS.items():
             found = [simulated(one, replace(conditions, n_workers=n)) for n in (8, LARGE, FLEETS[-1])]
-            rows.append((f"{name}, {way}", f"{found[1].seconds / 3600:.2f}", *(f"{r.efficiency:.2f}" for r in found)))
-    return table(("20 million tokens", "64: hours", "8: efficiency", "64: efficiency", "256: efficiency"), rows)
+            hours = [f"{result.seconds / 3600:.2f}" for result in found]
+            rows.append((f"{name}, {way}", *hours, *(f"{result.efficiency:.2f}" for result in found)))
+    header = ("20 million tokens", "8: hours", "64: hours", "256: hours", "8: efficiency", "64", "256")
+    return table(header, rows)
 
 
 def _said(result: Result) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """What a sweep by many workers takes: sizes from the planner, ratios measured here, and machines that are assumed."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,7 +18,9 @@ from catalog.publishing.staging import write_parquet
 from ingest.corpora.corpus import CHUNK_TOKENS, Corpus
 from ingest.forward.batches import batches
 from ingest.forward.footprint import Extent
-from ingest.jobs.job import JobContext, Partials, SweepJob, WeightsJob
+from ingest.jobs.job import JobContext, Partials, SweepJob
+from ingest.jobs.ngrams.index import number_ngrams
+from ingest.jobs.ngrams.job import LONGEST
 from ingest.jobs.registry import job_class
 from ingest.models.checkpoints import find
 from ingest.models.families.shapes import Shape
@@ -34,6 +36,9 @@ SWEEP_JOBS = tuple(name for name in DEFAULT_JOBS if name != "projections")
 PART_SECONDS = 1e-3
 """Of the driver for one part, whatever is in it: 0.6 to 0.8 ms on two cores with Ray's own streaming generators."""
 
+LISTENING_SECONDS = 1.5e-6
+"""Of the driver for one part and worker, all of which it listens to: `ray.wait` takes 0.9 microseconds a worker."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -43,16 +48,18 @@ class Measured:
         product_flops: operations a second of a matrix product in float32.
         observing_seconds: of all observers, a neuron and token.
         packing_seconds: of that what the observer of n-grams packs into bits, which a GPU leaves to its host.
-        fold_neuron_seconds: of the folds, a neuron, whatever the text.
-        fold_token_seconds: of the folds, a neuron and token.
+        fold_neuron_seconds: job -> of its fold, a neuron, whatever the text.
+        fold_token_seconds: job -> of its fold, a neuron and token.
+        opening_seconds: of numbering the n-grams of the text, a token, which whoever folds does once.
         taking_seconds: of unpacking and writing a part that is handed back, a byte.
     """
 
     product_flops: float
     observing_seconds: float
     packing_seconds: float
-    fold_neuron_seconds: float
-    fold_token_seconds: float
+    fold_neuron_seconds: Mapping[str, float]
+    fold_token_seconds: Mapping[str, float]
+    opening_seconds: float
     taking_seconds: float
 
 
@@ -69,6 +76,7 @@ class Machines:
         network_bytes: that a machine sends or takes a second.
         folder_bytes: that one machine reads or writes a second in the shared folder.
         all_folder_bytes: that all machines together do.
+        looking_seconds: of looking for a file in the shared folder, or deleting one.
         start_seconds: until a worker has begun, without its weights.
     """
 
@@ -80,6 +88,7 @@ class Machines:
     network_bytes: float = 25e9 / 8
     folder_bytes: float = 2e9
     all_folder_bytes: float = 20e9
+    looking_seconds: float = 5e-4
     start_seconds: float = 60.0
 
     @classmethod
@@ -87,9 +96,12 @@ class Machines:
         """Workers that compute on so many cores, each as the one that was measured."""
         return cls(flops=cores * measured.product_flops, memory_bytes=128 << 30, cores=cores, has_gpus=False)
 
-    def folder_share(self, n_workers: int) -> float:
-        """Bytes a second that each of so many workers reads or writes at once."""
-        return min(self.folder_bytes, self.all_folder_bytes / n_workers)
+    def beside_folder(self, n_bytes: float, n_workers: int, *, seconds: float = 0.0) -> float:
+        """How long each of so many workers takes that reads or writes the shared folder, and computes so long, too.
+
+        Where all together want more than the folder gives, it alone decides.
+        """
+        return max(seconds + n_bytes / self.folder_bytes, n_workers * n_bytes / self.all_folder_bytes)
 
 
 @dataclass(frozen=True)
@@ -137,9 +149,17 @@ class Sweep:
     @cached_property
     def parts_bytes(self) -> int:
         """Of all parts, which are written and read once."""
-        found = [job_class(name) for name in SWEEP_JOBS]
-        footprints = [job.footprint(self.shape, self.extent) for job in found if issubclass(job, SweepJob)]
-        return self.shape.n_layers * sum(one.parts for one in footprints)
+        return self.shape.n_layers * sum(self.seen_bytes.values())
+
+    @cached_property
+    def seen_bytes(self) -> dict[str, int]:
+        """Job -> of the parts of one layer."""
+        found = {name: job_class(name) for name in SWEEP_JOBS}
+        return {
+            name: job.footprint(self.shape, self.extent).parts
+            for name, job in found.items()
+            if issubclass(job, SweepJob)
+        }
 
     @property
     def stream_bytes(self) -> int:
@@ -168,16 +188,41 @@ class Sweep:
         """Of what all jobs saw of one layer in one chunk."""
         return self.parts_bytes / self.shape.n_layers / self.extent.n_chunks
 
-    def fold_seconds(self) -> float:
-        """Of one layer by all jobs, on the driver.
+    def fold_seconds(self, job: str, *, readers: int = 1, is_here: bool = False) -> float:
+        """Of one layer of one job.
 
-        What is a neuron's is done by one core, what grows with the text and the products by all; parts are read first.
+        What is a neuron's is done by one core, what grows with the text by all. N-grams take a product, too: a worker's
+        GPU does that, and the driver's cores. Parts and value vectors are read first.
+
+        Args:
+            job: the job.
+            readers: how many machines read at once.
+            is_here: whether the driver folds.
         """
-        d_ffn, cores = self.shape.d_ffn, self.machines.cores
-        products = 2 * self.shape.vocab_size * self.shape.d_model * d_ffn / self.measured.product_flops
-        counted = self.measured.fold_token_seconds * d_ffn * self.extent.n_tokens
-        reading = self.parts_bytes / self.shape.n_layers / self.machines.folder_bytes
-        return self.measured.fold_neuron_seconds * d_ffn + (products + counted) / cores + reading
+        shape, cores = self.shape, self.machines.cores
+        work = self.measured.fold_token_seconds[job] * shape.d_ffn * self.extent.n_tokens / cores
+        read = self.seen_bytes[job]
+        if job == "ngrams":
+            flops = cores * self.measured.product_flops if is_here else self.machines.flops
+            work += 2 * shape.vocab_size * shape.d_model * shape.d_ffn / flops
+            read += shape.d_ffn * shape.d_model * self.itemsize
+        work += self.measured.fold_neuron_seconds[job] * shape.d_ffn
+        # Jobs are folded side by side: what all of them read at once is so many times the mean.
+        mean = self.parts_bytes / shape.n_layers / len(SWEEP_JOBS)
+        return max(work + read / self.machines.folder_bytes, readers * mean / self.machines.all_folder_bytes)
+
+    def opening_seconds(self) -> float:
+        """Of whoever folds n-grams, before the first layer: one core numbers those of the whole text."""
+        return self.measured.opening_seconds * self.extent.n_tokens
+
+    @property
+    def n_parts(self) -> int:
+        """One a job, layer and chunk."""
+        return len(SWEEP_JOBS) * self.shape.n_layers * self.extent.n_chunks
+
+    def looking_seconds(self) -> float:
+        """Of the driver in a shared folder: for each part it looks twice before the sweep, and deletes once after."""
+        return 3 * self.n_parts * self.machines.looking_seconds
 
     def projection_seconds(self) -> list[float]:
         """Of the shards of projections: the tokens, then each layer."""
@@ -188,13 +233,6 @@ class Sweep:
     def publishing_seconds(self) -> float:
         """Of the driver, as the plan has it."""
         return model_plan._PUBLISHING_SECONDS + self.plan.growth_bytes / model_plan._PUBLISHED_BYTES_A_SECOND
-
-    def rows_bytes(self) -> int:
-        """Of the rows of projections, which are handed back or written by the workers."""
-        job = job_class("projections")
-        assert issubclass(job, WeightsJob)
-        found = job.footprint(self.shape)
-        return found.rows * self.shape.n_layers + found.shared_rows
 
 
 N_NEURONS, FEW_TOKENS, MANY_TOKENS, ACTIVE_SHARE, ROUNDS = 256, 131_072, 1_048_576, 0.05, 3
@@ -207,13 +245,17 @@ def measure() -> Measured:
     try:
         with _tiny_model() as transformer, torch.inference_mode():
             few, many = (_figures(transformer, n // shapes.CONTEXT_LENGTH) for n in (FEW_TOKENS, MANY_TOKENS))
-            slope = max(0.0, (many.fold - few.fold) / (MANY_TOKENS - FEW_TOKENS) / N_NEURONS)
+            more = MANY_TOKENS - FEW_TOKENS
+            slopes = {job: max(0.0, (many.folds[job] - few.folds[job]) / more / N_NEURONS) for job in SWEEP_JOBS}
             return Measured(
                 product_flops=_product_rate(),
                 observing_seconds=few.observing,
                 packing_seconds=few.packing,
-                fold_neuron_seconds=max(0.0, few.fold / N_NEURONS - slope * FEW_TOKENS),
-                fold_token_seconds=slope,
+                fold_neuron_seconds={
+                    job: max(0.0, few.folds[job] / N_NEURONS - slope * FEW_TOKENS) for job, slope in slopes.items()
+                },
+                fold_token_seconds=slopes,
+                opening_seconds=many.opening / MANY_TOKENS,
                 taking_seconds=few.taking,
             )
     finally:
@@ -222,11 +264,12 @@ def measure() -> Measured:
 
 @dataclass(frozen=True)
 class _Figures:
-    """Of one layer of one text: seconds of all folds; the others a neuron and token, and a byte."""
+    """Of one layer of one text: seconds of each fold and of opening; the others a neuron and token, and a byte."""
 
     observing: float
     packing: float
-    fold: float
+    folds: Mapping[str, float]
+    opening: float
     taking: float
 
 
@@ -241,7 +284,9 @@ def _figures(transformer: Transformer, n_sequences: int) -> _Figures:
     return _Figures(
         observing=sum(spent.values()) / n,
         packing=spent["ngrams"] / n,
-        fold=sum(_best_seconds(partial(job.fold, 0, parts[job.name])) for job in watching),
+        # The second layer: with the first comes what is about the text alone.
+        folds={job.name: _best_seconds(partial(job.fold, 1, parts[job.name])) for job in watching},
+        opening=_best_seconds(lambda: list(number_ngrams(text, longest=LONGEST))),
         taking=_taking_seconds(parts["ngrams"].scans[0].collect()),
     )
 
@@ -296,11 +341,11 @@ def _best_seconds(run: Callable[[], object]) -> float:
 
 @contextmanager
 def _tiny_model() -> Iterator[Transformer]:
-    """One narrow layer, of which only the value vectors and the unembedding are read."""
+    """Two narrow layers, of which only the value vectors and the unembedding are read."""
     torch.manual_seed(0)
     logging.disable_progress_bar()
     config = OPTConfig(
-        num_hidden_layers=1, hidden_size=64, word_embed_proj_dim=64, num_attention_heads=1, ffn_dim=N_NEURONS
+        num_hidden_layers=2, hidden_size=64, word_embed_proj_dim=64, num_attention_heads=1, ffn_dim=N_NEURONS
     )
     with TemporaryDirectory() as folder:
         OPTForCausalLM(config).save_pretrained(folder)

@@ -73,12 +73,12 @@ class Driver:
     """What the driver does, in one thread, while nobody else is attended to.
 
     Attributes:
-        steps: what a unit takes, asked when it is handed out.
+        steps: what a unit takes, asked when it is handed out; each worker that was ever hired has a number.
         take: takes what a step handed back; the seconds that this takes.
         done: is told when a unit is done.
     """
 
-    steps: Callable[[Unit], Sequence[Step]]
+    steps: Callable[[Unit, int], Sequence[Step]]
     take: Callable[[Unit, Step], float]
     done: Callable[[Unit], None] = lambda unit: None
 
@@ -110,6 +110,7 @@ class Outcome:
         driver_seconds: that the driver took.
         n_lost: workers that were lost.
         n_given_up: units that failed too often.
+        last: method of units -> when the last of them was done.
     """
 
     seconds: float = 0.0
@@ -117,6 +118,7 @@ class Outcome:
     driver_seconds: float = 0.0
     n_lost: int = 0
     n_given_up: int = 0
+    last: dict[str, float] = field(default_factory=dict)
 
 
 Happening = Literal["ready", "step", "lost"]
@@ -130,6 +132,7 @@ class _Worker:
         place: units of which it does.
         slowness: how many times as long it takes.
         dies_at: when it is lost.
+        number: of all that were ever hired.
         is_ready: whether it can be given something.
         life: how many workers were in its place before.
         unit: what it does.
@@ -142,6 +145,7 @@ class _Worker:
     place: int
     slowness: float
     dies_at: float
+    number: int = 0
     is_ready: bool = False
     life: int = 0
     unit: Unit | None = None
@@ -162,7 +166,7 @@ class Simulation:
     def __init__(self, waiting: Waiting, fleet: Fleet, driver: Driver) -> None:
         self._waiting, self._fleet, self._driver = waiting, fleet, driver
         self._now = 0.0
-        self._numbers = itertools.count()
+        self._numbers, self._hired = itertools.count(), itertools.count()
         self._events: list[tuple[float, int, _Worker, int, Happening]] = []
         self._workers = [_Worker(place, 1.0, 0.0) for place in fleet.places]
         self._outcome = Outcome()
@@ -191,7 +195,7 @@ class Simulation:
         return self._outcome
 
     def _hire(self, worker: _Worker) -> None:
-        worker.slowness = self._fleet.slowness()
+        worker.slowness, worker.number = self._fleet.slowness(), next(self._hired)
         begins = self._now + self._fleet.start_seconds
         worker.dies_at = begins + self._fleet.lifetime()
         worker.is_ready = worker.is_lost = worker.is_working = False
@@ -223,7 +227,7 @@ class Simulation:
         if unit is None:
             return
         worker.unit = unit
-        worker.steps, worker.said = deque(self._driver.steps(unit)), deque()
+        worker.steps, worker.said = deque(self._driver.steps(unit, worker.number)), deque()
         if worker.dies_at <= self._now:
             worker.is_lost = True
             return
@@ -252,11 +256,14 @@ class Simulation:
             self._outcome.busy_seconds += step.seconds * worker.slowness
             # Taken first, so that the worker goes on while the driver works.
             self._work(worker, self._now)
+            n_waiting = len(self._waiting)
             seconds = self._driver.take(unit, step)
+            self._may_give |= len(self._waiting) > n_waiting
             self._outcome.driver_seconds += seconds
             self._advance(self._now + seconds)
         else:
             worker.unit, self._may_give = None, True
+            self._outcome.last[unit.method] = self._now
             self._driver.done(unit)
 
     def _lose(self, worker: _Worker, unit: Unit) -> None:

@@ -1,17 +1,23 @@
 """A model's default jobs by a cluster on paper: how long workers and driver take, and how much of it is lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks.cluster_costs import PART_SECONDS, SWEEP_JOBS, Sweep
+from benchmarks.cluster_costs import LISTENING_SECONDS, PART_SECONDS, SWEEP_JOBS, Sweep
 from benchmarks.cluster_simulation import Driver, Fleet, Outcome, Simulation, Step, UnseenJob, text_of_chunks
-from ingest.pipeline.cluster.placement import Placement, _evenly
-from ingest.pipeline.cluster.sweeping import Sweeping, shard_units
+from ingest.pipeline.cluster.placement import Placement
+from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit, shard_units
 from ingest.pipeline.cluster.waiting import Unit, Waiting
 
 STREAMS = "streams"
+
+WHOLE = -1
+"""The chunk of a part that is a whole layer."""
+
+IDLE = -1
+"""The place of workers that no pipeline needs: they fold."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +55,18 @@ class Conditions:
         n_workers: its workers.
         troubles: what befalls them.
         is_shared: whether all machines write to one folder, so that no rows are handed to the driver.
-        driver_folds: whether the driver folds layers, as it does; else workers do once all was seen.
-        driver_fetches: whether the driver fetches the streams that workers hand on, as it does.
-        uses_all: whether pipelines are as long as leaves fewest workers without work; else as short as fits, as now.
+        driver_folds: whether the driver folds layers although workers could, which they do where a folder is shared.
     """
 
     n_workers: int
     troubles: Troubles | None = None
     is_shared: bool = True
-    driver_folds: bool = True
-    driver_fetches: bool = True
-    uses_all: bool = False
+    driver_folds: bool = False
+
+    @property
+    def workers_fold(self) -> bool:
+        """Whether a layer that was seen whole is folded by a worker."""
+        return self.is_shared and not self.driver_folds
 
 
 @dataclass(frozen=True)
@@ -68,17 +75,22 @@ class Result:
 
     Attributes:
         placement: the layers of each worker.
-        seconds: from the start of the workers to the end of publishing.
+        spent: seconds of what comes one after the other, by name: from starting to publishing.
         ideal_seconds: all work shared evenly among workers that lose nothing.
         n_lost: workers that were lost.
         n_given_up: units that failed too often.
     """
 
     placement: Placement
-    seconds: float
+    spent: Mapping[str, float]
     ideal_seconds: float
     n_lost: int
     n_given_up: int
+
+    @property
+    def seconds(self) -> float:
+        """From the start of the workers to the end of publishing."""
+        return sum(self.spent.values())
 
     @property
     def efficiency(self) -> float:
@@ -87,32 +99,36 @@ class Result:
 
 
 def simulated(sweep: Sweep, conditions: Conditions) -> Result:
-    """Projections, the sweep, folds and publishing, one after the other as the engine has them."""
+    """Projections, the sweep with its folds, and publishing, one after the other as the engine has them."""
     placement = sweep.placement(conditions.n_workers)
-    if conditions.uses_all and len(placement.stages) > 1:
-        placement = _longer(placement, conditions.n_workers, sweep.shape.n_layers)
-    outcomes = [_apart(sweep, conditions, sweep.projection_seconds()), _swept(sweep, conditions, placement)]
-    if not conditions.driver_folds:
-        outcomes.append(_apart(sweep, conditions, [sweep.fold_seconds()] * sweep.shape.n_layers))
-    return Result(
-        placement,
-        sum(one.seconds for one in outcomes) + sweep.publishing_seconds(),
-        work_seconds(sweep) / conditions.n_workers,
-        sum(one.n_lost for one in outcomes),
-        sum(one.n_given_up for one in outcomes),
-    )
+    start = sweep.machines.start_seconds + _weights_seconds(sweep, placement)
+    apart, swept = _apart(sweep, conditions), _swept(sweep, conditions, placement, start_seconds=start)
+    seen = swept.last["chunk"]
+    spent = {
+        "start": start,
+        "projections": apart.seconds,
+        "chunks": seen - start,
+        "folds": swept.seconds - seen,
+        "looking": sweep.looking_seconds() if conditions.is_shared else 0.0,
+        "publishing": sweep.publishing_seconds(),
+    }
+    n_lost, n_given_up = apart.n_lost + swept.n_lost, apart.n_given_up + swept.n_given_up
+    return Result(placement, spent, work_seconds(sweep) / conditions.n_workers, n_lost, n_given_up)
 
 
 def driver_seconds(sweep: Sweep) -> float:
-    """Of that what the driver alone does: folds and publishing."""
-    return sweep.shape.n_layers * sweep.fold_seconds() + sweep.publishing_seconds()
+    """Of that what the driver alone does while no worker has anything to do: it looks for parts, and publishes."""
+    return sweep.looking_seconds() + sweep.publishing_seconds()
 
 
-def _longer(placement: Placement, n_workers: int, n_layers: int) -> Placement:
-    """Pipelines of at least as many stages, with as many workers as possible."""
-    lengths = range(len(placement.stages), min(n_workers, n_layers) + 1)
-    n_stages = max(lengths, key=lambda n: (n_workers // n * n, -n))
-    return replace(placement, stages=_evenly(n_layers, n_stages), n_lanes=n_workers // n_stages)
+def part_seconds(n_workers: int) -> float:
+    """Of the driver for one part, while so many workers measure."""
+    return PART_SECONDS + LISTENING_SECONDS * n_workers
+
+
+def fold_work_seconds(sweep: Sweep) -> float:
+    """Of all folds by workers that do not wait for each other's reading, n-grams numbered once."""
+    return sweep.shape.n_layers * sum(sweep.fold_seconds(job) for job in SWEEP_JOBS) + sweep.opening_seconds()
 
 
 def work_seconds(sweep: Sweep) -> float:
@@ -120,29 +136,37 @@ def work_seconds(sweep: Sweep) -> float:
     layers = sweep.extent.n_chunks * sweep.shape.n_layers
     writing = sweep.part_bytes() / sweep.machines.folder_bytes
     watched = layers * (sweep.forward_seconds() + sweep.watching_seconds() + writing)
-    return sum(sweep.projection_seconds()) + watched + driver_seconds(sweep)
+    return sum(sweep.projection_seconds()) + watched + fold_work_seconds(sweep) + driver_seconds(sweep)
 
 
-def _apart(sweep: Sweep, conditions: Conditions, seconds: list[float]) -> Outcome:
-    """Units that any worker can do."""
-    of_name = {f"{number}": one for number, one in enumerate(seconds)}
+def _weights_seconds(sweep: Sweep, placement: Placement) -> float:
+    """Of each worker, which reads its layers while all others read theirs."""
+    if not placement.is_resident:
+        return 0.0
+    longest = max(map(len, placement.stages))
+    return sweep.machines.beside_folder(sweep.size.block_bytes * longest, placement.n_workers)
 
-    def steps(unit: Unit) -> list[Step]:
+
+def _apart(sweep: Sweep, conditions: Conditions) -> Outcome:
+    """Projections, which any worker can do."""
+    of_name = {f"{number}": one for number, one in enumerate(sweep.projection_seconds())}
+    n_workers = conditions.n_workers
+
+    def steps(unit: Unit, worker: int) -> list[Step]:
         _, (name,) = unit.given()
-        return [Step(of_name[name], (("shard", 0, 0),))]
+        return [Step(of_name[name], (("projections", 0, 0),))]
 
-    fleet = _fleet(conditions, [0] * conditions.n_workers, 0.0)
-    driver = Driver(steps, lambda unit, step: PART_SECONDS)
-    return Simulation(Waiting(shard_units("shard", list(of_name))), fleet, driver).run()
+    fleet = _fleet(conditions, [0] * n_workers, 0.0)
+    driver = Driver(steps, lambda unit, step: part_seconds(n_workers))
+    return Simulation(Waiting(shard_units("projections", list(of_name))), fleet, driver).run()
 
 
-def _swept(sweep: Sweep, conditions: Conditions, placement: Placement) -> Outcome:
-    """Chunks by all workers, or through pipelines of them."""
+def _swept(sweep: Sweep, conditions: Conditions, placement: Placement, *, start_seconds: float) -> Outcome:
+    """Chunks by all workers, or through pipelines of them, and folds by any that is idle, or by the driver."""
     jobs = [UnseenJob(name) for name in SWEEP_JOBS]
     sweeping = Sweeping(text_of_chunks(sweep.extent.n_chunks), jobs, placement, n_layers=sweep.shape.n_layers)
-    share = sweep.machines.folder_share(conditions.n_workers)
-    weights = sweep.size.block_bytes * max(map(len, placement.stages)) / share if placement.is_resident else 0.0
-    fleet = _fleet(conditions, placement.places(), sweep.machines.start_seconds + weights)
+    places = [*placement.places(), *[IDLE] * (conditions.n_workers - placement.n_workers)]
+    fleet = _fleet(conditions, places, start_seconds)
     driver = Driver(_steps(sweep, conditions, placement), _take(sweep, conditions, sweeping), sweeping.done)
     outcome = Simulation(sweeping.waiting, fleet, driver).run()
     assert sweeping.n_left == 0 or outcome.n_given_up
@@ -154,39 +178,71 @@ def _fleet(conditions: Conditions, places: list[int], start_seconds: float) -> F
     return fleet if conditions.troubles is None else conditions.troubles.fleet(fleet)
 
 
-def _steps(sweep: Sweep, conditions: Conditions, placement: Placement) -> Callable[[Unit], list[Step]]:
-    share, network = sweep.machines.folder_share(conditions.n_workers), sweep.machines.network_bytes
-    forward = sweep.forward_seconds() + (0.0 if placement.is_resident else sweep.size.block_bytes / share)
-    watched_too = forward + sweep.watching_seconds() + sweep.part_bytes() / (share if conditions.is_shared else network)
-    handing = sweep.stream_bytes / network
+def _steps(sweep: Sweep, conditions: Conditions, placement: Placement) -> Callable[[Unit, int], list[Step]]:
+    machines, watched_bytes = sweep.machines, sweep.part_bytes() if conditions.is_shared else 0.0
+    at_once = min(placement.n_workers, sweep.extent.n_chunks * len(placement.stages))
+    read = 0 if placement.is_resident else sweep.size.block_bytes
+    handing = sweep.stream_bytes / machines.network_bytes
+    forward = machines.beside_folder(read, at_once, seconds=sweep.forward_seconds())
+    compute = sweep.forward_seconds() + sweep.watching_seconds()
+    compute += 0.0 if conditions.is_shared else sweep.part_bytes() / machines.network_bytes
+    watched_too = machines.beside_folder(read + watched_bytes, at_once, seconds=compute)
+    readers = min(conditions.n_workers, len(SWEEP_JOBS) * sweep.shape.n_layers)
+    folds = {job: sweep.fold_seconds(job, readers=readers) for job in SWEEP_JOBS}
+    opened = set[int]()
 
-    def steps(unit: Unit) -> list[Step]:
-        chunk, watched, _, is_passed_on = unit.given()
+    def fold(job: str, layer: int, worker: int) -> list[Step]:
+        opening = sweep.opening_seconds() if job == "ngrams" and worker not in opened else 0.0
+        if job == "ngrams":
+            opened.add(worker)
+        return [Step(opening + folds[job], ((job, layer, WHOLE),))]
+
+    def chunk(unit: Unit, number: int, watched: Mapping[int, Sequence[str]], is_passed_on: bool) -> list[Step]:
         found = [
-            Step(watched_too if jobs else forward, tuple((job, layer, chunk) for job in jobs))
+            Step(watched_too if jobs else forward, tuple((job, layer, number) for job in jobs))
             for layer, jobs in watched.items()
         ]
         if unit.place:
             found.insert(0, Step(handing))
-        return [*found, Step(handing, ((STREAMS, 0, chunk),))] if is_passed_on else found
+        # Streams are announced before they follow: two pieces, neither of which the driver looks into.
+        return [*found, Step(handing, ((STREAMS, 0, number),) * 2)] if is_passed_on else found
+
+    def steps(unit: Unit, worker: int) -> list[Step]:
+        if not isinstance(unit, ChunkUnit):
+            job, layer = unit.given()
+            return fold(job, layer, worker)
+        number, watched, _, is_passed_on = unit.given()
+        return chunk(unit, number, watched, is_passed_on)
 
     return steps
 
 
 def _take(sweep: Sweep, conditions: Conditions, sweeping: Sweeping) -> Callable[[Unit, Step], float]:
-    network, folded = sweep.machines.network_bytes, set[int]()
-    fetching = sweep.stream_bytes / network if conditions.driver_fetches else 0.0
+    network, a_part = sweep.machines.network_bytes, part_seconds(conditions.n_workers)
     writing = 0.0 if conditions.is_shared else sweep.part_bytes() * (1 / network + sweep.measured.taking_seconds)
+    folds = {job: sweep.fold_seconds(job, is_here=True) for job in SWEEP_JOBS}
+    opened = set[str]()
+
+    def folded(job: str, layer: int) -> float:
+        """Have a worker fold, or fold here, which takes seconds."""
+        if conditions.workers_fold:
+            sweeping.waiting.add(fold_unit(job, layer))
+            return 0.0
+        opening = sweep.opening_seconds() if job == "ngrams" and not opened else 0.0
+        if job == "ngrams":
+            opened.add(job)
+        return opening + folds[job]
 
     def take(unit: Unit, step: Step) -> float:
-        seconds = PART_SECONDS * len(step.parts)
-        for name, layer, chunk in step.parts:
-            if name == STREAMS:
-                sweeping.keep(unit, chunk)
-                return seconds + fetching
-            if sweeping.seen(name, layer, chunk) and layer not in folded:
-                folded.add(layer)
-                seconds += sweep.fold_seconds() if conditions.driver_folds else 0.0
+        seconds = a_part * len(step.parts)
+        if not isinstance(unit, ChunkUnit):
+            return seconds
+        if step.parts and step.parts[0][0] == STREAMS:
+            sweeping.keep(unit, unit.chunk)
+            return seconds
+        for job, layer, chunk in step.parts:
+            if sweeping.seen(job, layer, chunk):
+                seconds += folded(job, layer)
         return seconds + writing * (len(step.parts) / len(SWEEP_JOBS))
 
     return take

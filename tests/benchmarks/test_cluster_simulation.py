@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.cluster_simulation import IN_FLIGHT, Driver, Fleet, Outcome, Simulation, Step, UnseenJob, text_of_chunks
 from ingest.pipeline.cluster.placement import Placement
-from ingest.pipeline.cluster.sweeping import Sweeping
+from ingest.pipeline.cluster.sweeping import ChunkUnit, Sweeping, fold_unit
 from ingest.pipeline.cluster.waiting import Unit, Waiting
 
 JOBS = ("activity", "contexts")
@@ -31,23 +31,35 @@ def drawn(*values: float, then: float) -> Callable[[], float]:
 
 
 def of_units(n: int, fleet: Fleet, *, step: Step, n_steps: int = 1, taking: float = 0.0) -> Outcome:
-    return Simulation(units(n), fleet, Driver(lambda unit: [step] * n_steps, lambda unit, step: taking)).run()
+    return Simulation(units(n), fleet, Driver(lambda unit, worker: [step] * n_steps, lambda unit, step: taking)).run()
 
 
-def of_sweep(n_chunks: int, stages: tuple[range, ...], n_lanes: int, *, fold: float = 0.0) -> tuple[Outcome, Sweeping]:
-    """A second a layer and chunk; `fold` seconds of the driver for a layer that was seen whole."""
+def of_sweep(
+    n_chunks: int, stages: tuple[range, ...], n_lanes: int, *, fold: float = 0.0, n_idle: int | None = None
+) -> tuple[Outcome, Sweeping]:
+    """A second a layer and chunk; `fold` seconds for a layer that a job saw whole.
+
+    The driver folds, or workers where `n_idle` says how many there are beside those of the stages.
+    """
     placement = Placement(stages, n_lanes, True, "")
     jobs = [UnseenJob(name) for name in JOBS]
     sweeping = Sweeping(text_of_chunks(n_chunks), jobs, placement, n_layers=N_LAYERS)
 
-    def steps(unit: Unit) -> list[Step]:
+    def steps(unit: Unit, worker: int) -> list[Step]:
+        if not isinstance(unit, ChunkUnit):
+            return [Step(fold, ((*unit.given(), -1),))]
         chunk, watched, _, _ = unit.given()
         return [Step(1.0, tuple((job, layer, chunk) for job in some)) for layer, some in watched.items()]
 
     def take(unit: Unit, step: Step) -> float:
-        return fold * sum(sweeping.seen(*part) for part in step.parts)
+        whole = [part for part in step.parts if isinstance(unit, ChunkUnit) and sweeping.seen(*part)]
+        if n_idle is None:
+            return fold * len(whole)
+        for job, layer, _ in whole:
+            sweeping.waiting.add(fold_unit(job, layer))
+        return 0.0
 
-    fleet = Fleet(placement.places())
+    fleet = Fleet([*placement.places(), *[-1] * (n_idle or 0)])
     return Simulation(sweeping.waiting, fleet, Driver(steps, take, sweeping.done)).run(), sweeping
 
 
@@ -57,7 +69,7 @@ def test_parts_in_flight_are_those_of_the_crew() -> None:
 
 def test_one_worker_takes_the_sum() -> None:
     found = of_units(5, Fleet([0], start_seconds=7.0), step=Step(2.0), n_steps=3)
-    assert found == Outcome(seconds=7.0 + 5 * 3 * 2.0, busy_seconds=30.0)
+    assert found == Outcome(seconds=7.0 + 5 * 3 * 2.0, busy_seconds=30.0, last={"shards": 37.0})
 
 
 @pytest.mark.parametrize(("n_units", "n_workers", "rounds"), [(12, 4, 3), (13, 4, 4), (3, 8, 1)])
@@ -110,7 +122,7 @@ def test_a_worker_is_at_most_so_far_ahead() -> None:
         return 100.0 if len(first) == 1 else 0.0
 
     steps = [Step(1.0, (("job", number, 0),)) for number in range(20)]
-    found = Simulation(units(1), Fleet([0]), Driver(lambda unit: steps, take)).run()
+    found = Simulation(units(1), Fleet([0]), Driver(lambda unit, worker: steps, take)).run()
     # While the driver is busy until 101, eight parts are made; the eleven that are left follow then.
     assert first == list(range(20))
     assert found.seconds == 101.0 + 20 - 1 - IN_FLIGHT
@@ -129,8 +141,24 @@ def test_a_pipeline_takes_its_filling_and_then_one_stage_a_chunk() -> None:
     assert found.busy_seconds == 10 * N_LAYERS
 
 
-def test_the_driver_folds_every_layer_once_in_its_own_time() -> None:
+def test_the_driver_folds_every_layer_of_every_job_once_in_its_own_time() -> None:
     found, _ = of_sweep(3, (range(N_LAYERS),), 3, fold=50.0)
     # The first layer is whole after a second; while it is folded the others are read.
-    assert found.driver_seconds == N_LAYERS * 50.0
-    assert found.seconds == 1.0 + N_LAYERS * 50.0
+    assert found.driver_seconds == len(JOBS) * N_LAYERS * 50.0
+    assert found.seconds == 1.0 + len(JOBS) * N_LAYERS * 50.0
+
+
+def test_workers_fold_beside_each_other() -> None:
+    found, _ = of_sweep(3, (range(N_LAYERS),), 3, fold=50.0, n_idle=0)
+    # All are busy with their chunks until 4; then eight folds take three of them three rounds.
+    assert found.driver_seconds == 0.0
+    assert found.last == {"chunk": N_LAYERS, "fold": N_LAYERS + 3 * 50.0}
+    assert found.busy_seconds == 3 * N_LAYERS + len(JOBS) * N_LAYERS * 50.0
+
+
+def test_a_worker_without_a_place_folds_what_is_whole_already() -> None:
+    found, _ = of_sweep(1, (range(N_LAYERS),), 1, fold=1.0, n_idle=2)
+    # Each of the two idle workers folds what one job saw of a layer while the next layer is read.
+    assert found.seconds == N_LAYERS + 1.0
+    alone, _ = of_sweep(1, (range(N_LAYERS),), 1, fold=1.0, n_idle=0)
+    assert alone.seconds == N_LAYERS + len(JOBS) * N_LAYERS
