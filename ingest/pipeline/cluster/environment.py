@@ -13,6 +13,7 @@ _SAID = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # Whatever becomes of workers is told by us; Ray would write of it into the answer.
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+    "RAY_BACKEND_LOG_LEVEL": "error",
     # Workers without a GPU of their own must not see those of others.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
 }

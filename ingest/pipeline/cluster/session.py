@@ -1,5 +1,6 @@
 """Ray started on this machine, or a cluster joined, and left again."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ from ingest.pipeline.cluster.errors import ClusterTooSmall, ClusterUnreachable
 
 OBJECT_STORE_BYTES = 1 << 30
 """Shared memory of a cluster on this machine, at most; parts go through it one by one."""
+
+
+_LISTENER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,24 @@ def _start(wanted: Wanted, memory_bytes: int) -> None:
 
 
 def _join(address: str) -> None:
+    _require_listener(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-        lines = str(error).splitlines()
-        raise ClusterUnreachable(address, lines[0].rstrip(". ") if lines else type(error).__name__) from error
+        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(". ")
+        raise ClusterUnreachable(address, said or type(error).__name__) from error
+
+
+def _require_listener(address: str) -> None:
+    """Find out within seconds that nobody is there: Ray itself tries again for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        return
+    try:
+        with socket.create_connection((host, int(port)), timeout=_LISTENER_SECONDS):
+            pass
+    except (OSError, ValueError) as error:
+        raise ClusterUnreachable(address, str(error)) from error
 
 
 def _gpus_here() -> int:

@@ -18,7 +18,13 @@ from ingest.corpora import corpus
 from ingest.jobs import registry
 from ingest.models.errors import MeasurementOverflow
 from ingest.pipeline.cluster import placement
-from ingest.pipeline.cluster.errors import ClusterTooSmall, PartsFailed, WorkerDiffers, WorkerRefused
+from ingest.pipeline.cluster.errors import (
+    ClusterTooSmall,
+    ClusterUnreachable,
+    PartsFailed,
+    WorkerDiffers,
+    WorkerRefused,
+)
 from ingest.pipeline.cluster.placement import Placement
 from ingest.pipeline.cluster.worker import Worker
 from ingest.pipeline.ingest_model import ingest_model
@@ -259,6 +265,14 @@ def test_more_workers_than_there_is_room_for_are_refused(
         ray_clusters.measure(warehouse, reference.opt, asked)
     with pytest.raises(ClusterTooSmall, match="4 workers of 1 CPUs and 1 GPUs each"):
         ray_clusters.measure(warehouse, reference.opt, dataclasses.replace(asked, workers=4, device="cuda"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:6379", "127.0.0.1:many"])
+def test_nobody_at_an_address_is_told_at_once(cluster: Machines, address: str) -> None:
+    from ingest.pipeline.cluster import session  # noqa: PLC0415 - needs the extra
+
+    with pytest.raises(ClusterUnreachable, match=rf"^no Ray cluster can be joined at {address} \("):
+        session._join(address)
 
 
 def test_weights_that_overflow_are_told_as_by_one_process(
