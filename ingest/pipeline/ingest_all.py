@@ -3,9 +3,11 @@
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
@@ -14,11 +16,13 @@ from catalog.store.warehouse import Warehouse
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.pipeline import up_to_date
 from ingest.pipeline.engines.choice import engine_for, require_engine
-from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.outcomes import ModelReport, PairReport
 from ingest.planning.first_look import check_request, check_text, is_about_pairs, problem_of, refuse_one_name
 from ingest.planning.pairs import asked_models, pairs_of
 from ingest.request import IngestRequest, ModelSource
+
+if TYPE_CHECKING:
+    from ingest.pipeline.engines.engine import Engine
 
 Report = ModelReport | PairReport
 
@@ -71,7 +75,9 @@ def ingest_all(
     warehouse.require_writable()
     check_text(warehouse, request)
     problems = _problems(warehouse, request, models, announce)
-    with engine_for(request) as engine:
+    with ExitStack() as stack:
+        # Opened once, by the first model that is to be measured.
+        engine = cache(lambda: stack.enter_context(engine_for(request)))
         measured = partial(_measured, warehouse, request, engine=engine, progress=progress, announce=announce)
         return [
             Outcome(asked, None, problems[asked])
@@ -197,7 +203,7 @@ def _measured(
     request: IngestRequest,
     asked: str,
     *,
-    engine: Engine,
+    engine: "Callable[[], Engine]",
     progress: Progress,
     announce: Callable[[str], None],
 ) -> ModelReport:
@@ -209,7 +215,7 @@ def _measured(
         return report
     from ingest.pipeline.ingest_model import ingest_model
 
-    report = ingest_model(warehouse, request, source, progress=progress, announce=announce, engine=engine)
+    report = ingest_model(warehouse, request, source, progress=progress, announce=announce, engine=engine())
     if report.finished and known == up_to_date.model_inputs(warehouse, request, source):
         up_to_date.remember(warehouse, known, report)
     return report

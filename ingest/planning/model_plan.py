@@ -130,17 +130,19 @@ class Estimate:
     """How long measuring a model would take in one process.
 
     Attributes:
-        shared_seconds: what workers could share: the forward pass with its observers, and products.
-        alone_seconds: what one process does whatever there is beside it: opening, folding, publishing.
+        sweep_seconds: what workers share as they share chunks and layers: the forward pass with its observers.
+        other_seconds: what they share layer by layer: folding, and products.
+        alone_seconds: what one process does whatever there is beside it: opening, publishing.
     """
 
-    shared_seconds: float
+    sweep_seconds: float
+    other_seconds: float
     alone_seconds: float
 
     @property
     def hours(self) -> float:
         """All of it."""
-        return (self.shared_seconds + self.alone_seconds) / 3600
+        return (self.sweep_seconds + self.other_seconds + self.alone_seconds) / 3600
 
 
 ByWorkers = Callable[[Prepared, Estimate | None], tuple[tuple[str, str], ...]]
@@ -236,13 +238,13 @@ def _estimated(
         return None
     alone = opening_seconds + _PUBLISHING_SECONDS + takes.growth_bytes / _PUBLISHED_BYTES_A_SECOND
     if trial is None or extent is None:
-        return Estimate(_PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer), alone)
+        return Estimate(0.0, _PROJECTIONS_RATIO * projection_flops(shape) / product_rate(transformer), alone)
     reading = trial.reading_seconds / trial.n_tokens * extent.n_tokens * shape.n_layers
-    folding = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens) - reading
+    others = trial.sweep_seconds(n_layers=shape.n_layers, n_tokens=extent.n_tokens) - reading
     if has_projections:
         rate = forward_flops(shape, extent) / extent.n_tokens / shape.n_layers * trial.n_tokens / trial.reading_seconds
-        reading += _PROJECTIONS_RATIO * projection_flops(shape) / rate
-    return Estimate(reading, alone + folding)
+        others += _PROJECTIONS_RATIO * projection_flops(shape) / rate
+    return Estimate(reading, others, alone)
 
 
 def in_gb(size: int) -> str:

@@ -89,7 +89,8 @@ class RayEngine(Engine):
                 if hired.sees_staging:
                     sweeping.waiting.add(fold_unit(job, layer))
                 else:
-                    _fold(by_name[job], layer, corpus)
+                    with torch.inference_mode():
+                        by_name[job].fold(layer, corpus)
 
             def take(unit: Unit, part: MeasuredPart | None, reference: object) -> None:
                 if part is None:
@@ -108,9 +109,6 @@ class RayEngine(Engine):
                 if sweeping.is_whole(job, layer):
                     fold(job, layer)
             hired.crew.run(sweeping.waiting, take, sweeping.done)
-        for one in jobs:
-            for layer in range(n_layers):
-                _fold(one, layer, corpus)
         work.progress.finish()
 
     def told(self) -> list[str]:
@@ -214,9 +212,3 @@ class RayEngine(Engine):
         self._n_bytes += part.n_bytes
         if part.frames:
             run.write(part.shard, unpacked_frames(part.frames), is_passing=is_passing)
-
-
-def _fold(one: StagedJob, layer: int, corpus: Corpus) -> None:
-    """Fold a layer here, unless that is done; its parts are not needed any more."""
-    with torch.inference_mode():
-        one.fold(layer, corpus)

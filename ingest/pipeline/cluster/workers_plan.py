@@ -26,11 +26,12 @@ def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str
         speed = _at_once(placement, len(corpus.chunks()))
     entries = [("workers", said)]
     if estimate is not None:
-        hours = (estimate.shared_seconds / speed + estimate.alone_seconds) / 3600
-        alone = estimate.alone_seconds / 3600
-        entries.append(
-            ("time there", f"about {in_hours(hours)} with such workers, {in_hours(alone)} of it in this process alone")
-        )
+        n_at_once = min(n_workers, work.transformer.shape.n_layers)
+        shared = estimate.sweep_seconds / speed + estimate.other_seconds / n_at_once
+        alone = in_hours(estimate.alone_seconds / 3600)
+        hours = in_hours((shared + estimate.alone_seconds) / 3600)
+        said = f"about {hours} with such workers that share the staging folder, {alone} of it in this process alone"
+        entries.append(("time there", said))
     return tuple(entries)
 
 

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
 from ingest.pipeline.cluster.environment import environment
-from ingest.pipeline.engines.engine import Engine
-from ingest.pipeline.engines.local import LocalEngine
 from ingest.request import IngestRequest
+
+if TYPE_CHECKING:
+    # What is wrong with a request is told before anything large is loaded.
+    from ingest.pipeline.engines.engine import Engine
 
 
 @contextmanager
-def engine_for(request: IngestRequest) -> Iterator[Engine]:
+def engine_for(request: IngestRequest) -> "Iterator[Engine]":
     """The engine of a request, which joins a cluster once something is to be measured there, and leaves it at the end.
 
     Raises:
@@ -20,6 +23,8 @@ def engine_for(request: IngestRequest) -> Iterator[Engine]:
     """
     require_engine(request)
     if request.engine == "local":
+        from ingest.pipeline.engines.local import LocalEngine
+
         yield LocalEngine()
         return
     with environment(is_own=request.address is None):

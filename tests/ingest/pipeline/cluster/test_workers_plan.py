@@ -23,7 +23,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare_model(ingests.open_warehouse(folder / "w.duckdb"), asked, ModelSource(str(model)), progress=Silent())
 
 
-def told(prepared: Prepared, *, hours: tuple[float, float] | None = None, **asked: object) -> dict[str, str]:
+def told(prepared: Prepared, *, hours: tuple[float, float, float] | None = None, **asked: object) -> dict[str, str]:
     work = replace(prepared.work, request=replace(prepared.work.request, **asked))  # type: ignore[arg-type]
     estimate = None if hours is None else Estimate(*(3600 * one for one in hours))
     return dict(by_workers(replace(prepared, work=work), estimate))
@@ -32,20 +32,23 @@ def told(prepared: Prepared, *, hours: tuple[float, float] | None = None, **aske
 def test_one_chunk_keeps_one_of_four_workers_at_work(prepared: Prepared) -> None:
     assert prepared.corpus is not None
     assert len(prepared.corpus.chunks()) == 1
-    found = told(prepared, hours=(8.0, 1.0), memory_bytes=10**9)
+    found = told(prepared, hours=(8.0, 2.0, 1.0), memory_bytes=10**9)
     assert found == {
         "workers": "4 workers with 1.00 GB each; chunks outside, since all weights fit beside the streams of one chunk",
-        "time there": "about 9.00 hours with such workers, 1.00 hours of it in this process alone",
+        # Folds are shared by all four.
+        "time there": "about 9.50 hours with such workers that share the staging folder,"
+        " 1.00 hours of it in this process alone",
     }
 
 
 def test_weights_are_shared_by_all_workers_whatever_the_text(prepared: Prepared) -> None:
     weights = [(job, identity) for job, identity in prepared.agenda.missing if job.name == "projections"]
     alone = replace(prepared, agenda=replace(prepared.agenda, missing=weights))
-    found = told(alone, hours=(8.0, 1.0), memory_bytes=10**9)
+    found = told(alone, hours=(0.0, 8.0, 1.0), memory_bytes=10**9)
     assert found == {
         "workers": "4 workers with 1.00 GB each",
-        "time there": "about 3.00 hours with such workers, 1.00 hours of it in this process alone",
+        "time there": "about 3.00 hours with such workers that share the staging folder,"
+        " 1.00 hours of it in this process alone",
     }
     assert "time there" not in told(alone, memory_bytes=10**9)
 
