@@ -232,14 +232,16 @@ def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
     # Hidden files are unfinished ones; the lock is held, so whoever wrote them is gone.
     for stray in folder.glob(".*"):
         stray.unlink(missing_ok=True)
-    earlier = _read_manifest(folder)
+    earlier, manifest = _read_manifest(folder), replace(manifest, lease=secrets.token_hex(8))
     if earlier is not None and earlier.get("arithmetic") != manifest.arithmetic:
+        # Whoever wrote them without the lock writes no more from here on.
+        _write_manifest(folder, replace(manifest, arithmetic=earlier.get("arithmetic")), "running", None)
         # Before the manifest is written anew, so that a kill in between leaves nothing that looks alike.
         for shard in folder.glob("*.parquet"):
             shard.unlink()
     elif earlier is not None:
         manifest = RunManifest(**{**vars(manifest), "started_at": datetime.fromisoformat(earlier["started_at"])})
-    run = StagedRun(folder, replace(manifest, lease=secrets.token_hex(8)))
+    run = StagedRun(folder, manifest)
     run.mark("running")
     return run
 

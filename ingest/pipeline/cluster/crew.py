@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import ObjectLostError, OutOfDiskError, RayActorError, RayError, RayTaskError
+from ray.exceptions import RayError, RayTaskError
 
 from catalog.tables.table import NotFinite
 from ingest.pipeline.cluster.assignment import Failure, Greeting, MeasuredPart, StreamsFollow
@@ -41,6 +41,7 @@ class _Member:
         unit: what it does; None where it is idle.
         handing: what it hands back of that.
         is_passing_on: whether what it hands back next is for another worker.
+        is_there: whether the cluster had room for it.
     """
 
     actor: Any
@@ -49,6 +50,7 @@ class _Member:
     unit: Unit | None = None
     handing: Any = None
     is_passing_on: bool = False
+    is_there: bool = False
 
     @property
     def awaited(self) -> Any:  # noqa: ANN401 - Ray's references
@@ -89,6 +91,7 @@ class Crew:
                 one = awaited.pop(answer)
                 try:
                     found.append(ray.get(answer))
+                    one.is_there = True
                 except RayError as error:
                     # A machine may have gone that the cluster still counted on.
                     self._replace(one, error)
@@ -136,7 +139,8 @@ class Crew:
             ready, _ = ray.wait(list(speaking), num_returns=1, timeout=_LOOK_SECONDS)
             for awaited in ready:
                 self._attend(speaking[awaited], waiting, take, done)
-            if ready or any(one.unit is not None for one in self._members):
+            # Whoever is there may take long to open a model; whoever is not waits for room.
+            if ready or any(one.unit is not None or (one.is_there and one.steps) for one in self._members):
                 last_word = time.monotonic()
             elif time.monotonic() - last_word > ROOM_SECONDS:
                 raise WorkersLost(len(self._members), "the cluster has no room for others")
@@ -145,16 +149,12 @@ class Crew:
 
     def dismiss(self) -> None:
         """End all workers, whatever they are doing: none writes any more when this returns."""
-        for one in self._members:
-            ray.kill(one.actor)
-        last_words = [one.actor.__ray_ready__.remote() for one in self._members]
-        # Each of them is answered by the news that the worker is dead.
-        if last_words:
-            ray.wait(last_words, num_returns=len(last_words), timeout=_END_SECONDS)
+        _end([one.actor for one in self._members])
         self._members = []
 
     def _begin(self, one: _Member) -> None:
-        one.steps = [getattr(one.actor, method).remote(*given) for method, given in self._steps]
+        one.steps = [] if one.is_there else [one.actor.__ray_ready__.remote()]
+        one.steps += [getattr(one.actor, method).remote(*given) for method, given in self._steps]
 
     def _give(self, one: _Member, waiting: Waiting) -> None:
         """Give a worker something to do, if it is idle and something waits for it."""
@@ -177,7 +177,8 @@ class Crew:
         except RayTaskError as error:
             # Ray wraps whatever the worker raised.
             self._give_back(one, waiting, _said(error.cause))
-        except (RayActorError, ObjectLostError, OutOfDiskError) as error:
+        except RayError as error:
+            # It was killed, by whomever, or its machine is gone, or something that it needed.
             self._give_back(one, waiting, _said(error))
             self._replace(one, error)
 
@@ -190,7 +191,9 @@ class Crew:
         if isinstance(answer, Failure):
             raise WorkerRefused(answer.machine, answer.problem)
         one.steps.pop(0)
-        self._n_failed_starts = 0
+        one.is_there = True
+        if not one.steps:
+            self._n_failed_starts = 0
 
     def _taken(self, one: _Member, waiting: Waiting, take: Take, done: Callable[[Unit], None]) -> None:
         """Something is handed back, or the unit is done."""
@@ -227,9 +230,19 @@ class Crew:
         self._n_failed_starts += 1
         if self._n_failed_starts > TRIES * len(self._members):
             raise WorkersLost(self._n_failed_starts, _said(error)) from error
-        ray.kill(one.actor)
-        one.actor = self._hire.remote()
+        _end([one.actor])
+        one.actor, one.is_there = self._hire.remote(), False
         self._begin(one)
+
+
+def _end(actors: Sequence[Any]) -> None:
+    """Kill workers, and wait until they are dead."""
+    for actor in actors:
+        ray.kill(actor)
+    # Each of them is answered by the news that the worker is dead.
+    last_words = [actor.__ray_ready__.remote() for actor in actors]
+    if last_words:
+        ray.wait(last_words, num_returns=len(last_words), timeout=_END_SECONDS)
 
 
 def _said(error: BaseException) -> str:

@@ -8,12 +8,10 @@ from pathlib import Path
 from catalog.files import temporary
 from ingest.pipeline.cluster.crew import Crew
 from ingest.pipeline.cluster.errors import WorkerDiffers
+from ingest.pipeline.cluster.placement import OF_A_GPU
 from ingest.pipeline.cluster.session import Room
 from ingest.request import default_memory
 from ingest.runs.identity import versions
-
-_OF_A_GPU = 0.9
-"""Share of a GPU's memory that a worker plans with: its driver and the allocator take the rest."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def hire(room: Room, staging: Path, *, n_threads: int, memory_bytes: int) -> Hir
         raise
     on_machine = Counter(one.machine for one in greetings)
     if device == "cuda":
-        memory = int(_OF_A_GPU * min(one.memory_bytes for one in greetings))
+        memory = int(OF_A_GPU * min(1.0, room.n_gpus) * min(one.memory_bytes for one in greetings))
     elif memory_bytes == default_memory():
         memory = min(one.memory_bytes // 2 // on_machine[one.machine] for one in greetings)
     else:

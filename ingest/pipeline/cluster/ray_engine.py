@@ -115,7 +115,7 @@ class RayEngine(Engine):
         """How much was handed over, and how many workers were lost."""
         if self._room is None:
             return []
-        workers = in_number(self._room.n_workers, "worker")
+        workers = in_number(len(self._hired.crew) if self._hired else self._room.n_workers, "worker")
         machines = in_number(self._room.n_nodes, "machine")
         n_lost = self._n_lost + (self._hired.crew.n_lost if self._hired else 0)
         moved, lost = f"{self._n_bytes / 1e6:,.1f} MB", in_number(n_lost, "worker")

@@ -1,5 +1,6 @@
 """Ray started on this machine, or a cluster joined, and left again."""
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,9 +72,15 @@ def joined(wanted: Wanted, *, memory_bytes: int) -> Iterator[Room]:
 
 
 def _start(wanted: Wanted, memory_bytes: int) -> None:
-    """A cluster on this machine, with as many CPUs as its workers ask for, whatever the machine has."""
-    n_gpus = _gpus_here()
+    """A cluster on this machine, with as many CPUs as its workers ask for: at most a worker a CPU that is there.
+
+    Raises:
+        ClusterTooSmall: there are fewer.
+    """
+    n_gpus, n_cpus = _gpus_here(), os.cpu_count() or 1
     n_workers = wanted.n_workers or max(1, n_gpus)
+    if n_workers > n_cpus:
+        raise ClusterTooSmall(f"{n_workers} workers", f"this machine with {n_cpus} CPUs")
     ray.init(
         # Else a cluster that runs here already would be joined.
         address="local",

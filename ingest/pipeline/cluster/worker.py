@@ -13,7 +13,7 @@ import polars as pl
 import torch
 
 from catalog.errors import NeurothekError
-from catalog.publishing.staging import StagingFull
+from catalog.publishing.staging import StagedRun, StagingFull
 from catalog.tables.table import NotFinite
 from ingest.corpora.corpus import Corpus
 from ingest.forward.chunk_pass import take_through
@@ -153,11 +153,13 @@ class Worker:
         """
         assert self._corpus is not None
         try:
-            outbox = self._orders.outboxes[job]
-            if not outbox.is_ours():
-                raise RunTaken(job)
-            with torch.inference_mode():
-                StagedJob(self._watcher(job), outbox).fold(layer, self._corpus)
+            staged = StagedJob(self._watcher(job), self._orders.outboxes[job])
+            if not staged.is_folded(layer):
+                with torch.inference_mode():
+                    rows = staged.rows(layer, self._corpus)
+                self._handed(job, folded(layer), rows)
+            self._require_ours(staged.run, job)
+            staged.drop_parts(layer, self._corpus)
             yield MeasuredPart(job, folded(layer))
         except (NeurothekError, OSError) as error:
             yield _failure(error)
@@ -225,11 +227,14 @@ class Worker:
         outbox = self._orders.outboxes.get(job)
         if outbox is None:
             return MeasuredPart(job, shard, packed_frames(frames))
-        if not outbox.is_ours():
-            # The driver is gone, and somebody else measures, or has measured, the same.
-            raise RunTaken(job)
+        self._require_ours(outbox, job)
         outbox.write(shard, frames, is_passing=is_passing)
         return MeasuredPart(job, shard)
+
+    def _require_ours(self, outbox: StagedRun, job: str) -> None:
+        """Raises where the driver is gone, and somebody else measures, or has measured, the same."""
+        if not outbox.is_ours():
+            raise RunTaken(job)
 
     def _close(self) -> None:
         """Let go of the jobs before."""

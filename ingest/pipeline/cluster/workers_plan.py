@@ -1,6 +1,8 @@
 """What a plan says of workers: how they would share a model, and for how long."""
 
-from ingest.pipeline.cluster.placement import Placement, share_for_sweep
+import torch
+
+from ingest.pipeline.cluster.placement import OF_A_GPU, Placement, share_for_sweep
 from ingest.planning.agenda import Prepared
 from ingest.planning.model_plan import Estimate, in_gb, in_hours
 from ingest.request import IngestRequest, default_memory
@@ -36,7 +38,13 @@ def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str
 
 
 def memory_of_each(request: IngestRequest) -> int:
-    """What each worker may take: what a person says, else a share of half of this machine's where all are on it."""
+    """What each worker may take.
+
+    Of a GPU like this machine's; else what a person says; else half of this machine's memory, shared where all are on it.
+    """
+    share = 0.0 if request.device == "cpu" else 1.0 if request.gpus_per_worker is None else request.gpus_per_worker
+    if share and torch.cuda.is_available():
+        return int(OF_A_GPU * min(1.0, share) * torch.cuda.get_device_properties(0).total_memory)
     if request.memory_bytes != default_memory() or request.address is not None:
         return request.memory_bytes
     return request.memory_bytes // (request.workers or 1)

@@ -1,10 +1,12 @@
 """The engine that a request asks for."""
 
+import math
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from catalog.arguments import BadArgument
 from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
 from ingest.pipeline.cluster.environment import environment
 from ingest.request import IngestRequest
@@ -41,12 +43,17 @@ def require_engine(request: IngestRequest) -> None:
     Raises:
         RayMissing: the package ray is not there.
         OptionsOfRay: options of a cluster without one.
+        BadArgument: a number of GPUs that is none, or an address that is empty.
         DeviceAndGpus: GPUs for workers that shall not use any, or none for workers that shall.
     """
     if request.engine == "ray":
         if find_spec("ray") is None:
             raise RayMissing
         gpus = request.gpus_per_worker
+        if gpus is not None and not math.isfinite(gpus):
+            raise BadArgument("gpus_per_worker", gpus, "give a number such as 1 or 0.5")
+        if request.address is not None and not request.address.strip():
+            raise BadArgument("address", request.address, "give HOST:PORT or auto, or leave it out")
         if gpus is not None and {"cpu": gpus > 0, "cuda": gpus == 0}.get(request.device, False):
             raise DeviceAndGpus(request.device, gpus)
         return

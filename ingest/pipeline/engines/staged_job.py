@@ -31,12 +31,19 @@ class StagedJob:
 
     def fold(self, layer: int, corpus: Corpus) -> None:
         """Fold a layer's parts in the order of the chunks, then delete them."""
-        parts = [part_name(layer, chunk) for chunk in range(len(corpus.chunks()))]
         if not self.is_folded(layer):
-            partials = Partials(tuple(self.run.scan(name, PARTIAL) for name in parts))
-            self.run.write(folded(layer), checked_frames(self.job.fold(layer, partials), self.job.tables))
-        for name in parts:
-            self.run.drop(name, PARTIAL)
+            self.run.write(folded(layer), self.rows(layer, corpus))
+        self.drop_parts(layer, corpus)
+
+    def rows(self, layer: int, corpus: Corpus) -> dict[str, pl.DataFrame]:
+        """A layer's rows, from its parts in the order of the chunks."""
+        parts = (self.run.scan(part_name(layer, chunk), PARTIAL) for chunk in range(len(corpus.chunks())))
+        return checked_frames(self.job.fold(layer, Partials(tuple(parts))), self.job.tables)
+
+    def drop_parts(self, layer: int, corpus: Corpus) -> None:
+        """Delete a layer's parts, which its rows have taken the place of."""
+        for chunk in range(len(corpus.chunks())):
+            self.run.drop(part_name(layer, chunk), PARTIAL)
 
 
 def folded(layer: int) -> str:
