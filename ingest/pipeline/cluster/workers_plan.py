@@ -40,7 +40,8 @@ def by_workers(prepared: Prepared, estimate: Estimate | None) -> tuple[tuple[str
 def memory_of_each(request: IngestRequest) -> int:
     """What each worker may take.
 
-    Of a GPU like this machine's; else what a person says; else half of this machine's memory, shared where all are on it.
+    Of a GPU like this machine's; else what a person says; else half of this machine's memory, shared where all are on
+    it.
     """
     share = 0.0 if request.device == "cpu" else 1.0 if request.gpus_per_worker is None else request.gpus_per_worker
     if share and torch.cuda.is_available():
