@@ -2,13 +2,14 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from ingest.corpora import corpus
 from ingest.forward.stream_store import PackedStreams
-from ingest.pipeline.cluster.assignment import Failure, Greeting, Handed
+from ingest.pipeline.cluster.assignment import Assignment, Failure, Greeting, Handed
 from ingest.pipeline.cluster.worker import Worker
 
 CHUNK_TOKENS = 300
@@ -72,7 +73,13 @@ class Mortal(_Numbered):
 
 
 class FullDisk(_Numbered):
-    """Has no room on its disk."""
+    """Has no room on its disk, and takes seconds to open a model."""
+
+    SECONDS: ClassVar[float] = 3.0
+
+    def open(self, assignment: Assignment) -> Failure | None:
+        time.sleep(self.SECONDS)
+        return super().open(assignment)
 
     def chunk(
         self, number: int, watched: Mapping[int, Sequence[str]], streams: PackedStreams | None, is_passed_on: bool

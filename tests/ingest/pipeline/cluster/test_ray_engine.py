@@ -187,15 +187,23 @@ def test_workers_that_are_killed_are_replaced(cluster: Machines, reference: Refe
     assert_jobs_same(warehouse, reference)
 
 
-def test_a_disk_that_is_full_on_one_machine_leaves_the_part_to_others(
-    cluster: Machines, reference: Reference, warehouse: Warehouse
+def test_a_full_disk_of_one_machine_and_a_model_that_opens_slowly_stop_nobody(
+    cluster: Machines, reference: Reference, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from ingest.pipeline.cluster import crew  # noqa: PLC0415 - needs the extra
+
+    class Hurrying(Steps):
+        """Once the workers are there, none is waited for as long as they take to open the model."""
+
+        def start(self, label: str, total: int) -> None:
+            if "activity by 2 workers" in label:
+                monkeypatch.setattr(crew, "ROOM_SECONDS", ray_workers.FullDisk.SECONDS / 3)
+
     lives = warehouse.staging / "lives"
     lives.mkdir(parents=True)
     (lives / "one").touch()
-    ray_clusters.measure(
-        warehouse, reference.opt, reference.by_workers(workers=2, jobs=("activity",)), worker=ray_workers.FullDisk
-    )
+    asked = reference.by_workers(workers=2, jobs=("activity",))
+    ray_clusters.measure(warehouse, reference.opt, asked, worker=ray_workers.FullDisk, progress=Hurrying())
     assert not list(lives.iterdir())
     assert_jobs_same(warehouse, reference)
 

@@ -1,10 +1,12 @@
 """The engine that is asked for, or a sentence that says why there is none."""
 
+import math
 import subprocess
 import sys
 
 import pytest
 
+from catalog.arguments import BadArgument
 from ingest.errors import DeviceAndGpus, OptionsOfRay, RayMissing
 from ingest.pipeline.engines import choice
 from ingest.pipeline.engines.choice import engine_for, require_engine
@@ -45,6 +47,22 @@ def test_gpus_that_speak_against_the_device_are_refused(
     with pytest.raises(DeviceAndGpus, match=rf"^--device {device} and --gpus-per-worker {gpus:g} cannot both hold"):
         require_engine(IngestRequest(engine="ray", device=device, gpus_per_worker=gpus))
     require_engine(IngestRequest(engine="ray", device=device))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"gpus_per_worker": math.nan}, "gpus_per_worker=nan is not valid; give a number such as 1 or 0.5"),
+        ({"address": " "}, "address=' ' is not valid; give HOST:PORT or auto, or leave it out"),
+    ],
+)
+def test_what_names_no_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, object], sentence: str
+) -> None:
+    monkeypatch.setattr(choice, "find_spec", lambda name: object())
+    with pytest.raises(BadArgument) as caught:
+        require_engine(IngestRequest(engine="ray", **asked))  # type: ignore[arg-type]
+    assert str(caught.value) == sentence
 
 
 def test_ray_is_loaded_for_nobody_else() -> None:
