@@ -1,4 +1,4 @@
 """Measuring by workers of a Ray cluster.
 
-Only `session` and `crew` know Ray, and import it when they are asked to.
+Only `crew`, `session` and `ray_engine` import Ray, and nothing imports these before Ray is asked for.
 """

@@ -15,8 +15,7 @@ from ingest.planning.work import ModelWork, Work
 class Engine(ABC):
     """Measures what is missing of a run, into its folder; no engine changes a bit of it.
 
-    An engine only fills the folders of staged runs. Whoever calls it opens these, folds what is staged in the order of
-    the chunks, and publishes.
+    An engine only fills the folders of staged runs. Whoever calls it opens these, sorts what is there, and publishes.
     """
 
     @abstractmethod
