@@ -13,7 +13,6 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from ingest.models.errors import DeviceMissing, SequenceTooLong
 from ingest.models.families.blocks import Block, BlockOutput, Change, Layout
@@ -248,7 +247,7 @@ class Transformer:
     def _width(self) -> int:
         values = self._layers[0].get_submodule(self._family.values)
         assert isinstance(values.weight, Tensor)
-        return values.weight.shape[0 if isinstance(values, Conv1D) else 1]
+        return values.weight.shape[0 if self._family.has_input_rows else 1]
 
     def _position_encoding(self) -> Literal["learned", "none", "rotary"]:
         if self._rotary is not None:
@@ -258,8 +257,7 @@ class Transformer:
     def _rows(self, layer: int, path: str, *, of: Literal["inputs", "outputs"]) -> Float[Tensor, "d_ffn d_model"]:
         """The weight of a linear map with one row an input, or one an output, whichever way it is stored."""
         weight = self._loader.float32(self._name(layer, f"{path}.weight"))
-        # GPT-2's Conv1D stores one row an input, a linear layer one row an output.
-        stored = "inputs" if isinstance(self._layers[layer].get_submodule(path), Conv1D) else "outputs"
+        stored = "inputs" if self._family.has_input_rows else "outputs"
         return (weight if stored == of else weight.T).contiguous()
 
     def _bias(self, layer: int, path: str, *, width: int) -> Float[Tensor, " width"]:

@@ -7,11 +7,10 @@ ARCHITECTURE = Walk(
     title="Add an architecture",
     lines={
         "ingest/models/families/table.py": (
-            ("    GPTNeoXForCausalLM,\n", "    GPTNeoXForCausalLM,\n    HeliumConfig,\n    HeliumForCausalLM,\n"),
             (
                 "\nFAMILIES:",
-                "\nHELIUM = replace("
-                'LLAMA, architecture="helium", config_class=HeliumConfig, model_class=HeliumForCausalLM)\n\nFAMILIES:',
+                '\nHELIUM = replace(LLAMA, architecture="helium", config_class="HeliumConfig", '
+                'model_class="HeliumForCausalLM")\n\nFAMILIES:',
             ),
             ("QWEN3, BERT)\n", "QWEN3, BERT, HELIUM)\n"),
         )

@@ -3,15 +3,17 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from transformers import PreTrainedConfig, PreTrainedModel
+Config = Any
+"""A configuration of transformers, which is not imported here: names of tensors are asked for without it."""
 
 
-def _never(config: PreTrainedConfig) -> bool:
+def _never(config: Config) -> bool:
     return False
 
 
-def _no_window(config: PreTrainedConfig, layer: int) -> int | None:
+def _no_window(config: Config, layer: int) -> int | None:
     return None
 
 
@@ -21,8 +23,8 @@ class Family:
 
     Attributes:
         architecture: the `model_type` of config.json.
-        config_class: its configuration in transformers.
-        model_class: its language model in transformers.
+        config_class: name of its configuration in transformers.
+        model_class: name of its language model in transformers.
         base: what the names of all tensors but those of `outside` begin with; checkpoints of the bare model leave it
             out.
         outside: what the names of the others begin with, on disk.
@@ -49,6 +51,7 @@ class Family:
         values: the last one, whose input are the neurons' coefficients.
         ffn_norm: the norm before the feed-forward network, or after it in post-norm blocks.
         cache: what a block calls the cache of keys and values that it is given.
+        has_input_rows: whether linear maps are stored with a row an input (Conv1D), not a row an output.
 
         activation: the field of a configuration that names the non-linearity.
         settings: further fields that change numbers and that neither weights nor sizes tell.
@@ -60,8 +63,8 @@ class Family:
     """
 
     architecture: str
-    config_class: type[PreTrainedConfig]
-    model_class: type[PreTrainedModel]
+    config_class: str
+    model_class: str
     base: str
     outside: tuple[str, ...] = ("lm_head.",)
     renamed: tuple[tuple[str, str], ...] = ()
@@ -86,11 +89,12 @@ class Family:
     values: str
     ffn_norm: str
     cache: str = "past_key_values"
+    has_input_rows: bool = False
 
     activation: str = "hidden_act"
     settings: tuple[str, ...] = ()
     is_masked: bool = False
     is_gated: bool = False
-    is_post_norm: Callable[[PreTrainedConfig], bool] = _never
-    is_parallel: Callable[[PreTrainedConfig], bool] = _never
-    window: Callable[[PreTrainedConfig, int], int | None] = _no_window
+    is_post_norm: Callable[[Config], bool] = _never
+    is_parallel: Callable[[Config], bool] = _never
+    window: Callable[[Config, int], int | None] = _no_window

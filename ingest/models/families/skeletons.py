@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import transformers
 from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.activations import ACT2FN
@@ -117,12 +118,12 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
         raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which does not exist")
     try:
         with _quiet(), torch.device("meta"):
-            config = family.config_class.from_dict(fields)
+            config = _config_class(family).from_dict(fields)
             # Attention that needs no mask tensor: right padding lies in the future of every real position.
             config._attn_implementation = "sdpa"
             # A feed-forward network that runs once a block, whatever a configuration says to save memory.
             config.chunk_size_feed_forward = 0
-            model = family.model_class(config).eval().requires_grad_(False)
+            model = getattr(transformers, family.model_class)(config).eval().requires_grad_(False)
     except (StrictDataclassError, *_REFUSALS) as error:
         raise ConfigInvalid(checkpoint.folder, why_refused(error)) from error
     _refuse_moving_angles(checkpoint, family, config)
@@ -145,14 +146,20 @@ def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
 
 def _sizes(checkpoint: Checkpoint, family: Family) -> Iterator[tuple[str, str, int]]:
     """What transformers calls a size, what config.json calls it, and the size; only those that the family reads."""
+    config_class = _config_class(family)
     for name in _SIZES:
-        own = family.config_class.attribute_map.get(name, name)
-        if not hasattr(family.config_class, own):
+        own = config_class.attribute_map.get(name, name)
+        if not hasattr(config_class, own):
             continue
         for called in sorted({name, own}):
             size = checkpoint.config.get(called)
             if isinstance(size, int):
                 yield name, called, size
+
+
+def _config_class(family: Family) -> type[PreTrainedConfig]:
+    found: type[PreTrainedConfig] = getattr(transformers, family.config_class)
+    return found
 
 
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:

@@ -8,37 +8,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    GPTNeoXConfig,
-    GPTNeoXForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
-    OPTConfig,
-    OPTForCausalLM,
-    PreTrainedConfig,
-    Qwen2Config,
-    Qwen2ForCausalLM,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
-
-from ingest.models.families.family import Family
+from ingest.models.families.family import Config, Family
 
 
-def _window_of_layer_types(config: PreTrainedConfig, layer: int) -> int | None:
+def _window_of_layer_types(config: Config, layer: int) -> int | None:
     return config.sliding_window if config.layer_types[layer] == "sliding_attention" else None
 
 
 OPT = Family(
     architecture="opt",
-    config_class=OPTConfig,
-    model_class=OPTForCausalLM,
+    config_class="OPTConfig",
+    model_class="OPTForCausalLM",
     base="model.",
     ignorable=re.compile(r"model\.decoder\.version"),
     layers="model.decoder.layers",
@@ -59,8 +39,8 @@ OPT = Family(
 
 GPT2 = Family(
     architecture="gpt2",
-    config_class=GPT2Config,
-    model_class=GPT2LMHeadModel,
+    config_class="GPT2Config",
+    model_class="GPT2LMHeadModel",
     base="transformer.",
     ignorable=re.compile(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)"),
     layers="transformer.h",
@@ -72,13 +52,14 @@ GPT2 = Family(
     keys="mlp.c_fc",
     values="mlp.c_proj",
     ffn_norm="ln_2",
+    has_input_rows=True,
     activation="activation_function",
 )
 
 NEOX = Family(
     architecture="gpt_neox",
-    config_class=GPTNeoXConfig,
-    model_class=GPTNeoXForCausalLM,
+    config_class="GPTNeoXConfig",
+    model_class="GPTNeoXForCausalLM",
     base="gpt_neox.",
     outside=("embed_out.",),
     renamed=(("embed_out.weight", "lm_head.weight"),),
@@ -99,8 +80,8 @@ NEOX = Family(
 
 LLAMA = Family(
     architecture="llama",
-    config_class=LlamaConfig,
-    model_class=LlamaForCausalLM,
+    config_class="LlamaConfig",
+    model_class="LlamaForCausalLM",
     base="model.",
     ignorable=re.compile(r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq"),
     layers="model.layers",
@@ -119,8 +100,8 @@ LLAMA = Family(
 MISTRAL = replace(
     LLAMA,
     architecture="mistral",
-    config_class=MistralConfig,
-    model_class=MistralForCausalLM,
+    config_class="MistralConfig",
+    model_class="MistralForCausalLM",
     settings=(*LLAMA.settings, "sliding_window"),
     window=lambda config, layer: config.sliding_window,
 )
@@ -128,18 +109,18 @@ MISTRAL = replace(
 QWEN2 = replace(
     LLAMA,
     architecture="qwen2",
-    config_class=Qwen2Config,
-    model_class=Qwen2ForCausalLM,
+    config_class="Qwen2Config",
+    model_class="Qwen2ForCausalLM",
     settings=(*LLAMA.settings, "sliding_window", "layer_types"),
     window=_window_of_layer_types,
 )
 
-QWEN3 = replace(QWEN2, architecture="qwen3", config_class=Qwen3Config, model_class=Qwen3ForCausalLM)
+QWEN3 = replace(QWEN2, architecture="qwen3", config_class="Qwen3Config", model_class="Qwen3ForCausalLM")
 
 BERT = Family(
     architecture="bert",
-    config_class=BertConfig,
-    model_class=BertForMaskedLM,
+    config_class="BertConfig",
+    model_class="BertForMaskedLM",
     base="bert.",
     outside=("cls.",),
     renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
