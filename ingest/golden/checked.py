@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Literal
 
 import polars as pl
@@ -13,7 +13,7 @@ from catalog.files import expanded
 from catalog.progress import Progress, Silent
 from ingest.corpora.errors import DatasetBroken, DatasetNotOnHub, DatasetsMissing, DatasetUnreachable
 from ingest.corpora.sources.hub_datasets import HubDataset
-from ingest.golden.entries import Published, ValueToken, WindowPerplexity
+from ingest.golden.entries import Published, TokenCount, ValueToken, WindowPerplexity
 from ingest.golden.errors import NotCached, TextOnHub
 from ingest.golden.remeasured import Remeasured, measure_again
 from ingest.models import checkpoints, hub
@@ -36,6 +36,9 @@ _NOT_AT_HAND = (
 
 Verdict = Literal["agrees", "disagrees", "skipped"]
 
+THEN_TOLERANCE = 0.05
+"""How far the probability of a token after the first may be off, as a share of itself: its logit by as much."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -53,13 +56,25 @@ class Checked:
 
     @property
     def outcome(self) -> Verdict:
-        """Whether both numbers, and both tokens where there are any, are the same."""
+        """Whether both numbers, and all tokens where there are any, are the same."""
         if self.found is None:
             return "skipped"
         published = self.entry.measurement
         is_token = not isinstance(published, ValueToken) or published.token == self.found.token
         is_near = abs(self.found.value - self.entry.published) <= self.entry.tolerance
-        return "agrees" if is_token and is_near else "disagrees"
+        return "agrees" if is_token and is_near and not self.differing else "disagrees"
+
+    @property
+    def differing(self) -> str:
+        """The first token after the first one that is another, or has another probability; empty where none is."""
+        published = self.entry.measurement
+        if self.found is None or not isinstance(published, ValueToken):
+            return ""
+        pairs = zip_longest(published.then, self.found.then, fillvalue=("", 0.0))
+        for place, ((token, share), (token_found, share_found)) in enumerate(pairs, start=2):
+            if token != token_found or abs(share_found - share) > THEN_TOLERANCE * share:
+                return f"token {place} is {token_found!r} at {share_found:.3g}, published {token!r} at {share:.3g}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -133,7 +148,7 @@ def _place(entry: Published, reach: Reach) -> str:
 
 def _require_text(entry: Published, reach: Reach) -> None:
     asked = entry.measurement
-    if isinstance(asked, WindowPerplexity) and HubDataset.parse("text", asked.text) and not reach.download:
+    if isinstance(asked, WindowPerplexity | TokenCount) and HubDataset.parse("text", asked.text) and not reach.download:
         raise TextOnHub(asked.text)
 
 
@@ -169,7 +184,7 @@ def _row(checked: Checked) -> dict[str, str | float | None]:
         "tolerance": entry.tolerance,
         "token": entry.measurement.token if isinstance(entry.measurement, ValueToken) else None,
         "token_found": None if found is None else found.token,
-        "reason": checked.reason or None,
+        "reason": checked.reason or checked.differing or None,
         "model": entry.model,
         "kind": entry.measurement.kind,
         "command": command_line("golden", entry.name, "--download", *(["--allow-pickle"] * entry.is_pickled)),

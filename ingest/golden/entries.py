@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from ingest.golden.errors import EntryUnknown
 
@@ -27,12 +27,20 @@ class TextLoss:
 
 @dataclass(frozen=True)
 class ValueToken:
-    """Probability of the first token of softmax(E LN(v)), v a value vector and LN the final norm with its bias."""
+    """Probability of the first token of softmax(E LN(v)), v a value vector and LN the final norm with its bias.
+
+    Attributes:
+        layer: its layer.
+        neuron: its place in the layer.
+        token: the first token.
+        then: the tokens that follow it, each with its probability.
+    """
 
     kind: ClassVar = "value token"
     layer: int
     neuron: int
     token: str
+    then: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,22 +60,74 @@ class WeightNorm:
 
 
 @dataclass(frozen=True)
+class WeightCosine:
+    """Cosine of the two vectors of a neuron whose norms `WeightNorm` measures: what it reads and what it writes."""
+
+    kind: ClassVar = "weight cosine"
+    layer: int
+    neuron: int
+
+
+@dataclass(frozen=True)
+class CosineMoment:
+    """A moment, over the rows of the unembedding, of their cosines with a neuron's value vector.
+
+    Rows as the final norm lets them read: its gain folded in, their component along (1, ..., 1) taken off, and then the
+    mean of all rows. The value vector without its component along (1, ..., 1). Rows without a token count too.
+
+    Attributes:
+        layer: its layer.
+        neuron: its place in the layer.
+        moment: which one; skewness and kurtosis are standardized, and the kurtosis of a normal distribution is 3.
+    """
+
+    kind: ClassVar = "cosine moment"
+    layer: int
+    neuron: int
+    moment: Literal["mean", "variance", "skewness", "kurtosis"]
+
+
+@dataclass(frozen=True)
 class WindowPerplexity:
-    """`window_perplexity` of the untouched model, without BOS, in windows as long as its context ([G] 6.2).
+    """`window_perplexity` of a model, without BOS, in windows as long as its context ([G] 6.1).
 
     Attributes:
         text: rows of a dataset of the hub, joined by empty lines; or a file of text.
+        neurons: those that are set to `value` before the non-linearity, at every position, as L13N1852; none: the model
+            is untouched.
+        value: what they are set to.
     """
 
     kind: ClassVar = "window perplexity"
     text: str
+    neurons: tuple[str, ...] = ()
+    value: float = 0.0
+
+    @property
+    def places(self) -> Mapping[int, list[int]]:
+        """Layer -> the neurons there that are set."""
+        places: dict[int, list[int]] = {}
+        for neuron in self.neurons:
+            layer, _, number = neuron.removeprefix("L").partition("N")
+            places.setdefault(int(layer), []).append(int(number))
+        return places
 
 
-Measurement = TextLoss | ValueToken | WeightNorm | WindowPerplexity
+@dataclass(frozen=True)
+class TokenCount:
+    """How many ids the tokenizer makes of a text, without BOS.
 
-_KINDS: Mapping[str, type[Measurement]] = {
-    kind.kind: kind for kind in (TextLoss, ValueToken, WeightNorm, WindowPerplexity)
-}
+    Attributes:
+        text: as that of `WindowPerplexity`.
+    """
+
+    kind: ClassVar = "token count"
+    text: str
+
+
+Measurement = TextLoss | ValueToken | WeightNorm | WeightCosine | CosineMoment | WindowPerplexity | TokenCount
+
+_KINDS: Mapping[str, type[Measurement]] = {kind.kind: kind for kind in get_args(Measurement)}
 
 
 @dataclass(frozen=True)
@@ -114,10 +174,16 @@ def _entry(settings: dict[str, Any]) -> Published:
     common = {name: settings.pop(name) for name in ("name", "model", "published", "tolerance", "source")}
     aliases, note = tuple(settings.pop("aliases", ())), settings.pop("note", "")
     is_pickled = settings.pop("is_pickled", False)
-    measurement = kind(**settings)
+    frozen: dict[str, Any] = {name: _frozen(value) for name, value in settings.items()}
+    measurement = kind(**frozen)
     return Published(
         **common, aliases=aliases, note=" ".join(note.split()), measurement=measurement, is_pickled=is_pickled
     )
+
+
+def _frozen(value: object) -> object:
+    """Tuples for the lists of a file."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def asked_entries(names: Sequence[str], entries: Sequence[Published]) -> list[Published]:

@@ -44,6 +44,31 @@ def test_another_token_disagrees_whatever_its_probability() -> None:
     assert Checked(asked, Remeasured(0.5, " thanks")).outcome == "disagrees"
 
 
+def test_the_tokens_after_the_first_have_their_places_and_probabilities() -> None:
+    then = ((" thank", 4.6997047e-06), (" Thanks", 4.6380815e-06))
+    asked = replace(entry("m"), measurement=ValueToken(0, 0, " thanks", then))
+    cases = [
+        (then, "agrees", None),
+        # Within a twentieth of themselves, however small they are.
+        (((" thank", 4.9e-06), (" Thanks", 4.5e-06)), "agrees", None),
+        (
+            ((" thank", 4.0e-06), (" Thanks", 4.6e-06)),
+            "disagrees",
+            "token 2 is ' thank' at 4e-06, published ' thank' at 4.7e-06",
+        ),
+        (
+            ((" thank", 4.7e-06), ("Thanks", 4.6e-06)),
+            "disagrees",
+            "token 3 is 'Thanks' at 4.6e-06, published ' Thanks' at 4.64e-06",
+        ),
+        (((" thank", 4.7e-06),), "disagrees", "token 3 is '' at 0, published ' Thanks' at 4.64e-06"),
+    ]
+    for found, outcome, reason in cases:
+        checked = Checked(asked, Remeasured(1.0, " thanks", found))
+        row = checked_frame([checked]).to_dicts()[0]
+        assert (row["outcome"], row["reason"]) == (outcome, reason), found
+
+
 def test_what_is_not_in_the_cache_is_skipped_and_nothing_is_asked(
     tiny_models: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
