@@ -47,7 +47,7 @@ def reproduce(ctx: click.Context, /, **options: Any) -> None:
     What is missing is measured first, after its plan and a yes; if that is interrupted, run the command again. Then
     each figure is written as PNG and SVG and each table as CSV and Markdown with its SQL, and index.html shows them in
     the paper's order, each under the paper's claims judged on these models: holds, does not hold, undecided, needs
-    larger models, or not measured.
+    more text, needs larger models, does not apply, or not measured.
 
     \b
     voita  Voita et al. 2023, Neurons in Large Language Models: Dead, N-gram, Positional

@@ -17,7 +17,9 @@ _MARKS = {
     "holds": "yes",
     "does not hold": "no",
     "undecided": "open",
+    "needs more text": "more",
     "needs larger models": "larger",
+    "does not apply": "apart",
     "not measured": "unmeasured",
 }
 
@@ -38,9 +40,10 @@ th { border-bottom: 1px solid var(--line); white-space: nowrap; } td.number, th.
 td.exact { white-space: pre; font-family: ui-monospace, monospace; }
 pre { overflow-x: auto; padding: 0.7rem; border: 1px solid var(--line); font-size: 12px; }
 .verdict { display: inline-block; min-width: 9.5em; font-weight: 600; }
-.yes { color: #1a7f4b; } .no { color: #c0392b; } .open, .larger, .unmeasured { color: #8a6d1a; }
+.yes { color: #1a7f4b; } .no { color: #c0392b; } .open, .more, .larger, .unmeasured { color: #8a6d1a; }
+.apart { color: var(--soft); }
 @media (prefers-color-scheme: dark) { .yes { color: #57c98c; } .no { color: #ef8a80; }
-  .open, .larger, .unmeasured { color: #d8b655; } }
+  .open, .more, .larger, .unmeasured { color: #d8b655; } }
 """
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from queries.claims.intervals import Interval, Verdict, all_of, share
+from queries.claims.intervals import Interval, Verdict, over, pooled, share
 
 if TYPE_CHECKING:
     from queries.claims.family import Family
@@ -20,10 +20,21 @@ SOURCES: Mapping[Paper, str] = {
     "din": "Din et al. 2023, Jump to Conclusions: Short-Cutting Transformers With Linear Transformations",
 }
 
-Outcome = Literal["holds", "does not hold", "undecided", "needs larger models", "not measured"]
+Outcome = Literal[
+    "holds", "does not hold", "undecided", "needs more text", "needs larger models", "does not apply", "not measured"
+]
+"""Outcomes.
+
+holds, does not hold: the numbers say so. undecided: they were measured, and say neither.
+needs more text: these models were read too little text to be asked; the numbers say how much it takes.
+needs larger models: the text suffices, and the models have too few of what the claim is about.
+does not apply: no text and no measurement would help, since these models lack what the claim is about or is held
+against: neurons that are exactly 0, a second size, an untrained model of the same shape.
+not measured: a job has not been run, or nobody has judged; the numbers name the command.
+"""
 
 LEAST_OBJECTS = 10
-"""Of fewer detectors or positional neurons nothing is said: larger models are needed [ours]."""
+"""Of fewer detectors or positional neurons nothing is said: larger models are needed, or more text [ours]."""
 
 
 class CannotTell(Exception):
@@ -77,7 +88,7 @@ class Claim:
     judge: Callable[[Family], Finding]
 
     def on(self, family: Family) -> Finding:
-        """Judge it; a family that cannot be asked leaves it open or unmeasured."""
+        """Judge it; a family that cannot be asked has an outcome that says why."""
         try:
             if lacking := family.lacking(self.jobs):
                 return Finding("not measured", lacking)
@@ -98,10 +109,45 @@ def if_enough(n_objects: int, verdict: Verdict, numbers: str) -> Finding:
     return decided(verdict, n_objects, numbers)
 
 
-def above_half(counts: Sequence[tuple[int, int]]) -> Verdict:
-    """Whether a share is above one half in every one of several counts."""
-    found = [share(*count) for count in counts]
-    return all_of(["holds" if one.low > 0.5 else "does not hold" if one.high < 0.5 else "undecided" for one in found])
+def in_all(
+    parts: Sequence[Interval],
+    numbers: str,
+    *,
+    show: Callable[[Interval], str],
+    whole: Interval | None = None,
+    n: int | None = None,
+) -> Finding:
+    """A claim that a quantity is above 0 at every one of several places: sizes, layers or states.
+
+    It holds where no part lies against it, more than half of them lie in its favour, and so does the whole; it does not
+    hold where a part or the whole lies against it [ours]. That every part must be decided would leave open what 23 of
+    24 states say with none against it.
+
+    Args:
+        parts: what was found at each place.
+        numbers: the same in words.
+        show: writes the whole.
+        whole: over all places; None: the parts pooled as independent ones. Parts that rest on the same observations
+            need their own.
+        n: observations behind all of it; None: the sum over the parts.
+    """
+    n = sum(one.n for one in parts) if n is None else n
+    if len(parts) < 2:
+        return decided(parts[0].is_positive if parts else "undecided", n, numbers)
+    together = pooled(parts) if whole is None else whole
+    in_favour, against = (sum(one.is_positive == verdict for one in parts) for verdict in ("holds", "does not hold"))
+    told = f"{in_favour} of {len(parts)} in favour, {against or 'none'} against, together {show(together)}"
+    verdict: Verdict = "undecided"
+    if against or together.is_positive == "does not hold":
+        verdict = "does not hold"
+    elif 2 * in_favour > len(parts):
+        verdict = together.is_positive
+    return decided(verdict, n, f"{numbers}; {told}")
+
+
+def above_half(count: tuple[int, int]) -> Interval:
+    """How far a share lies above one half."""
+    return over(share(*count), 0.5)
 
 
 def points(found: Interval) -> str:

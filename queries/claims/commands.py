@@ -33,11 +33,12 @@ def claims(
 ) -> None:
     """Judge what the papers claim on MODELS of one family (default: all), with the numbers and their intervals.
 
-    A claim holds where the 95% interval of its difference lies above 0 in every size, and does not hold where one lies
-    below; else it is undecided. Claims about detectors and positional neurons need larger models where there are fewer
-    than ten of them. A claim about a variant (another seed, no positions, early steps of training, norms after the
-    blocks) is judged where there is such a model beside a plain one of its size. What was not measured is said with the
-    command that measures it.
+    A claim holds where the 95% interval of its difference lies above 0: of several sizes, layers or states in more than
+    half, in none below 0, and over all together. It does not hold where one lies below 0; else it is undecided. Where
+    there are fewer than ten detectors or positional neurons a claim needs larger models, or more text where that is
+    what lacks. A claim does not apply to models that lack what it is about or is held against: neurons that are exactly
+    0, a second size, a variant (no positions, early steps of training, norms after the blocks) beside the plain one of
+    its size. What was not measured is said with the command that measures it.
     """
     from queries.claims.report import report
 

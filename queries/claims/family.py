@@ -15,8 +15,8 @@ from catalog.errors import NeurothekError
 from catalog.spelling import named
 from catalog.variants import POST_NORM, step_of
 from queries.ask.statements import ask, ask_records
-from queries.claims.claim import CannotTell, Finding, decided
-from queries.claims.intervals import Interval, Moments, all_of
+from queries.claims.claim import CannotTell, Finding, in_all
+from queries.claims.intervals import Interval, Moments
 from queries.compare.comparability import Way, why_not_comparable
 from queries.names.corpora import choose_corpora
 from queries.names.models import KnownModel, choose_models
@@ -113,7 +113,7 @@ class Family:
     def lacking(self, jobs: Iterable[str]) -> str:
         """What has to be measured of the sizes first, as a sentence; nothing where all is there."""
         if not self.sizes:
-            raise CannotTell("there is no plain size among these models")
+            raise CannotTell("there is no plain size among these models", "does not apply")
         absent = {model: [job for job in jobs if job not in self.jobs.get(model, frozenset())] for model in self.sizes}
         models = [model for model, lacks in absent.items() if lacks]
         if not models:
@@ -135,7 +135,7 @@ class Family:
         for variant, model, plain in self.variants:
             if variant.split(" ")[0] == kind and plain is not None:
                 return model, plain
-        raise CannotTell(f"there is no variant {kind!r} with a plain model beside it")
+        raise CannotTell(f"there is no variant {kind!r} with a plain model beside it", "does not apply")
 
     def steps(self) -> tuple[list[str], str]:
         """Early checkpoints in the order of training, and the plain model that they lead to.
@@ -146,7 +146,7 @@ class Family:
         of = [(step_of(variant), model, plain) for variant, model, plain in self.variants if plain is not None]
         early = [(step, model, plain) for step, model, plain in of if step is not None]
         if not early:
-            raise CannotTell("there is no early checkpoint (variant 'step N') with its trained model")
+            raise CannotTell("there is no early checkpoint (variant 'step N') with its trained model", "does not apply")
         trained = early[0][2]
         return [model for _, model, plain in sorted(early) if plain == trained], trained
 
@@ -178,12 +178,14 @@ class Family:
         """How many of a model's neurons are so, and of how many.
 
         Raises:
-            CannotTell: that is unknown of its neurons.
+            CannotTell: that is unknown of its neurons, or cannot be so.
         """
         own = self.of_model(model, *conditions).with_columns(what.alias("is_so"))
         if own.is_empty() or own.get_column("is_so").null_count() == own.height:
             if self.of_model(model).is_empty():
                 raise CannotTell(f"{model} was measured on no text")
+            if not own.is_empty() and what.meta.eq(DEAD):
+                raise CannotTell(f"the neurons of {model} are never exactly 0, so that none is dead", "does not apply")
             if not own.is_empty():
                 raise CannotTell(f"that is unknown of the neurons of {model}: {', '.join(what.meta.root_names())}")
         so = own.filter(pl.col("is_so"))
@@ -198,17 +200,48 @@ class Family:
     def by_steps(self, step: Callable[[str, str], Interval], show: Callable[[Interval], str]) -> Finding:
         """A quantity from each size to the next larger one: a claim that each of these steps is above 0.
 
+        The whole is the step from the smallest to the largest.
+
         Raises:
             CannotTell: there is a single size.
         """
-        if len(self.sizes) < 2:
-            raise CannotTell("that takes two sizes at least", "undecided")
+        self.require_sizes()
         found = {
             f"{self.short(small)} to {self.short(large)}": step(small, large) for small, large in pairwise(self.sizes)
         }
         numbers = "; ".join(f"{name} {show(one)}" for name, one in found.items())
-        verdict = all_of([one.is_positive for one in found.values()])
-        return decided(verdict, sum(one.n for one in found.values()), numbers)
+        return in_all([*found.values()], numbers, show=show, whole=step(self.sizes[0], self.sizes[-1]))
+
+    def require_sequences(self, models: Sequence[str]) -> None:
+        """Refuse models whose text has too few full sequences to say which neurons are positional.
+
+        Raises:
+            CannotTell: one of them has; the reason says how many it takes.
+        """
+        for model in models:
+            if self.count(model, DECIDED)[0]:
+                continue
+            text, least = self.texts[model], int(thresholds("neurons")["least_sequences"])
+            raise CannotTell(
+                f"{model} was run on {text['n_full_sequences']:,} full sequences of {text['sequence_length']:,} ids;"
+                f" which neurons are positional takes {least} of them, {least * text['sequence_length']:,} tokens",
+                "needs more text",
+            )
+
+    @cached_property
+    def texts(self) -> Mapping[str, Mapping[str, int]]:
+        """What each model was run on; see `claimed_text.sql`."""
+        models = [*self.sizes, *(model for _, model, _ in self.variants)]
+        return {str(row["model"]): row for row in self.rows("claimed_text", models).to_dicts()}
+
+    def require_sizes(self) -> None:
+        """Refuse a single size.
+
+        Raises:
+            CannotTell: there is but one.
+        """
+        if len(self.sizes) < 2:
+            raise CannotTell("that takes two sizes at least", "does not apply")
 
     def told(self, found: Mapping[str, str]) -> str:
         """What was found of each model, side by side."""
@@ -216,9 +249,7 @@ class Family:
 
     def in_each(self, found: Mapping[str, Interval], show: Callable[[Interval], str]) -> Finding:
         """A claim that a quantity is above 0 in each model."""
-        verdict = all_of([one.is_positive for one in found.values()])
-        numbers = self.told({model: show(one) for model, one in found.items()})
-        return decided(verdict, sum(one.n for one in found.values()), numbers)
+        return in_all([*found.values()], self.told({model: show(one) for model, one in found.items()}), show=show)
 
     def with_dead(self) -> list[str]:
         """The sizes that have dead neurons.

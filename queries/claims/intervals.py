@@ -105,8 +105,27 @@ def difference_of_means(first: Moments, second: Moments) -> Interval:
     return Interval(value, value - half, value + half, n)
 
 
+def over(found: Interval, bound: float) -> Interval:
+    """How far a quantity lies above a bound."""
+    return Interval(found.value - bound, found.low - bound, found.high - bound, found.n)
+
+
+def pooled(parts: Sequence[Interval]) -> Interval:
+    """Unweighted mean of independent estimates; distances to the ends add as squares, as in Newcombe's method.
+
+    Parts with nothing behind them are left out; of nothing at all nothing is known.
+    """
+    known = [one for one in parts if not math.isnan(one.value)]
+    if not known:
+        return Interval(math.nan, -math.inf, math.inf, 0)
+    value = sum(one.value for one in known) / len(known)
+    below = math.hypot(*(one.value - one.low for one in known)) / len(known)
+    above = math.hypot(*(one.high - one.value for one in known)) / len(known)
+    return Interval(value, value - below, value + above, sum(one.n for one in known))
+
+
 def all_of(verdicts: Sequence[Verdict]) -> Verdict:
-    """A claim of several parts holds where all do, and fails where one does."""
+    """A claim that says several different things holds where all of them do, and fails where one does."""
     if "does not hold" in verdicts:
         return "does not hold"
     return "holds" if verdicts and "undecided" not in verdicts else "undecided"

@@ -107,7 +107,9 @@ _PLURAL: Mapping[Outcome, str] = {
     "holds": "hold",
     "does not hold": "do not hold",
     "undecided": "undecided",
+    "needs more text": "need more text",
     "needs larger models": "need larger models",
+    "does not apply": "do not apply",
     "not measured": "not measured",
 }
 

@@ -5,20 +5,19 @@ from collections.abc import Callable, Sequence
 
 from queries.claims.claim import (
     LEAST_OBJECTS,
-    CannotTell,
     Claim,
     Finding,
     above_half,
     decided,
     difference,
     if_enough,
+    in_all,
     points,
     signed,
 )
 from queries.claims.family import (
     BOTH,
     DEAD,
-    DECIDED,
     FIRST_HALF,
     FIRST_THIRD,
     OSCILLATORY,
@@ -26,34 +25,27 @@ from queries.claims.family import (
     STRONG,
     Family,
 )
-from queries.claims.intervals import Interval, all_of, share, share_difference
-
-
-def _require_decided(family: Family, models: Sequence[str]) -> None:
-    """Refuse models whose text is too short to tell which neurons are positional."""
-    for model in models:
-        if not family.count(model, DECIDED)[0]:
-            raise CannotTell(f"the text of {model} has too few sequences of full length to label its neurons")
+from queries.claims.intervals import Interval, share, share_difference
 
 
 def _are_positional(family: Family) -> Finding:
-    _require_decided(family, family.sizes)
+    family.require_sequences(family.sizes)
     counts = {model: family.count(model, POSITIONAL) for model in family.sizes}
     numbers = family.told({model: f"{k}, {points(share(k, n))}" for model, (k, n) in counts.items()})
     return if_enough(min(k for k, _ in counts.values()), "holds", numbers)
 
 
 def _oscillate(family: Family) -> Finding:
-    _require_decided(family, family.sizes)
+    family.require_sequences(family.sizes)
     found = {model: family.count(model, OSCILLATORY, POSITIONAL) for model in family.sizes}
     numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
     if min(n for _, n in found.values()) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    return decided(above_half(list(found.values())), sum(n for _, n in found.values()), numbers)
+    return in_all([above_half(count) for count in found.values()], numbers, show=difference)
 
 
 def _fade_with_size(family: Family) -> Finding:
-    _require_decided(family, family.sizes)
+    family.require_sequences(family.sizes)
     return family.by_steps(
         lambda small, large: share_difference(family.count(small, POSITIONAL), family.count(large, POSITIONAL)),
         difference,
@@ -61,7 +53,7 @@ def _fade_with_size(family: Family) -> Finding:
 
 
 def _first_third(family: Family) -> Finding:
-    _require_decided(family, family.sizes)
+    family.require_sequences(family.sizes)
     found = {
         model: share_difference(
             family.count(model, POSITIONAL, FIRST_THIRD), family.count(model, POSITIONAL, ~FIRST_THIRD)
@@ -72,7 +64,7 @@ def _first_third(family: Family) -> Finding:
 
 
 def _teams(family: Family) -> Finding:
-    _require_decided(family, family.sizes)
+    family.require_sequences(family.sizes)
     n = sum(family.count(model, OSCILLATORY & STRONG)[0] for model in family.sizes)
     numbers = f"{n} strong oscillatory neurons in {len(family.sizes)} sizes"
     if n < 2:
@@ -84,7 +76,7 @@ def _teams(family: Family) -> Finding:
 
 def _without_positions(family: Family) -> Finding:
     model, _ = family.variant("no-position")
-    _require_decided(family, [model])
+    family.require_sequences([model])
     there, n = family.count(model, POSITIONAL)
     numbers = f"{family.short(model)} {there}, {points(share(there, n))}"
     return if_enough(there, "holds", numbers)
@@ -92,7 +84,7 @@ def _without_positions(family: Family) -> Finding:
 
 def _strong_without_positions(family: Family) -> Finding:
     models = family.variant("no-position")
-    _require_decided(family, models)
+    family.require_sequences(models)
     found = {model: family.count(model, STRONG, POSITIONAL) for model in models}
     numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
     without, with_positions = (found[model][0] for model in models)
@@ -103,7 +95,7 @@ def _strong_without_positions(family: Family) -> Finding:
 
 def _generic(family: Family) -> Finding:
     without, plain = family.variant("no-position")
-    _require_decided(family, (without, plain))
+    family.require_sequences((without, plain))
     first, second = (family.count(model, BOTH | OSCILLATORY, POSITIONAL) for model in (plain, without))
     found = share_difference(first, second)
     numbers = (
@@ -117,19 +109,21 @@ def _generic(family: Family) -> Finding:
 
 def _training(family: Family) -> Finding:
     steps, trained = family.steps()
-    _require_decided(family, (*steps, trained))
+    family.require_sequences((*steps, trained))
     counts = {model: (family.count(model, POSITIONAL)[0], family.count(model, OSCILLATORY)) for model in steps}
     counts[trained] = (family.count(trained, POSITIONAL)[0], family.count(trained, OSCILLATORY))
     numbers = family.told({model: f"{k} positional, {o[0]} oscillatory" for model, (k, o) in counts.items()})
     found = [share_difference(counts[trained][1], counts[model][1]) for model in steps]
     if counts[trained][1][0] < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    return decided(all_of([one.is_positive for one in found]), sum(one.n for one in found), numbers)
+    earlier = [sum(counts[model][1][place] for model in steps) for place in (0, 1)]
+    whole = share_difference(counts[trained][1], (earlier[0], earlier[1]))
+    return in_all(found, numbers, show=difference, whole=whole)
 
 
 def _incoherent(family: Family) -> Finding:
     """Layers count by their positional neurons; their intervals are added as those of independent means."""
-    _require_decided(family, family.sizes)
+    family.require_sequences(family.sizes)
     rows = family.rows("claimed_positional_values").to_dicts()
     found = {}
     for model in family.sizes:

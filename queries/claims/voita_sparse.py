@@ -1,6 +1,6 @@
 """Claims of Voita et al. 2023 on dead neurons, coverage and detectors (sections 3 and 4)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import polars as pl
@@ -10,17 +10,16 @@ from queries.claims.claim import (
     CannotTell,
     Claim,
     Finding,
-    decided,
+    above_half,
     difference,
     if_enough,
+    in_all,
     points,
 )
 from queries.claims.family import DEAD, DETECTOR, FEW, FIRST_HALF, Family
 from queries.claims.intervals import (
     Interval,
     Moments,
-    Verdict,
-    all_of,
     difference_of_means,
     mean,
     share,
@@ -78,8 +77,7 @@ def _second_half(family: Family) -> Finding:
 
 
 def _dead_where_rare(family: Family) -> Finding:
-    verdicts: list[Verdict] = []
-    told, n = {}, 0
+    found, told = [], {}
     for model in family.with_dead():
         layers = sorted(set(family.of_model(model).get_column("layer")))
         dead = {layer: share(*family.count(model, DEAD, pl.col("layer") == layer)).value for layer in layers}
@@ -90,10 +88,9 @@ def _dead_where_rare(family: Family) -> Finding:
             continue
         rarest = min(others, key=lambda layer: alive[layer].mean)
         one = difference_of_means(alive[rarest], alive[deadest])
-        verdicts.append(one.is_positive)
-        n += one.n
+        found.append(one)
         told[model] = f"layer {deadest}, the rarest other {rarest}: {difference(one)}"
-    return decided(all_of(verdicts), n, family.told(told))
+    return in_all(found, family.told(told), show=difference)
 
 
 def _covered_by_fewer(family: Family) -> Finding:
@@ -125,22 +122,21 @@ def _alive(family: Family, model: str) -> pl.Expr:
 
 def _detectors(family: Family) -> Finding:
     found = {model: family.count(model, DETECTOR) for model in family.sizes}
-    if len(found) < 2:
-        raise CannotTell("that takes two sizes at least", "undecided")
+    family.require_sizes()
     numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
     steps = [share_difference(found[large], found[small]) for small, large in pairwise(family.sizes)]
     largest = found[family.sizes[-1]][0]
     if largest < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    return decided(all_of([one.is_positive for one in steps]), sum(one.n for one in steps), numbers)
+    whole = share_difference(found[family.sizes[-1]], found[family.sizes[0]])
+    return in_all(steps, numbers, show=difference, whole=whole)
 
 
 def _new_tokens(family: Family) -> Finding:
     largest = family.sizes[-1]
     (row,) = family.rows("claimed_detected", [largest]).to_dicts() or [{"n_detected": 0, "n_new": 0}]
     detected, new = int(row["n_detected"] or 0), int(row["n_new"] or 0)
-    found = share(new, detected)
-    verdict: Verdict = "holds" if found.low > 0.5 else "does not hold" if found.high < 0.5 else "undecided"
+    verdict = above_half((new, detected)).is_positive
     numbers = f"{family.short(largest)}: {new} of {detected} detected tokens are new in their layer"
     return if_enough(detected, verdict, numbers)
 
@@ -158,23 +154,30 @@ def _suppress(family: Family) -> Finding:
 
 
 def _longer(family: Family) -> Finding:
-    if len(family.sizes) < 2:
-        raise CannotTell("that takes two sizes at least", "undecided")
+    family.require_sizes()
     rows = family.rows("claimed_ngram_detectors").to_dicts()
     counts = {(row["model"], row["n"]): row for row in rows if row["status"] == "labelled"}
     told = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}
     most = max((int(row["n_detectors"] or 0) for key, row in counts.items() if key[0] == family.sizes[-1]), default=0)
-    verdicts = [
-        share_difference(*(_share_of(counts[model, n]) for model in (large, small))).is_positive
-        for n in _NAMES
-        for small, large in pairwise(family.sizes)
-        if (small, n) in counts and (large, n) in counts
-    ]
-    return if_enough(most, all_of(verdicts), family.told(told))
+    if most < LEAST_OBJECTS:
+        return Finding("needs larger models", family.told(told))
+    smallest, *_, largest = family.sizes
+    parts = [_more(counts, n, *pair) for n in _NAMES for pair in pairwise(family.sizes)]
+    # Bigrams and trigrams are of the same neurons: the whole is the length with the weaker case.
+    ends = [one for n in _NAMES if (one := _more(counts, n, smallest, largest)) is not None]
+    return in_all(
+        [one for one in parts if one is not None],
+        family.told(told),
+        show=difference,
+        whole=min(ends, key=lambda one: one.low, default=None),
+    )
 
 
-def _share_of(row: dict[str, int]) -> tuple[int, int]:
-    return row["n_detectors"], row["n_neurons"]
+def _more(counts: Mapping[tuple[str, int], Mapping[str, int]], n: int, small: str, large: str) -> Interval | None:
+    """By how much the share of detectors of n-grams is larger in the larger model; None where one is not labelled."""
+    rows = [counts.get((model, n)) for model in (large, small)]
+    first, second = ((row["n_detectors"], row["n_neurons"]) if row else None for row in rows)
+    return share_difference(first, second) if first and second else None
 
 
 def _of_length(row: dict[str, object]) -> str:

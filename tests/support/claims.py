@@ -65,12 +65,19 @@ def voita_family(*, is_true: bool) -> Family:
             ]
         ),
         "claimed_teams": pl.DataFrame({"is_one": [True, False]}),
+        "claimed_text": texts([f"made-{name}" for name, *_ in (*SIZES, *VARIANTS)]),
     }
     return family(
         rows,
         [f"made-{name}" for name, _, _ in SIZES],
         variants=[(variant, f"made-{name}", f"made-{plain}") for name, variant, plain in VARIANTS],
     )
+
+
+def texts(models: Sequence[str], *, n_tokens: int = 100_000, n_full_sequences: int = 400) -> pl.DataFrame:
+    """The text that models were run on, as `claimed_text.sql` says it."""
+    of = {"n_tokens": n_tokens, "sequence_length": 256, "n_full_sequences": n_full_sequences}
+    return pl.DataFrame([{"model": model, **of} for model in models])
 
 
 def counted(neurons: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

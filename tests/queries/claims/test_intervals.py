@@ -16,6 +16,8 @@ from queries.claims.intervals import (
     all_of,
     difference_of_means,
     mean,
+    over,
+    pooled,
     share,
     share_difference,
 )
@@ -161,3 +163,28 @@ def test_a_claim_of_parts() -> None:
     assert all_of(["holds", "undecided"]) == "undecided"
     assert all_of(["undecided", "does not hold"]) == "does not hold"
     assert all_of([]) == "undecided"
+
+
+def test_independent_parts_pool_as_their_mean() -> None:
+    draw = random.Random(7)
+    samples = [[draw.gauss(centre, spread) for _ in range(300)] for centre, spread in ((0.2, 1), (0.5, 2), (-0.1, 0.5))]
+    parts = [around(x) for x in samples]
+    found = pooled(parts)
+    # The mean of three independent means has a ninth of the sum of their variances.
+    half = NORMAL_975 * math.sqrt(sum(np.var(x, ddof=1) / 300 for x in samples)) / 3
+    assert found.value == pytest.approx(np.mean([np.mean(x) for x in samples]))
+    assert (found.low, found.high) == pytest.approx((found.value - half, found.value + half), abs=1e-12)
+    assert found.n == 900
+    nothing = share_difference((0, 0), (1, 2))
+    assert pooled([*parts, nothing]) == found
+    assert pooled([nothing, nothing]).is_positive == pooled([]).is_positive == "undecided"
+    assert pooled(parts[:1]).low == pytest.approx(parts[0].low)
+
+
+def around(values: Sequence[float]) -> Interval:
+    half = NORMAL_975 * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return Interval(float(np.mean(values)), float(np.mean(values)) - half, float(np.mean(values)) + half, len(values))
+
+
+def test_a_bound_is_taken_from_all_of_an_interval() -> None:
+    assert over(Interval(0.6, 0.5, 0.75, 9), 0.5) == Interval(0.6 - 0.5, 0.0, 0.25, 9)

@@ -5,7 +5,7 @@ import pytest
 
 from queries.claims.claim import Finding
 from queries.claims.voita_positions import POSITIONS
-from tests.support.claims import family, voita_family
+from tests.support.claims import family, texts, voita_family
 
 
 def judged(*, is_true: bool) -> dict[str, Finding]:
@@ -40,7 +40,7 @@ def test_what_is_untrue_does_not_hold_or_cannot_be_told() -> None:
 
 
 @pytest.mark.parametrize("variant", ["no-position", "post-norm", "step"])
-def test_without_a_variant_its_claims_are_not_measured(variant: str) -> None:
+def test_without_a_variant_its_claims_do_not_apply(variant: str) -> None:
     whole = voita_family(is_true=True)
     rows = {"claimed_neurons": whole.neurons.drop("in_first_half", "in_first_third", "is_positional")}
     rows["claimed_positional_values"] = pl.DataFrame(
@@ -48,16 +48,22 @@ def test_without_a_variant_its_claims_are_not_measured(variant: str) -> None:
     )
     rows["claimed_teams"] = pl.DataFrame({"is_one": [True]})
     without = family(rows, whole.sizes, variants=[one for one in whole.variants if not one[0].startswith(variant)])
-    reasons = [found.numbers for one in POSITIONS if (found := one.on(without)).outcome == "not measured"]
+    reasons = [found.numbers for one in POSITIONS if (found := one.on(without)).outcome == "does not apply"]
     assert any(variant in reason for reason in reasons)
 
 
 def test_too_little_text_labels_nothing() -> None:
     whole = voita_family(is_true=True)
     short = whole.neurons.with_columns(pl.lit("too few sequences").alias("position_kind"))
-    found = POSITIONS[0].on(family({"claimed_neurons": short}, whole.sizes))
-    assert found.outcome == "not measured"
-    assert "too few sequences of full length" in found.numbers
+    short = short.drop("in_first_half", "in_first_third", "is_positional")
+    models = [*whole.sizes, *(model for _, model, _ in whole.variants)]
+    rows = {"claimed_neurons": short, "claimed_text": texts(models, n_full_sequences=40)}
+    for claim in POSITIONS:
+        found = claim.on(family(rows, whole.sizes, variants=whole.variants))
+        if claim.section != "6":
+            assert found.outcome == "needs more text", claim.text
+            assert "was run on 40 full sequences of 256 ids" in found.numbers
+            assert "takes 100 of them, 25,600 tokens" in found.numbers
 
 
 def test_layers_are_weighed_by_their_positional_neurons() -> None:

@@ -64,12 +64,12 @@ def test_a_single_size_has_no_trend() -> None:
         {"claimed_neurons": whole.neurons.drop("in_first_half", "in_first_third", "is_positional")}, ["made-5m"]
     )
     found = SPARSE[0].on(one)
-    assert (found.outcome, found.numbers) == ("undecided", "that takes two sizes at least")
+    assert (found.outcome, found.numbers) == ("does not apply", "that takes two sizes at least")
 
 
 def test_neurons_that_are_never_exactly_0_cannot_be_dead() -> None:
     whole = voita_family(is_true=True)
     never = whole.neurons.with_columns(pl.lit(None, dtype=pl.Boolean).alias("is_dead"))
     found = SPARSE[0].on(family({"claimed_neurons": never}, whole.sizes))
-    assert found.outcome == "not measured"
-    assert "is_dead" in found.numbers
+    assert found.outcome == "does not apply"
+    assert "never exactly 0" in found.numbers
