@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 
 from catalog.arguments import ArgumentUnknown, BadArgument, parse_size, require
 from catalog.errors import NeurothekError
+from catalog.files import expanded
 from ingest.jobs import registry
 from ingest.request import DEFAULT_JOBS, Device, Dtype, EngineName, IngestRequest, Keep, TextRequest
 
@@ -123,7 +124,7 @@ def _fields(kind: type[Any], given: Mapping[str, Any], called: Mapping[str, str]
         if is_many:
             values[name] = tuple(values[name])
         if value is not None and types[name] in (Path | None, float | None):
-            values[name] = (Path if types[name] == Path | None else float)(value)
+            values[name] = (expanded if types[name] == Path | None else float)(value)
         numbers = values[name] if is_many else (values[name],)
         if name in _LEAST and any(number is not None and number < _LEAST[name] for number in numbers):
             raise BadArgument(word, value, f"give {_LEAST[name]} or more")

@@ -12,7 +12,7 @@ import click
 
 from catalog.errors import NeurothekError
 from catalog.terminal.console import complain, console_progress, detail, note, say_in_the_answer
-from catalog.terminal.options import Size, common_options
+from catalog.terminal.options import Size, UserPath, common_options
 from catalog.terminal.printing import show_tables
 from ingest.request import DEFAULT_JOBS, DEFAULT_TOKENS, IngestRequest, TextRequest
 
@@ -56,7 +56,7 @@ def _option(asked: Field[Any], kind: Any) -> Callable[..., Any]:  # noqa: ANN401
     elif get_origin(kind) is Literal:
         kind = click.Choice(get_args(kind))
     elif kind is Path:
-        kind = click.Path(path_type=Path, file_okay=False)
+        kind = UserPath(file_okay=False)
     names = asked.metadata["names"]
     return click.option(*names, asked.name, type=kind, multiple=is_many, is_flag=is_flag, **said)
 

@@ -6,16 +6,17 @@ import click
 
 from catalog.advice import command_line
 from catalog.terminal.console import console_progress, note
+from catalog.terminal.options import UserPath
 
 
 @click.command()
 @click.option("--size", required=True, help="Number of parameters: 0.7m, 2m or 5m.")
 @click.option("--steps", type=int, required=True, help="Optimizer steps, each of 16 sequences of 256 tokens.")
-@click.option("--output", type=click.Path(path_type=Path), required=True, help="New folder for the model.")
+@click.option("--output", type=UserPath(), required=True, help="New folder for the model.")
 @click.option(
     "--corpus", "corpora", multiple=True, default=("builtin",), show_default=True, help="builtin or NAME=SOURCE."
 )
-@click.option("--tokenizer", type=click.Path(path_type=Path), help="Reuse the tokenizer in this model folder.")
+@click.option("--tokenizer", type=UserPath(), help="Reuse the tokenizer in this model folder.")
 @click.option("--vocabulary", type=int, default=8_192, show_default=True, help="Size of a new tokenizer.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed for initial weights and text order."

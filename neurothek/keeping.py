@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from catalog.arguments import require
+from catalog.files import expanded
 from catalog.progress import Progress
 from neurothek.opened import Opened, checked
 
@@ -45,10 +46,10 @@ class Keeping(Opened):
         from queries.neuron.page import NeuronPage
 
         require(NeuronPage, page=page)
-        kind_of(Path(path))
+        kind_of(expanded(path))
         with self.reader() as connection:
             on = corpus_words(connection, [page.facts["model"]], page.corpus)
-        return save(neuron_figure(page, on=on), Path(path))
+        return save(neuron_figure(page, on=on), expanded(path))
 
     @checked
     def draw_comparison(self, comparison: "Comparison", folder: str | Path) -> "list[Figure]":
@@ -75,7 +76,7 @@ class Keeping(Opened):
         require(Comparison, comparison=comparison)
         with self.reader() as connection:
             material = material_of(connection, comparison)
-        return write_figures(material, Path(folder))
+        return write_figures(material, expanded(folder))
 
     @checked
     def annotate(self, annotations: Iterable[Mapping[str, Any]], *, annotator: str | None = None) -> "Saved":
@@ -158,7 +159,7 @@ class Keeping(Opened):
 
         with self.reader() as connection:
             found = collect(connection, paper, models, family=family, corpus=corpus)
-        return write_paper(found, Path(to))
+        return write_paper(found, expanded(to))
 
     @checked
     def export(
@@ -185,7 +186,7 @@ class Keeping(Opened):
 
         names = (dialects,) if isinstance(dialects, str) else dialects
         texts = exported_views([require_dialect(name) for name in names])
-        return write(self.warehouse, Path(folder), texts=texts, progress=progress)
+        return write(self.warehouse, expanded(folder), texts=texts, progress=progress)
 
     @checked
     def import_(self, folder: str | Path, *, progress: Progress | None = None) -> "Manifest":
@@ -208,7 +209,7 @@ class Keeping(Opened):
         """
         from catalog.exchange.imports import import_folder
 
-        return import_folder(self.warehouse, Path(folder), progress=progress)
+        return import_folder(self.warehouse, expanded(folder), progress=progress)
 
     @checked
     def label(self, model: str, *, family: str | None = None, variant: str | None = None) -> "Label":
@@ -253,4 +254,4 @@ class Keeping(Opened):
         """
         from catalog.exchange.merging import merge as join
 
-        return join(self.warehouse, Path(other), progress=progress)
+        return join(self.warehouse, expanded(other), progress=progress)

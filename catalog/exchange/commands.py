@@ -9,14 +9,14 @@ import click
 
 from catalog.advice import command_line
 from catalog.terminal.console import console_progress, note
-from catalog.terminal.options import common_options
+from catalog.terminal.options import UserPath, common_options
 
 if TYPE_CHECKING:
     from catalog.exchange.manifest import Manifest
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=UserPath())
 @click.option(
     "--dialect",
     "dialects",
@@ -34,7 +34,7 @@ def export(ctx: click.Context, folder: Path, dialects: tuple[str, ...]) -> None:
 
 
 @click.command("import")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=UserPath())
 @common_options
 @click.pass_context
 def import_(ctx: click.Context, folder: Path) -> None:
@@ -45,7 +45,7 @@ def import_(ctx: click.Context, folder: Path) -> None:
 
 
 @click.command()
-@click.argument("other", type=click.Path(path_type=Path))
+@click.argument("other", type=UserPath())
 @common_options
 @click.pass_context
 def merge(ctx: click.Context, other: Path) -> None:

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,39 @@ class GateTimeout(NeurothekError):
         )
 
 
+SAID_AFTER_SECONDS = 2.0
+"""A wait that is longer is said."""
+
+
+class Wait:
+    """One lease's wait for other processes: when it ends, and whether a person was told of it."""
+
+    def __init__(self, warehouse: Path, seconds: float) -> None:
+        """Begin to wait, for `seconds` at most."""
+        self._warehouse = warehouse
+        now = time.monotonic()
+        self._until, self._said_at, self._is_said = now + seconds, now + SAID_AFTER_SECONDS, False
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is given up."""
+        return max(0.0, self._until - time.monotonic())
+
+    @property
+    def quiet(self) -> float:
+        """Seconds until it is to be said, if it is not given up before."""
+        return self.left if self._is_said else min(self.left, max(0.0, self._said_at - time.monotonic()))
+
+    def say(self, holder: str | None) -> None:
+        """Say on stderr, once, who is waited for."""
+        if not self._is_said and time.monotonic() >= self._said_at and self.left > 0:
+            # Here, as few wait.
+            from catalog.terminal.console import note  # noqa: PLC0415
+
+            self._is_said = True
+            note(f"waiting for {holder or 'another process'}, which uses {self._warehouse}")
+
+
 class Gate:
     """A file lock beside the warehouse, held by readers only while they open and by a publisher while it publishes.
 
@@ -34,14 +67,14 @@ class Gate:
         self._path = warehouse.with_name(warehouse.name + ".lock")
 
     @contextmanager
-    def shared(self, deadline: float) -> Iterator[None]:
+    def shared(self, wait: Wait) -> Iterator[None]:
         """Pass with other readers; where no publisher ever made a lock file, or none can write, there is no gate."""
         if not os.access(self._path, os.W_OK):
             yield
             return
         lock = self._lock()
         try:
-            lock.acquire_read(timeout=_left(deadline))
+            self._acquire(lock.acquire_read, wait)
         except filelock.Timeout as error:
             raise GateTimeout(self._warehouse) from error
         try:
@@ -50,16 +83,16 @@ class Gate:
             lock.release()
 
     @contextmanager
-    def exclusive(self, deadline: float) -> Iterator[None]:
+    def exclusive(self, wait: Wait) -> Iterator[None]:
         """Pass alone.
 
         Raises:
-            GateTimeout: others held the gate past the deadline.
+            GateTimeout: others held the gate for longer than the lease waits.
             GateUnwritable: the lock file cannot be made.
         """
         try:
             lock = self._lock()
-            lock.acquire_write(timeout=_left(deadline))
+            self._acquire(lock.acquire_write, wait)
         except filelock.Timeout as error:
             raise GateTimeout(self._warehouse) from error
         except (OSError, sqlite3.Error) as error:
@@ -68,6 +101,13 @@ class Gate:
             yield
         finally:
             lock.release()
+
+    def _acquire(self, acquire: Callable[..., object], wait: Wait) -> None:
+        try:
+            acquire(timeout=wait.quiet)
+        except filelock.Timeout:
+            wait.say(_lock_holder(self._path))
+            acquire(timeout=wait.left)
 
     def _lock(self) -> filelock.ReadWriteLock:
         # One instance a lease: threads that wait for each other may not share one.
@@ -81,5 +121,14 @@ class GateUnwritable(NeurothekError):
         super().__init__(f"{path} could not be written ({error}); choose another place with --warehouse")
 
 
-def _left(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic())
+def _lock_holder(path: Path) -> str | None:
+    """The process that has a lock on a file, where the system lists locks: Linux does."""
+    try:
+        found, locks = path.stat(), Path("/proc/locks").read_text("ascii").splitlines()
+    except OSError:
+        return None
+    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    # "1: POSIX  ADVISORY  WRITE 4242 08:01:131 0 EOF"; of those that wait, a line has an arrow before the kind.
+    fields = [line.split() for line in locks if "->" not in line]
+    pids = {int(field[4]) for field in fields if field[5] == place} - {os.getpid(), 0, -1}
+    return f"the process {min(pids)}" if pids else None

@@ -24,7 +24,7 @@ from catalog.store.errors import (
     WarehouseMissing,
     WarehouseUnwritable,
 )
-from catalog.store.gate import Gate
+from catalog.store.gate import Gate, Wait
 from catalog.store.interrupts import close, keyboard_interrupts
 from catalog.store.leases import shared_reader, sole_writer
 from catalog.store.matrices import tidy
@@ -137,10 +137,10 @@ class Warehouse:
         refuse_file(self.path)
         if not self.path.exists():
             raise WarehouseMissing(self.path)
-        deadline = time.monotonic() + self.wait_seconds
+        wait = Wait(self.path, self.wait_seconds)
         with (
             damage_told(self.path),
-            shared_reader(self.path, lambda: self._open_reader(deadline)) as connection,
+            shared_reader(self.path, lambda: self._open_reader(wait)) as connection,
             keyboard_interrupts(connection),
         ):
             yield connection
@@ -156,11 +156,11 @@ class Warehouse:
             WarehouseUnwritable: the folder or the disk refuses.
         """
         refuse_file(self.path)
-        deadline = time.monotonic() + self.wait_seconds
-        with damage_told(self.path), sole_writer(self.path), self._gate().exclusive(deadline):
+        wait = Wait(self.path, self.wait_seconds)
+        with damage_told(self.path), sole_writer(self.path), self._gate().exclusive(wait):
             if not self.path.exists():
                 self._create()
-            connection = self._connect_until(deadline, read_only=False)
+            connection = self._connect(wait, read_only=False)
             try:
                 with keyboard_interrupts(connection):
                     with self._full_disk():
@@ -219,9 +219,9 @@ class Warehouse:
     def _gate(self) -> Gate:
         return Gate(self.path)
 
-    def _open_reader(self, deadline: float) -> duckdb.DuckDBPyConnection:
-        with self._gate().shared(deadline):
-            connection = self._connect_until(deadline, read_only=True)
+    def _open_reader(self, wait: Wait) -> duckdb.DuckDBPyConnection:
+        with self._gate().shared(wait):
+            connection = self._connect(wait, read_only=True)
         try:
             with keyboard_interrupts(connection):
                 _check_schema(self.path, connection)
@@ -234,16 +234,16 @@ class Warehouse:
             raise
         return connection
 
-    def _connect_until(self, deadline: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    def _connect(self, wait: Wait, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         while True:
             require_log_head(self.path)
             try:
                 return duckdb.connect(str(self.path), read_only=read_only, config=settings_of(read_only=read_only))
             except duckdb.Error as error:
-                self._raise_unless_locked(error, deadline, read_only=read_only)
+                self._raise_unless_locked(error, wait, read_only=read_only)
             time.sleep(_RETRY_SECONDS)
 
-    def _raise_unless_locked(self, error: duckdb.Error, deadline: float, *, read_only: bool) -> None:
+    def _raise_unless_locked(self, error: duckdb.Error, wait: Wait, *, read_only: bool) -> None:
         text = str(error)
         if "with a different configuration" in text:
             raise WarehouseHeld(self.path) from error
@@ -257,7 +257,8 @@ class Warehouse:
             if read_only or not isinstance(error, duckdb.IOException) or is_damage(error):
                 raise damaged(self.path, error) from error
             raise WarehouseUnwritable(self.path, _first_line(error)) from error
-        if time.monotonic() > deadline:
+        wait.say(_holder(text))
+        if wait.left <= 0:
             raise WarehouseBusy(self.path, _holder(text), self.wait_seconds) from error
 
     def _create(self) -> None:

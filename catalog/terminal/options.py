@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import click
 
 from catalog.arguments import parse_size
+from catalog.files import expanded
 from catalog.terminal.console import QUIET, VERBOSE, WAREHOUSE
 
 Format = Literal["table", "csv", "json", "parquet"]
@@ -30,12 +31,24 @@ class Size(click.ParamType[int]):
         return size
 
 
+class UserPath(click.Path):
+    """A path, in which `~` is a home folder: shells leave it alone in `--option=~/file`."""
+
+    def __init__(self, *, exists: bool = False, file_okay: bool = True, dir_okay: bool = True) -> None:
+        """As click's, whose values are of `pathlib`."""
+        super().__init__(exists=exists, file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
+        """The path that is meant."""
+        return super().convert(expanded(value), param, ctx)
+
+
 def common_options(command: Command) -> Command:
     """Add `--warehouse`, `--quiet` and `--verbose`; they act on the context and are not passed on."""
     for option in (
         click.option(
             "--warehouse",
-            type=click.Path(path_type=Path, dir_okay=False),
+            type=UserPath(dir_okay=False),
             expose_value=False,
             callback=_use_warehouse,
             help="The DuckDB file.  [default: neurothek.duckdb, or NEUROTHEK_WAREHOUSE]",

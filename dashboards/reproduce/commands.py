@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from catalog.terminal.console import complain, console_progress, note, say_in_the_answer
-from catalog.terminal.options import Size, common_options
+from catalog.terminal.options import Size, UserPath, common_options
 
 if TYPE_CHECKING:
     from queries.claims.lacking import Unsteered
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=UserPath(file_okay=False),
     required=True,
     help="Folder to write to; with several corpora a subfolder for each.",
 )

@@ -18,6 +18,7 @@ from ingest.corpora.packing import cut_sequences, encoded, separator
 from ingest.corpora.sources import builtin
 from ingest.corpora.sources.builtin import TextPart
 from ingest.corpora.sources.document import Document
+from ingest.corpora.sources.local_files import LocalFiles
 from ingest.corpora.sources.source import Source, corpus_name
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from ingest.models.tokenizer import Tokenizer
@@ -53,7 +54,7 @@ class Recipe:
         written: dict[str, Any] = {
             "version": VERSION,
             "sources": [
-                {"domain": source.domain, "location": source.location, "sha256": sha256}
+                {"domain": source.domain, "location": source.location, "sha256": sha256, **_format(source)}
                 for source, sha256 in zip(self.sources, self.hashes, strict=True)
             ],
             "sequence_length": self.sequence_length,
@@ -260,6 +261,12 @@ def prepare(
         starts_document=np.array(starts, dtype=np.bool_),
         recipe=recipe.json(),
     )
+
+
+def _format(source: Source) -> dict[str, str]:
+    """What tells a table apart from one that an earlier release read as prose."""
+    text = source.text
+    return {"format": text.read_as} if isinstance(text, LocalFiles) and text.read_as is not None else {}
 
 
 def fingerprint(sequences: Iterable[tuple[str, np.ndarray]]) -> str:

@@ -35,10 +35,12 @@ class SourceUnreadable(NeurothekError):
 
 
 class SourceNotText(NeurothekError):
-    """A file that is not UTF-8 text."""
+    """A file that is neither UTF-8 text nor a table of texts."""
 
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path} cannot be read as text: {problem}; give UTF-8 text, .jsonl or .parquet")
+    def __init__(
+        self, path: Path, problem: str, advice: str = "give UTF-8 text, .jsonl, .json, .csv, .tsv or .parquet"
+    ) -> None:
+        super().__init__(f"{path} cannot be read as text: {problem}; {advice}")
 
 
 class SourceEmpty(NeurothekError):
@@ -49,17 +51,21 @@ class SourceEmpty(NeurothekError):
 
 
 class ColumnUnknown(NeurothekError):
-    """A column that a Parquet file does not have."""
+    """A column that a table does not have, or more than once."""
 
     def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
         super().__init__(f"{path} has no column {column!r}; {_others(path, columns)}")
 
 
 class ColumnMissing(NeurothekError):
-    """A column that a line of jsonl does not have."""
+    """A column that an object of JSON does not have.
 
-    def __init__(self, path: Path, column: str, line: int, columns: Sequence[str]) -> None:
-        super().__init__(f"line {line} of {path} has no column {column!r}; {_others(path, columns)}, or fix that line")
+    `place` says which object that is, such as "line 3".
+    """
+
+    def __init__(self, path: Path, column: str, place: str, columns: Sequence[str]) -> None:
+        what = place.partition(" ")[0]
+        super().__init__(f"{place} of {path} has no column {column!r}; {_others(path, columns)}, or fix that {what}")
 
 
 class ColumnNotText(NeurothekError):

@@ -73,7 +73,8 @@ def ingest_all(
         ]
     refuse_one_name(request, models)
     warehouse.require_writable()
-    check_text(warehouse, request)
+    for remark in check_text(warehouse, request):
+        announce(remark)
     problems = _problems(warehouse, request, models, announce)
     with ExitStack() as stack:
         # Opened once, by the first model that is to be measured.
@@ -109,7 +110,8 @@ def plan_all(
         plans = [partial(_pair_lines, warehouse, request, pair) for pair in pairs]
     else:
         refuse_one_name(request, models)
-        check_text(warehouse, request)
+        for remark in check_text(warehouse, request):
+            show(remark)
         plans = [partial(_model_lines, warehouse, request, asked, progress) for asked in models]
     status = 0
     for planned in plans:

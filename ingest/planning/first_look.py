@@ -10,6 +10,7 @@ from catalog.upkeep.changes import ModelUnknown
 from catalog.variants import family_of, variant_of
 from ingest.corpora.asked import asked_sources
 from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
+from ingest.corpora.sources.local_files import LocalFiles
 from ingest.corpora.sources.source import corpus_name
 from ingest.corpora.split import SentenceSplit
 from ingest.errors import (
@@ -89,23 +90,29 @@ def is_about_pairs(request: IngestRequest) -> bool:
     return True
 
 
-def check_text(warehouse: Warehouse, request: IngestRequest) -> None:
-    """Refuse a text that cannot be one, if any job reads it.
+def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
+    """Refuse a text that cannot be one, if any job reads it; returns remarks on what is left out of it.
 
     Raises:
         CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: see `asked_sources`.
+        SourceNotText, SourceUnreadable, SourceEmpty: a file is of a kind that is no text, see `LocalFiles.files`.
         DomainUnknown: sentences are to come from a domain that it does not have.
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
     if set(request.jobs) <= {*registry.OF_WEIGHTS}:
-        return
+        return []
     sources = asked_sources(warehouse, request.text)
-    if sources is None or "shortcuts" not in request.jobs:
-        return
+    if sources is None:
+        return []
     domains = [source.domain for source in sources]
-    for domain in request.domains:
+    for domain in request.domains if "shortcuts" in request.jobs else ():
         if domain not in domains:
             raise DomainUnknown(request.text.name or corpus_name(sources), domain, domains)
+    return [
+        f"{source.domain}: {', '.join(path.name for path in left_out)} in {text.path} is left out of the text"
+        for source in sources
+        if isinstance(text := source.text, LocalFiles) and (left_out := text.left_out())
+    ]
 
 
 def refuse_one_name(request: IngestRequest, models: Sequence[str]) -> None:

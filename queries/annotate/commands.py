@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from catalog.terminal.console import note
-from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.options import Format, UserPath, common_options, format_option
 from catalog.terminal.printing import show_frame
 
 
@@ -29,7 +29,7 @@ from catalog.terminal.printing import show_frame
 @click.option(
     "--glosses",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Show what tokens mean in the sample: a TSV or CSV of tokens and glosses.",
 )
 @click.option(

@@ -10,7 +10,7 @@ from typing import Protocol
 import click
 
 from catalog.terminal.console import note
-from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.options import Format, UserPath, common_options, format_option
 from catalog.terminal.printing import show_tables
 
 
@@ -34,7 +34,7 @@ class AnyFigure(Protocol):
 )
 @click.option(
     "--figure",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Also write the papers' figures to this folder, with a subfolder per corpus if there are several.",
 )
 @format_option

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from catalog.terminal.console import note
-from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.options import Format, UserPath, common_options, format_option
 from catalog.terminal.printing import show_tables
 
 
@@ -19,9 +19,7 @@ from catalog.terminal.printing import show_tables
 @click.option(
     "--all", "show_all", is_flag=True, help="Also list the nearest neurons in other models that are not counterparts."
 )
-@click.option(
-    "--figure", type=click.Path(path_type=Path), help="Also draw its position profile to this .png or .svg file."
-)
+@click.option("--figure", type=UserPath(), help="Also draw its position profile to this .png or .svg file.")
 @format_option
 @common_options
 @click.pass_context

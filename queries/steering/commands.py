@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from catalog.terminal.console import console_progress, note
-from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.options import Format, UserPath, common_options, format_option
 from catalog.terminal.printing import show_tables
 
 
@@ -17,7 +16,7 @@ from catalog.terminal.printing import show_tables
 @click.option("--where", metavar="SQL", help='Neurons that a condition on the view neurons keeps, e.g. "is_dead".')
 @click.option("--search", "words", multiple=True, metavar="WORD", help="Neurons that promote a word (repeatable).")
 @click.option("--limit", "-n", type=click.IntRange(1), help="How many, for --search.  [default: 10]")
-@click.option("--neurons", type=click.Path(path_type=Path, dir_okay=False), help="File of addresses, one per line.")
+@click.option("--neurons", type=UserPath(dir_okay=False), help="File of addresses, one per line.")
 @click.option("--each", type=click.Choice(["kind"]), help="Change each kind of neurons, one kind at a time.")
 @click.option(
     "--set", "value", default="0", show_default=True, metavar="V", help="0, another number, mean, or x0.5 to scale."
@@ -38,7 +37,7 @@ from catalog.terminal.printing import show_tables
 )
 @click.option(
     "--prompts",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     help="File of prompts for the changed model to continue: one per line, or JSON lines.",
 )
 @click.option("--continuation", type=click.IntRange(1), help="Tokens to write after each prompt.  [default: 20]")
@@ -62,7 +61,7 @@ from catalog.terminal.printing import show_tables
 )
 @click.option(
     "--banned",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     help="File of words for the word filter.  [default: those the scorer knows]",
 )
 @click.option(

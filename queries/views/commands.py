@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catalog.terminal.options import Format, common_options, format_option
+from catalog.terminal.options import Format, UserPath, common_options, format_option
 from catalog.terminal.printing import show_frame
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def corpora(ctx: click.Context, output_format: Format) -> None:
 @click.command()
 @click.option(
     "--staging",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=UserPath(exists=True, file_okay=False),
     help="Where `ingest --staging` put unfinished measurements.",
 )
 @format_option

@@ -33,7 +33,7 @@ from tests.support.walks_to_measure import ARCHITECTURE, JOB, MEASURED, TEXT_SOU
 WALKS = (*MEASURED, *ASKED)
 
 TEXTS = ["One two three, four.", 'Five "six"\nseven eight.', "Nine ten."]
-CSV = 'n,body\n1,"One two three, four."\n2,"Five ""six""\nseven eight."\n3,\n4,Nine ten.\n'
+PSV = 'n|body\n1|"One two three, four."\n2|"Five ""six""\nseven eight."\n3|\n4|Nine ten.\n'
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def walked(folder: Path, *walks: Walk) -> Copy:
     before = content(copy.tree)
     for walk in walks:
         walk.take(copy.tree)
-    (folder / "rows.csv").write_text(CSV, "utf-8")
+    (folder / "rows.psv").write_text(PSV, "utf-8")
     assert set(differing(before, content(copy.tree))) == {name for walk in walks for name in walk.all_files}
     return copy
 
@@ -101,7 +101,7 @@ def all_three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, HeliumFor
     model = helium(copy.outside / "tiny")
     before = content(copy.tree)
     jobs = ["--job", "value_norms", "--job", "activity"]
-    copy.neurothek("ingest", "tiny", *jobs, "--corpus", "news=rows.csv:body", "--no-packing")
+    copy.neurothek("ingest", "tiny", *jobs, "--corpus", "news=rows.psv:body", "--no-packing")
     assert content(copy.tree) == before
     return copy, model
 
@@ -109,7 +109,7 @@ def all_three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Copy, HeliumFor
 def test_the_tree_knows_none_of_them_yet() -> None:
     assert "helium" not in FAMILIES
     assert "value_norms" not in JOBS
-    assert ".csv" not in by_suffix()
+    assert ".psv" not in by_suffix()
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.title)
@@ -318,9 +318,9 @@ def test_a_job_that_imports_another_must_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("walk", "job", "corpus", "query"),
     [
-        (ARCHITECTURE, "projections", "news=rows.csv", "from store.projections"),
-        (JOB, "value_norms", "news=rows.csv", "from store.value_norms"),
-        (TEXT_SOURCE, "activity", "news=rows.csv:body", "from store.activity where domain = 'news'"),
+        (ARCHITECTURE, "projections", "news=rows.psv", "from store.projections"),
+        (JOB, "value_norms", "news=rows.psv", "from store.value_norms"),
+        (TEXT_SOURCE, "activity", "news=rows.psv:body", "from store.activity where domain = 'news'"),
     ],
     ids=[walk.title for walk in MEASURED],
 )

@@ -117,8 +117,8 @@ def footprint(shape: Shape) -> Footprint:
 TEXT_SOURCE = Walk(
     title="Add a text source",
     new={
-        "ingest/corpora/sources/formats/csv_file.py": '''\
-"""A row of a CSV file is a document."""
+        "ingest/corpora/sources/formats/psv_file.py": '''\
+"""A row of a file whose columns are divided by bars is a document."""
 
 import csv
 from collections.abc import Iterator
@@ -129,17 +129,17 @@ from ingest.corpora.sources.document import Document, FileFormat
 from ingest.corpora.text_memory import TextMemory
 
 
-def read_csv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
+def read_psv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
     """The texts of a column, row by row.
 
     Raises:
         ColumnUnknown: the first line does not name it.
-        SourceNotText: it is no CSV.
+        SourceNotText: it is no such table.
         TextTooLong: a row is longer than memory allows.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
+            rows = csv.DictReader(file, delimiter="|")
             columns = rows.fieldnames or ()
             if column not in columns:
                 raise ColumnUnknown(path, column, columns)
@@ -149,10 +149,10 @@ def read_csv(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
                     raise TextTooLong(path, f"row {number}", memory.longest_record, memory.memory_bytes)
                 yield Document.of(text)
     except csv.Error as error:
-        raise SourceNotText(path, f"it is no CSV ({error})") from error
+        raise SourceNotText(path, f"it is no such table ({error})") from error
 
 
-FORMAT = FileFormat(".csv", read_csv, has_columns=True)
+FORMAT = FileFormat((".psv",), read_psv, has_columns=True)
 ''',
     },
 )

@@ -3,6 +3,8 @@
 import hashlib
 import os
 import pkgutil
+import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,27 +14,51 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from catalog.files import why_no_file
+from catalog.files import expanded, why_no_file
 from ingest.corpora.errors import SourceEmpty, SourceMissing, SourceNotText, SourceUnreadable
 from ingest.corpora.sources import formats
 from ingest.corpora.sources.builtin import TextPart
-from ingest.corpora.sources.document import Document, FileFormat
+from ingest.corpora.sources.document import GZIP, Document, FileFormat, suffix_of
 from ingest.corpora.sources.formats import plain
 from ingest.corpora.text_memory import TextMemory
 
 DEFAULT_COLUMN = "text"
 
 
+_AS_IT_STANDS = "or rename it to .txt to have every character read"
+
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    suffix: (found, advice)
+    for suffixes, found, advice in (
+        (".ipynb", "it is a notebook", f"convert it with `jupyter nbconvert --to markdown`, {_AS_IT_STANDS}"),
+        (".html .htm .xhtml .xml .svg .rss", "it is markup", f"extract its text, {_AS_IT_STANDS}"),
+        (".srt .vtt .conll .conllu", "it holds more than text in its lines", f"extract its text, {_AS_IT_STANDS}"),
+        (".pdf .ps .docx .doc .odt .rtf .epub", "it is a formatted document", "save it as plain text"),
+        (".xlsx .xls .ods", "it is a spreadsheet", "save it as .csv"),
+        (".arrow .feather .avro .orc .db .sqlite .duckdb", "it is a table in another format", "write it as .parquet"),
+        (".zip .tar .tgz .bz2 .xz .zst .lz4 .7z .rar", "it is packed, and only .gz is unpacked", "unpack it"),
+    )
+    for suffix in suffixes.split()
+}
+"""What is no prose as it stands: suffix -> what such a file is, and what to do."""
+
+_ABOUT = re.compile(
+    r"(readme|licen[cs]e|copying|notice|citation|changelog|contributing|authors|dataset_infos?)(\.\w+)*",
+    flags=re.IGNORECASE,
+)
+"""Names of files that say something about the texts beside them."""
+
+
 @cache
 def by_suffix() -> Mapping[str, FileFormat]:
     """Suffix -> how such files are read, of all modules of `formats`."""
     modules = (import_module(f"{formats.__name__}.{one.name}") for one in pkgutil.iter_modules(formats.__path__))
-    return {module.FORMAT.suffix: module.FORMAT for module in modules}
+    return {suffix: module.FORMAT for module in modules for suffix in module.FORMAT.suffixes}
 
 
 def format_of(path: Path) -> FileFormat:
     """How a file is read: as plain text, if by no other."""
-    return by_suffix().get(path.suffix, plain.FORMAT)
+    return by_suffix().get(suffix_of(path), plain.FORMAT)
 
 
 @dataclass(frozen=True)
@@ -59,7 +85,7 @@ class LocalFiles:
 
     def pinned(self) -> "LocalFiles":
         """The same wherever it is read from: an absolute path."""
-        return replace(self, location=str(Path(self.location).absolute()))
+        return replace(self, location=str(expanded(self.location).absolute()))
 
     @property
     def path(self) -> Path:
@@ -72,10 +98,11 @@ class LocalFiles:
         return self._divided()[1]
 
     def _divided(self) -> tuple[Path, str]:
-        whole = Path(self.location)
+        whole = expanded(self.location)
         before, colon, column = self.location.rpartition(":")
-        if colon and column and not whole.exists() and format_of(Path(before)).has_columns:
-            return Path(before), column
+        divided = expanded(before)
+        if colon and column and not whole.exists() and (divided.is_dir() or format_of(divided).has_columns):
+            return divided, column
         return whole, DEFAULT_COLUMN
 
     def sha256(self) -> str:
@@ -90,6 +117,7 @@ class LocalFiles:
             try:
                 with path.open("rb") as file:
                     digest.update(os.fsencode(name) + b"\0" + hashlib.file_digest(file, "sha256").digest())
+                digest.update((_read_as(path) or "").encode())
             except OSError as error:
                 raise SourceUnreadable(path, error) from error
         return digest.hexdigest()
@@ -110,18 +138,36 @@ class LocalFiles:
             raise SourceEmpty(self.path)
 
     def files(self) -> list[Path]:
-        """The file itself, or everything in a folder that is not hidden, sorted by path.
+        """The file itself, or everything in a folder that is not hidden or left out, sorted by path.
 
         Raises:
             SourceMissing: nothing lies there.
-            SourceNotText: a named pipe, a socket, a device or a circle of links lies there or in the folder.
+            SourceNotText: a named pipe, a socket, a device, a circle of links, or a file of a kind that is no prose
+                lies there or in the folder.
             SourceUnreadable: the system does not say what lies there.
             SourceEmpty: a folder without files.
         """
+        return self._files()[0]
+
+    @property
+    def read_as(self) -> str | None:
+        """The format of a lone table that an earlier release read as prose; None of all else."""
+        return _read_as(self.path)
+
+    def left_out(self) -> list[Path]:
+        """The files of a folder that say something about its texts, and are no texts: those of a suffix of their own.
+
+        Raises:
+            SourceMissing, SourceNotText, SourceUnreadable, SourceEmpty: as `files`.
+        """
+        return self._files()[1]
+
+    def _files(self) -> tuple[list[Path], list[Path]]:
         path = self.path
         _require_plain(path)
         if path.is_file():
-            return [path]
+            _require_prose(path)
+            return [path], []
         if not path.is_dir():
             raise SourceMissing(self.domain, self.location)
         inside = sorted(
@@ -134,7 +180,12 @@ class LocalFiles:
         there = [found for found in inside if found.is_file()]
         if not there:
             raise SourceEmpty(path)
-        return there
+        suffixes = {suffix_of(found) for found in there if not _ABOUT.fullmatch(found.name)}
+        left_out = [found for found in there if suffixes and suffix_of(found) not in suffixes]
+        texts = [found for found in there if not suffixes or suffix_of(found) in suffixes]
+        for found in texts:
+            _require_prose(found)
+        return texts, left_out
 
 
 def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
@@ -152,10 +203,26 @@ def documents_of(path: Path, column: str, memory: TextMemory) -> Iterator[Docume
     """
     try:
         yield from (document for document in format_of(path).read(path, column, memory) if document.n_bytes)
-    except (OSError, pa.ArrowException) as error:
+    # The last two are of what gzip packed, and of what is cut off.
+    except (OSError, pa.ArrowException, zlib.error, EOFError) as error:
         raise SourceUnreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise SourceNotText(path, f"a text of {column} is not UTF-8") from error
+
+
+def _read_as(path: Path) -> str | None:
+    """The format of a table that an earlier release read as prose; None where every release reads it alike."""
+    found = format_of(path)
+    is_as_before = not found.has_columns or path.suffix in (".jsonl", ".parquet")
+    return None if is_as_before else found.suffixes[0].removeprefix(".")
+
+
+def _require_prose(path: Path) -> None:
+    """Refuse a file whose name says that its characters are no text to be measured on."""
+    if suffix_of(path) in _REFUSED:
+        raise SourceNotText(path, *_REFUSED[suffix_of(path)])
+    if not format_of(path).is_packed and path.suffix.lower() == GZIP:
+        raise SourceNotText(path, "it is packed, and such a table has to lie there unpacked", "unpack it")
 
 
 def _require_plain(path: Path) -> None:

@@ -1,13 +1,17 @@
 """The gate: readers pass together, a publisher passes alone, and nobody waits past a deadline or in silence."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from catalog.store.gate import Gate, GateTimeout, GateUnwritable
+from catalog.store import gate as gate_module
+from catalog.store.gate import Gate, GateTimeout, GateUnwritable, Wait
+from catalog.store.warehouse import Warehouse
 
 SOON_SECONDS = 0.1
 LONG_SECONDS = 20.0
@@ -16,12 +20,12 @@ ROUNDING_SECONDS = 0.001
 """SQLite waits whole milliseconds, and rounds down."""
 
 
-def soon() -> float:
-    return time.monotonic() + SOON_SECONDS
+def soon() -> Wait:
+    return Wait(Path("w.duckdb"), SOON_SECONDS)
 
 
-def later() -> float:
-    return time.monotonic() + LONG_SECONDS
+def later() -> Wait:
+    return Wait(Path("w.duckdb"), LONG_SECONDS)
 
 
 @pytest.fixture
@@ -52,9 +56,9 @@ def test_publishers_and_readers_keep_each_other_out_until_the_deadline(gate: Gat
 
 
 def test_a_deadline_that_has_passed_still_takes_an_open_gate(gate: Gate) -> None:
-    with gate.exclusive(time.monotonic() - 1):
+    with gate.exclusive(Wait(Path(), -1)):
         pass
-    with gate.shared(time.monotonic() - 1):
+    with gate.shared(Wait(Path(), -1)):
         pass
 
 
@@ -119,3 +123,50 @@ def test_a_lock_that_cannot_be_written_keeps_no_reader_out(gate: Gate, monkeypat
         monkeypatch.setattr(os, "access", lambda *_: False)
         with gate.shared(soon()):
             pass
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from catalog.store import gate as gate_module
+from catalog.store.gate import Gate, Wait
+from catalog.store.warehouse import Warehouse
+path = Path(sys.argv[2])
+lease = Gate(path).exclusive(Wait(path, 20)) if sys.argv[1] == "gate" else Warehouse(path).reader()
+with lease:
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+"""Holds the gate, or the file itself as a reader, until its standard input is closed."""
+
+
+@pytest.mark.parametrize(("held", "waits"), [("gate", "reader"), ("gate", "writer"), ("file", "writer")])
+def test_who_waits_longer_says_once_for_whom(
+    held: str, waits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb", wait_seconds=LONG_SECONDS)
+    with warehouse.writer():
+        pass
+    monkeypatch.setattr(gate_module, "SAID_AFTER_SECONDS", SOON_SECONDS)
+    command = [sys.executable, "-c", HOLD, held, str(warehouse.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        release = threading.Timer(6 * SOON_SECONDS, holder.stdin.close)
+        release.start()
+        with warehouse.reader() if waits == "reader" else warehouse.writer():
+            pass
+        release.join()
+    said = capsys.readouterr().err
+    # The gate's holder is known where the system lists locks, the file's to DuckDB everywhere.
+    whom = f"the process {holder.pid}" if held == "file" or Path("/proc/locks").exists() else "another process"
+    assert said == f"waiting for {whom}, which uses {warehouse.path}\n"
+
+
+def test_a_short_wait_is_not_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As when the views of an earlier release may stay: two seconds are what such a lease waits at most."""
+    path = tmp_path / "w.duckdb"
+    with Gate(path).exclusive(later()), pytest.raises(GateTimeout), Gate(path).exclusive(Wait(path, SOON_SECONDS)):
+        pass
+    assert capsys.readouterr().err == ""

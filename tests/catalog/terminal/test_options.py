@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 import polars as pl
+import pytest
 from click.testing import CliRunner
 
+import neurothek
 from catalog.terminal.console import note
 from catalog.terminal.options import Format, common_options, format_option
 from catalog.terminal.printing import show_frame
@@ -39,6 +41,18 @@ def test_options_act_on_the_context() -> None:
     assert CliRunner().invoke(root, ["show", "--warehouse", "x.duckdb"]).stderr == "reading x.duckdb\n"
     quiet = CliRunner().invoke(root, ["show", "-q"])
     assert (quiet.stdout, quiet.stderr) == ("rows\ntoken\n·a\n", "")
+
+
+def test_a_home_folder_is_expanded_in_every_path_of_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/anna")
+    paths = {
+        (name, parameter.name): parameter.type.convert("~/x", parameter, None)
+        for name, command in neurothek.main.commands.items()
+        for parameter in command.params
+        if isinstance(parameter.type, click.Path) and not parameter.type.exists
+    }
+    assert len(paths) > len(neurothek.main.commands)
+    assert {found: path for found, path in paths.items() if path != Path("/home/anna/x")} == {}
 
 
 def test_formats_other_than_table_are_whole_and_exact() -> None:

@@ -14,7 +14,7 @@ from catalog.progress import Silent
 from catalog.store.warehouse import Warehouse
 from catalog.tables.registry import BY_NAME, FACTS, JOB_TABLES
 from catalog.upkeep.changes import remove
-from catalog.upkeep.checks import broken, check, checks
+from catalog.upkeep.checks import broken, check, checks, of_subject
 from ingest.jobs.registry import NAMES as JOBS
 from ingest.jobs.registry import PAIR_NAMES, QUERY_NAMES
 from queries.annotate.annotations import annotate as publish
@@ -36,6 +36,7 @@ DAMAGE = {
     "contexts lie in the corpus": "update store.contexts set position = 99999 where rowid = 0",
     "histograms are counts": "update store.activation_histograms set n_positions = n_positions + 1 where rowid = 0",
     "corpora are their tokens": "update store.corpora set n_tokens = n_tokens + 1",
+    "tables are no prose": """update store.corpora set recipe = replace(recipe, '.txt"', '.csv"')""",
     "counted positions are the corpus": "update store.activity set n_positions = n_positions + 1 where rowid = 0",
     "counterparts are ranked": "update store.counterparts set is_mutual = not is_mutual where rowid = 0",
     "counterparts overlap as their lists": "update store.counterparts set overlap = overlap * 0.999 where rowid = 0",
@@ -208,6 +209,10 @@ MORE_DAMAGE = {
         f"update store.positions set {CORRECTED} = {CORRECTED} - 1e-6 where counts is not null",
         f"update store.positions set counts = null, {CORRECTED} = mutual_information + 1e-6 where counts is not null",
     ),
+    "tables are no prose": tuple(
+        f"""update store.corpora set recipe = replace(recipe, '.txt"', '{end}"')"""
+        for end in (".JSONL", ".ndjson", ".json:body", ".Tsv", ".html", ".ipynb", ".Parquet")
+    ),
 }
 """Other ways to break laws: those of what people write, which no job's tests go through, and one of many parts."""
 
@@ -336,6 +341,22 @@ def test_no_sequence_of_full_length_is_sound(tmp_path: Path) -> None:
     ingests.measure(warehouse, build(tmp_path / "tiny", "opt", d_ffn=24), request)
     assert len(ingests.table(warehouse, "positions", "n_sequences = 0")) > 0
     assert check(warehouse) == []
+
+
+def test_tables_that_are_read_as_tables_are_sound(warehouse: Warehouse) -> None:
+    sound = (
+        """replace(recipe, '.txt"', '.jsonl:body"')""",
+        """replace(recipe, '.txt"', '.parquet"')""",
+        """replace(replace(recipe, '.txt"', '.csv"'), '"location"', '"format": "csv", "location"')""",
+        """replace(recipe, '.txt"', '.txt.gz"')""",
+    )
+    with warehouse.writer() as connection:
+        for recipe in sound:
+            connection.execute("begin")
+            connection.execute(f"update store.corpora set recipe = {recipe}")
+            among = of_subject("law", "tables_are_no_prose")
+            assert broken(connection, among=among, progress=Silent()) == [], recipe
+            connection.execute("rollback")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ingest.corpora.errors import ColumnMissing, ColumnNotText, SourceNotText, TextTooLong
-from ingest.corpora.sources.document import Document, FileFormat
+from ingest.corpora.sources.document import Document, FileFormat, byte_stream
 from ingest.corpora.text_memory import TextMemory
+
+# Integers are not needed, and Python refuses to read long ones.
+DECODER = json.JSONDecoder(parse_int=float)
 
 
 def read_jsonl(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
@@ -19,45 +22,52 @@ def read_jsonl(path: Path, column: str, memory: TextMemory) -> Iterator[Document
         ColumnMissing, ColumnNotText: the column is not everywhere, or holds no text.
         TextTooLong: a line is longer than memory allows.
     """
-    return map(Document.of, _jsonl(path, column, memory))
+    return texts_of(_lines(path, memory), path, column)
 
 
-def _jsonl(path: Path, column: str, memory: TextMemory) -> Iterator[str]:
-    with path.open("rb") as file:
+def texts_of(rows: Iterator[tuple[str, object]], path: Path, column: str) -> Iterator[Document]:
+    """The texts of a column of JSON objects, each of which comes with its place in the file, in words.
+
+    Raises:
+        SourceNotText, ColumnMissing, ColumnNotText: as `read_jsonl`.
+    """
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise SourceNotText(path, f"{place} is not a JSON object")
+        text = _cell(row, column, path, place)
+        if text is not None:
+            yield Document.of(_whole(text, path, place))
+
+
+def _lines(path: Path, memory: TextMemory) -> Iterator[tuple[str, object]]:
+    with byte_stream(path) as file:
         number = 0
         while line := file.readline(memory.longest_record + 1):
             number += 1
             if len(line) > memory.longest_record:
                 raise TextTooLong(path, f"line {number}", memory.longest_record, memory.memory_bytes)
-            if not line.strip():
-                continue
-            text = _cell(_row(line, path, number), column, path, number)
-            if text is not None:
-                yield _whole(text, path, number)
+            if line.strip():
+                yield f"line {number}", _value(line, path, number)
 
 
-def _row(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
+def _value(line: bytes, path: Path, number: int) -> object:
     try:
-        # Integers are not needed, and Python refuses to read long ones.
-        row = json.loads(line.decode("utf-8-sig"), parse_int=float)
+        return DECODER.decode(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise SourceNotText(path, f"line {number} is not UTF-8") from error
     except (ValueError, RecursionError) as error:
         raise SourceNotText(path, f"line {number} is not JSON") from error
-    if not isinstance(row, dict):
-        raise SourceNotText(path, f"line {number} is not a JSON object")
-    return row
 
 
-def _cell(row: Mapping[str, Any], column: str, path: Path, number: int) -> str | None:
+def _cell(row: Mapping[str, Any], column: str, path: Path, place: str) -> str | None:
     """The text of a row, None where it is null."""
     value = row.get(column, ...)
     if isinstance(value, str | None):
         return value
     texts = [name for name, value in row.items() if isinstance(value, str)]
     if value is ...:
-        raise ColumnMissing(path, column, number, texts)
-    raise ColumnNotText(path, column, f"{_in_words(value)} in line {number}", texts)
+        raise ColumnMissing(path, column, place, texts)
+    raise ColumnNotText(path, column, f"{_in_words(value)} in {place}", texts)
 
 
 def _in_words(value: object) -> str:
@@ -73,13 +83,13 @@ def _in_words(value: object) -> str:
     return "an object"
 
 
-def _whole(text: str, path: Path, line: int) -> str:
+def _whole(text: str, path: Path, place: str) -> str:
     """The text, unless it holds half of a character, which JSON allows and UTF-8 does not."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise SourceNotText(path, f"line {line} holds half a character (a lone surrogate)") from error
+        raise SourceNotText(path, f"{place} holds half a character (a lone surrogate)") from error
     return text
 
 
-FORMAT = FileFormat(".jsonl", read_jsonl, has_columns=True)
+FORMAT = FileFormat((".jsonl", ".ndjson", ".jsonlines", ".ldjson"), read_jsonl, has_columns=True)

@@ -80,4 +80,4 @@ def _kind_in_words(kind: pa.DataType) -> str:
     return next((words for is_kind, words in _KINDS if is_kind(kind)), "bytes")
 
 
-FORMAT = FileFormat(".parquet", read_parquet, has_columns=True)
+FORMAT = FileFormat((".parquet", ".pq"), read_parquet, has_columns=True, is_packed=False)

@@ -1,5 +1,9 @@
 """Text sources: which documents come in which order, and one sentence for each way they cannot be read."""
 
+import csv
+import gzip
+import hashlib
+import io
 import json
 import os
 import socket
@@ -23,7 +27,7 @@ from ingest.corpora.errors import (
     SourceUnreadable,
     TextTooLong,
 )
-from ingest.corpora.sources.formats import plain
+from ingest.corpora.sources import document
 from ingest.corpora.sources.local_files import LocalFiles
 from ingest.corpora.sources.source import Source, documents, parse_sources
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
@@ -117,6 +121,144 @@ def test_rows_of_jsonl_and_parquet_are_the_same_documents(tmp_path: Path) -> Non
     assert read(f"{tmp_path / 'a.jsonl'}:body") == read(f"{tmp_path / 'a.parquet'}:body") == ["-"] * 5
 
 
+def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as the name of the file says, packed if it says so, with the csv and json of Python's library."""
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    out = io.StringIO(newline="")
+    if suffix in (".csv", ".tsv", ".tab"):
+        table = csv.DictWriter(out, list(rows[0]), delimiter="," if suffix == ".csv" else "\t")
+        table.writeheader()
+        table.writerows(rows)
+    elif suffix == ".json":
+        json.dump(rows, out, indent=1)
+    else:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
+    if suffix in (".parquet", ".pq"):
+        pl.DataFrame(rows).write_parquet(path)
+    else:
+        written = out.getvalue().encode()
+        path.write_bytes(gzip.compress(written) if path.name.lower().endswith(".gz") else written)
+
+
+def test_a_table_of_any_kind_gives_the_texts_of_its_column(tmp_path: Path) -> None:
+    """Whatever the file is called; its first column and its markup are no part of the text."""
+    texts = ['one, "two"\tthree', "a line\n\nand another", "dr\u00e4i \U0001f600"]
+    rows = [{"n": str(n), "text": text, "body": f"body {n}"} for n, text in enumerate([*texts, ""])]
+    names = ("a.jsonl", "b.JSONL", "c.ndjson", "d.json", "e.csv", "f.CSV", "g.tsv", "h.Tab", "i.Parquet", "j.pq")
+    wrong = []
+    for name in (*names, "k.jsonl.gz", "l.csv.gz", "m.JSON.GZ", "n.tsv.gz"):
+        write_table(tmp_path / name, rows)
+        for column, expected in (("", texts), (":text", texts), (":body", [f"body {n}" for n in range(4)])):
+            if read(f"{tmp_path / name}{column}") != expected:
+                wrong.append(name + column)
+        if "has no column 'none'; its text columns are" not in sentence_of(f"{tmp_path / name}:none"):
+            wrong.append(f"{name}:none")
+    assert wrong == []
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_table(folder / "a.csv", rows)
+    write_table(folder / "b.json", rows)
+    assert read(f"{folder}:body") == [f"body {n}" for n in range(4)] * 2
+
+
+def test_tables_in_the_forms_that_programs_write(tmp_path: Path) -> None:
+    cases = {
+        "semicolons.csv": ("n;text\r\n1;a, b\r\n2;c\r\n", ["a, b", "c"]),
+        "mark.csv": ("\ufefftext\none\n\ntwo\n", ["one", "two"]),
+        "one.json": ('{"text": "alone", "n": [1, {"text": "no"}]}', ["alone"]),
+        "lines.json": ('{"text": "a"}\n{"text": "b"}\n', ["a", "b"]),
+        "none.json": (' [ {"text": null}, {"text": "b"} ] \n', ["b"]),
+        "packed.txt.gz": ("plain\r\ntext", ["plain\ntext"]),
+    }
+    for name, (written, _) in cases.items():
+        raw = written.encode()
+        (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+    assert {name: read(tmp_path / name) for name in cases} == {name: texts for name, (_, texts) in cases.items()}
+
+
+@pytest.mark.parametrize("block", [1, 7])
+def test_an_object_that_lies_across_blocks_is_read(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "BLOCK_BYTES", block)
+    rows = [{"text": f"{'x' * n}, [{{ \u20ac", "n": [n, {"m": n}]} for n in range(20)]
+    write_table(tmp_path / "a.json", rows)
+    assert read(tmp_path / "a.json") == [row["text"] for row in rows]
+
+
+def test_what_looks_like_a_table_and_is_none_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    cases = {
+        "squad.json": ('{"data": [{"text": "a"}], "version": "1"}', "its text columns are version"),
+        "texts.json": ('["a", "b"]', "object 1 is not a JSON object"),
+        "cut.json": ('[{"text": "a"}, {"text": "b"', "object 2 is not JSON"),
+        "open.json": ('[{"text": "a"}', "it is not JSON after object 1"),
+        "more.json": ('[{"text": "a"}] [{"text": "b"}]', "it is not JSON after object 1"),
+        "nameless.csv": ("a,b\nc,d\n", "its text columns are a, b: write"),
+        "twice.csv": ("text,text,n\na,b,c\n", "its text columns are n: write"),
+        "ragged.csv": ("n,text\n1,a\n2,b,c\n", "line 3 has 3 fields and the first row names 2 columns"),
+        "open.tsv": ('n\ttext\n1\t"a\n2\tb\n', "line 3 is not a row of a table"),
+        "quoted.csv": ('n,text\n1,"a" b\n', "line 2 is not a row of a table"),
+        "book.ipynb": ('{"cells": []}', "it is a notebook; convert it with `jupyter nbconvert --to markdown`"),
+        "page.HTML": ("<p>text</p>", "it is markup; extract its text, or rename it to .txt"),
+        "feed.xml.gz": ("<p>text</p>", "it is markup; extract its text, or rename it to .txt"),
+        "paper.pdf": ("%PDF-1.4 text", "it is a formatted document; save it as plain text"),
+        "sheet.xlsx": ("PK", "it is a spreadsheet; save it as .csv"),
+        "lines.jsonl.zst": ("x", "it is packed, and only .gz is unpacked; unpack it"),
+        "all.tar.gz": ("x", "it is packed, and only .gz is unpacked; unpack it"),
+        "rows.parquet.gz": ("x", "it is packed, and such a table has to lie there unpacked; unpack it"),
+        "film.srt": ("1\n00:00 --> 00:01\nHi\n", "extract its text"),
+        "cut.txt.gz": (gzip.compress(b"text" * 99)[:-9].decode("latin-1"), "cannot be read"),
+    }
+    wrong = {}
+    for name, (written, said) in cases.items():
+        raw = written.encode("latin-1")
+        (tmp_path / name).write_bytes(raw if name == "cut.txt.gz" or not name.endswith(".gz") else gzip.compress(raw))
+        found = sentence_of(tmp_path / name)
+        if said not in found or str(tmp_path / name) not in found:
+            wrong[name] = found
+    assert wrong == {}
+
+
+def test_what_describes_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    """Where it looks like the texts it is one of them; a folder of nothing else is what it is."""
+    cases = {
+        "tables": (("a.jsonl", "README.md", "LICENSE", "dataset_infos.json"), ["a.jsonl"]),
+        "texts": (("a.txt", "README.md", "citation.cff", "b/readme"), ["a.txt"]),
+        "documentation": (("guide.md", "README.md", "LICENSE"), ["README.md", "guide.md"]),
+        "alone": (("README.md",), ["README.md"]),
+    }
+    for folder, (names, expected) in cases.items():
+        for name in names:
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / name).write_text('{"text": "x"}\n')
+        text = LocalFiles("x", str(tmp_path / folder))
+        assert [path.name for path in text.files()] == expected
+        assert len(text.left_out()) == len(names) - len(expected)
+    (tmp_path / "texts" / "page.html").write_text("<p>")
+    assert "page.html cannot be read as text: it is markup" in sentence_of(tmp_path / "texts")
+
+
+def test_a_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.txt").write_text("a")
+    write_table(tmp_path / "a.jsonl", [{"body": "b"}])
+    (source, table) = parse_sources(["x=~/a.txt", "y=~/a.jsonl:body"])
+    assert (list(documents(source)), list(documents(table))) == (["a"], ["b"])
+    assert source.pinned().location == str(tmp_path / "a.txt")
+
+
+def test_hashes_of_texts_stay_and_those_of_tables_that_were_read_as_prose_change(tmp_path: Path) -> None:
+    """Written out as releases before computed them: column, then name or suffix, NUL and the hash of the bytes."""
+    differ = {}
+    for name in ("a.txt", "b", "c.md", "d.jsonl", "e.parquet", "f.csv", "g.JSONL", "h.json", "i.ndjson"):
+        path = tmp_path / name
+        path.write_bytes(b"text")
+        content = hashlib.sha256(b"text").digest()
+        before = hashlib.sha256(b"text" + path.suffix.encode() + b"\0" + content).hexdigest()
+        text = LocalFiles("x", str(path))
+        differ[name] = (text.sha256() != before, text.read_as)
+    changed = {"f.csv": "csv", "g.JSONL": "jsonl", "h.json": "json", "i.ndjson": "jsonl"}
+    assert differ == {name: (name in changed, changed.get(name)) for name in differ}
+
+
 def sentence_of(location: object) -> str:
     with pytest.raises(NeurothekError) as caught:
         read(location)
@@ -197,7 +339,7 @@ def test_a_text_that_is_read_in_blocks_is_the_text(tmp_path: Path, block: int, m
     """Characters of four bytes, line ends and the byte order mark lie across blocks."""
     raw = "\ufeffa\r\n\r\r\n\U0001f600b\u20ac\r\nc\r".encode()
     (tmp_path / "a.txt").write_bytes(raw)
-    monkeypatch.setattr(plain, "BLOCK_BYTES", max(block, 3))
+    monkeypatch.setattr(document, "BLOCK_BYTES", max(block, 3))
     (found,) = Source("x", str(tmp_path / "a.txt")).text.documents("measure", UNBOUNDED)
     text = "".join(found.blocks)
     assert text == raw.decode("utf-8-sig").replace("\r\n", "\n")

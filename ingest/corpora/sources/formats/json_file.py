@@ -1,0 +1,88 @@
+"""A JSON object is a document: of a list that the file holds, of several one after the other, or the only one."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ingest.corpora.errors import SourceNotText, TextTooLong
+from ingest.corpora.sources.document import Document, FileFormat, text_blocks
+from ingest.corpora.sources.formats.jsonl import DECODER, texts_of
+from ingest.corpora.text_memory import TextMemory
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+
+
+def read_json(path: Path, column: str, memory: TextMemory) -> Iterator[Document]:
+    """The texts of a column, object by object.
+
+    Raises:
+        SourceNotText: it is not JSON, or an element is not an object.
+        ColumnMissing, ColumnNotText: the column is not everywhere, or holds no text.
+        TextTooLong: an object is longer than memory allows.
+    """
+    return texts_of(_objects(path, memory), path, column)
+
+
+def _objects(path: Path, memory: TextMemory) -> Iterator[tuple[str, object]]:
+    text = _Text(path, memory)
+    is_list, number = text.skips("["), 0
+    while text.ahead() not in ("", "]"):
+        number += 1
+        yield f"object {number}", text.value(f"object {number}")
+        if is_list and not text.skips(","):
+            break
+    if (is_list and not text.skips("]")) or text.ahead():
+        raise SourceNotText(path, f"it is not JSON after object {number}")
+
+
+class _Text:
+    """The characters of a file, of which no more are held than one value needs."""
+
+    def __init__(self, path: Path, memory: TextMemory) -> None:
+        self._path, self._memory = path, memory
+        self._blocks = text_blocks(path)
+        self._held, self._at = "", 0
+
+    def ahead(self) -> str:
+        """The next character that is not blank; nothing at the end."""
+        while True:
+            blank = _BLANK.match(self._held, self._at)
+            self._at = blank.end() if blank else self._at
+            if self._at < len(self._held) or not self._more():
+                return self._held[self._at : self._at + 1]
+
+    def skips(self, character: str) -> bool:
+        """Go beyond a character, if it is what comes next."""
+        is_next = self.ahead() == character
+        self._at += is_next
+        return is_next
+
+    def value(self, place: str) -> object:
+        """Read what comes next, up to its end."""
+        while True:
+            try:
+                value, self._at = DECODER.raw_decode(self._held, self._at)
+            except ValueError as error:
+                if len(self._held) - self._at > self._memory.longest_record:
+                    longest, memory_bytes = self._memory.longest_record, self._memory.memory_bytes
+                    raise TextTooLong(self._path, place, longest, memory_bytes) from error
+                # It may be cut off where the block ends.
+                if not self._more():
+                    raise SourceNotText(self._path, f"{place} is not JSON") from error
+            except RecursionError as error:
+                raise SourceNotText(self._path, f"{place} is nested too deeply") from error
+            else:
+                return value
+
+    def _more(self) -> bool:
+        """Read as much as is held and not used yet, so that a long value is not tried again and again."""
+        parts = [self._held[self._at :]]
+        wanted = max(1, len(parts[0]))
+        while wanted > 0 and (block := next(self._blocks, "")):
+            parts.append(block)
+            wanted -= len(block)
+        self._held, self._at = "".join(parts), 0
+        return len(parts) > 1
+
+
+FORMAT = FileFormat((".json",), read_json, has_columns=True)
