@@ -1,11 +1,18 @@
 # Everything a person needs: `make demo` and `make test`. TORCH_INDEX adds a wheel index for PyTorch, for machines
 # without a GPU: make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
 
-PYTHON ?= python3.11
-VENV := .venv
+#
+# PYTHON names the interpreter of .venv, such as `make test PYTHON=python3.12`; without it the newest of PYTHONS that can
+# make an environment is taken, or `uv` finds or fetches one where it is installed. VENV names another folder.
+
+PYTHON ?=
+PYTHONS := python3.14 python3.13 python3.12 python3.11 python3
+SUITABLE := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+VENV ?= .venv
 BIN := $(VENV)/bin
 TORCH_INDEX ?=
-INSTALLED := $(VENV)/.installed
+# A stamp for each interpreter that was asked for: another one makes the environment anew.
+INSTALLED := $(VENV)/.installed$(if $(PYTHON),-$(notdir $(PYTHON)))
 SPARK := $(VENV)/.spark
 RAY := $(VENV)/.ray
 MUTANTS := $(VENV)/.mutants
@@ -85,8 +92,24 @@ bench: $(INSTALLED)
 clean:
 	rm -rf $(VENV) build dist
 
+# Written for the make and the shell of macOS, too: GNU Make 3.81, no `.ONESHELL`, no bash.
 $(INSTALLED): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@version() { "$$1" -c 'import platform; print(platform.python_version())' 2>/dev/null; }; \
+	test -x $(BIN)/python && { test -z '$(PYTHON)' || test "$$(version '$(PYTHON)')" = "$$(version $(BIN)/python)"; } && exit 0; \
+	for python in $(if $(PYTHON),'$(PYTHON)',$(PYTHONS)); do \
+		if "$$python" -c '$(SUITABLE)' 2>/dev/null; then \
+			echo "Using Python $$(version "$$python"), $$(command -v "$$python"), for $(VENV)"; \
+			exec "$$python" -m venv --clear $(VENV); \
+		fi; \
+	done; \
+	if test -z '$(PYTHON)' && command -v uv >/dev/null; then \
+		echo "Using the Python that uv finds for $(VENV)"; \
+		exec uv venv --quiet --clear --seed --python '>=3.11,<3.15' $(VENV); \
+	fi; \
+	echo "No Python from 3.11 to 3.14 with the modules venv and ensurepip was found as" \
+		"$(if $(PYTHON),$(PYTHON),any of $(PYTHONS)). Install one (Debian and Ubuntu: apt install python3 python3-venv;" \
+		"macOS: brew install python; anywhere: https://docs.astral.sh/uv), or name one: make demo PYTHON=/path/of/python3" >&2; \
+	exit 1
 	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[dev]'
 	touch $@
 

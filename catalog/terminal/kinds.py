@@ -14,6 +14,7 @@ SHARES = frozenset(
         *("dead_share", "first_half_dead_share", "provably_dead_share", "never_active_share", "frequency"),
         *("mean_frequency", "median_frequency", "observed", "observed_low", "observed_high", "expected", "difference"),
         *("saturated_share", "covered_share", "positional_share", "dominant_share", "top_share", "push_share"),
+        *("cumulative_share", "effective_share"),
         *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
         *("share", "recall", "base_share", "push_gain"),
     }

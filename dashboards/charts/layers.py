@@ -18,8 +18,8 @@ OfLayer = Literal[
     "n_cumulative",
     "n_new",
     "positional_share",
-    "saturated_share",
-    "dominant_share",
+    "cumulative_share",
+    "effective_share",
 ]
 
 _OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
@@ -30,8 +30,8 @@ _OF_LAYERS: Mapping[OfLayer, tuple[str, tuple[str, ...]]] = {
     "n_cumulative": ("detected in it or below", ("n_frequent",)),
     "n_new": ("detected in it and not below", ("n_detected", "n_frequent")),
     "positional_share": ("positional neurons of the layer", ("n_positional", "n_strong", "n_neurons", "n_sequences")),
-    "saturated_share": ("examples that settle in the layer", ("n_saturated", "n_by_ffn", "n_examples")),
-    "dominant_share": ("share of the update", ("n_examples",)),
+    "cumulative_share": ("examples settled in it or below", ("n_saturated", "n_cumulative", "n_by_ffn", "n_examples")),
+    "effective_share": ("share of the layer's neurons", ("effective_neurons", "d_ffn", "n_examples")),
 }
 
 

@@ -1,8 +1,8 @@
 -- One row per model and layer: how much of the FFN's update its largest neurons hold, averaged over the examples.
 -- Why: Figure 6 of Geva et al. 2022: ten of thousands of neurons hold so much of the update that they are worth looking
 -- at, where ten random ones hold next to nothing. From: store.streams, store.sub_updates, measured_corpora. Source: Geva et al. 2022, appendix A.3: the contribution of a neuron is
--- |coefficient| x value norm. The share of the same fraction of neurons, which compares widths, and the effective number
--- are ours.
+-- |coefficient| x value norm. The share of the same fraction of neurons and the effective number, which compare
+-- widths, are ours: ten neurons are 4% of 256 and 1% of 1,024.
 -- key: model, layer
 -- kept: streams
 -- columns:
@@ -17,6 +17,7 @@
 --   dominant_share: Mean share of the ten dominant neurons.
 --   leading_share: Mean share of the largest 0.24% of the neurons, at least one: ten of 4,096.
 --   effective_neurons: Mean effective number: square of the sum of contributions over the sum of their squares.
+--   effective_share: effective_neurons / d_ffn, which compares layers of any width.
 --   random_share: Mean summed share of ten random other neurons, over the examples of the event sample with an active neuron there; null where there are none.
 --   n_random_examples: These examples.
 --   corpus: The shown corpus.
@@ -68,6 +69,7 @@ select
     averaged.dominant_share,
     averaged.leading_share,
     averaged.effective_neurons,
+    averaged.effective_neurons / models.d_ffn as effective_share,
     at_random.random_share,
     coalesce(at_random.n_random_examples, 0) as n_random_examples,
     averaged.corpus,

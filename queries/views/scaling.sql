@@ -55,6 +55,7 @@
 --   mean_saturation_depth: Mean depth of the saturation layer, (layer + 0.5) / n_layers.
 --   dominant_share: Mean share of a layer's update that its ten dominant neurons hold, over layers and examples.
 --   leading_share: The same of the largest 0.24% of the neurons, at least one.
+--   effective_share: Mean effective number of neurons of an update, as a share of the layer's neurons: see dominant_share.
 --   n_exit_examples: Examples, over all splits, on which the exit rule by clusters was tested; null before exits were measured, like what follows.
 --   cluster_exit_accuracy: Share of them whose prediction at the exit is the model's own: see early_exits, cluster_ranks.
 --   cluster_exit_saved_share: Share of the layers that the rule saves, over all examples.
@@ -244,6 +245,7 @@ spread as (
         model,
         sum(n_examples * dominant_share) / nullif(sum(n_examples), 0) as dominant_share,
         sum(n_examples * leading_share) / nullif(sum(n_examples), 0) as leading_share,
+        sum(n_examples * effective_share) / nullif(sum(n_examples), 0) as effective_share,
     from dominant_share
     group by model
 ),
@@ -312,6 +314,7 @@ select
     saturation.depths / saturation.n_examples as mean_saturation_depth,
     spread.dominant_share,
     spread.leading_share,
+    spread.effective_share,
     rules.n as n_exit_examples,
     rules.accuracy as cluster_exit_accuracy,
     rules.saved_share as cluster_exit_saved_share,

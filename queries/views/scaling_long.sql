@@ -43,6 +43,7 @@ kinds as (
             ('mean_saturation_depth', 'none', 'share', 'saturation_by_layer'),
             ('dominant_share', 'none', 'share', 'dominant_share'),
             ('leading_share', 'none', 'share', 'dominant_share'),
+            ('effective_share', 'none', 'share', 'dominant_share'),
             ('cluster_exit_accuracy', 'none', 'share', 'early_exits'),
             ('cluster_exit_saved_share', 'none', 'share', 'early_exits'),
             ('mat_exit_saved_share', 'none', 'share', 'exit_tradeoff'),
@@ -75,6 +76,7 @@ metrics as (
             when 'mean_saturation_depth' then scaling.mean_saturation_depth
             when 'dominant_share' then scaling.dominant_share
             when 'leading_share' then scaling.leading_share
+            when 'effective_share' then scaling.effective_share
             when 'cluster_exit_accuracy' then scaling.cluster_exit_accuracy
             when 'cluster_exit_saved_share' then scaling.cluster_exit_saved_share
             when 'mat_exit_saved_share' then scaling.mat_exit_saved_share

@@ -174,18 +174,19 @@ def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
     yield Curve(
         "Where predictions settle",
         data,
-        "saturated_share",
-        f"Share of {examples} examples whose final token is at the top from this layer on.",
-        f"Tables 9 and 10 of {GEVA}, which number layers from 1.",
+        "cumulative_share",
+        f"Share of {examples} examples whose final token is at the top from this layer or an earlier one on.",
+        f"Tables 9 and 10 of {GEVA}, summed up over layers, so that models of different depth compare.",
         f"No prediction settles, on {examples} examples.",
     )
     yield Curve(
-        "Share of the ten largest neurons",
+        "Neurons that make up an update",
         sizes.of_view("dominant_share", "layer"),
-        "dominant_share",
-        f"Mean share of a layer's update that its ten largest neurons hold, on {examples} examples.",
-        f"Figure 6 of {GEVA}.",
-        f"No update has a dominant neuron, on {examples} examples.",
+        "effective_share",
+        "Mean effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, as a share "
+        f"of the layer's neurons, on {examples} examples.",
+        f"By this project, after Figure 6 of {GEVA}, whose ten largest neurons are another share of every width.",
+        f"No update has an active neuron, on {examples} examples.",
     )
 
 

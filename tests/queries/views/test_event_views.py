@@ -152,6 +152,7 @@ def test_dominant_share(connection: duckdb.DuckDBPyConnection) -> None:
         assert row["d_ffn"] == MODELS[model_id].d_ffn
         for name in ("dominant_share", "leading_share", "effective_neurons"):
             assert row[name] == pytest.approx(mean(stream[name] for stream in there), abs=CLOSE)
+        assert row["effective_share"] == pytest.approx(row["effective_neurons"] / row["d_ffn"], abs=CLOSE)
         sums: dict[int, float] = {}
         for update in shown("sub_updates", model_id, layer=row["layer"], kind="random"):
             if update["share"] is not None:
@@ -328,6 +329,8 @@ def test_columns_of_scaling(connection: duckdb.DuckDBPyConnection) -> None:
         streams = [row for row in shown("streams", model_id) if row["dominant_share"] is not None]
         for name in ("dominant_share", "leading_share"):
             assert row[name] == pytest.approx(mean(stream[name] for stream in streams))
+        effective = mean(stream["effective_neurons"] for stream in streams) / MODELS[model_id].d_ffn
+        assert row["effective_share"] == pytest.approx(effective)
 
 
 def test_shares_of_scaling_long_have_intervals(connection: duckdb.DuckDBPyConnection) -> None:
