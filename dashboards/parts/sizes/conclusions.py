@@ -23,7 +23,7 @@ DEFINITIONS = {
     "section 4.",
     "positional_share": "Neurons whose activity tells about the position. Voita et al. 2023, section 5.",
     "mean_saturation_depth": "Mean depth from which on the final token stays at the top. Geva et al. 2022, section 5.",
-    "effective_share": "Effective number of neurons in a layer's update, (sum c)^2 / sum c^2 over their contributions c, "
+    "effective_share": "Effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, "
     "as a share of the layer's neurons. Contributions: Geva et al. 2022, appendix A.3; the share: this project.",
 }
 """What the numbers of the cards are, by their column."""

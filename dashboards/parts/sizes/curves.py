@@ -183,8 +183,8 @@ def _of_predictions(sizes: Sizes) -> Iterator[Curve]:
         "Neurons that make up an update",
         sizes.of_view("dominant_share", "layer"),
         "effective_share",
-        "Mean effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, as a share "
-        f"of the layer's neurons, on {examples} examples.",
+        "Mean effective number of neurons in a layer's update, (sum c)^2 / sum c^2 of their contributions c, as a "
+        f"share of the layer's neurons, on {examples} examples.",
         f"By this project, after Figure 6 of {GEVA}, whose ten largest neurons are another share of every width.",
         f"No update has an active neuron, on {examples} examples.",
     )
