@@ -1,4 +1,7 @@
-"""The annotator `rules`: it judges the sample that people judge, and is handed the tokens of each vector alone."""
+"""The annotator `rules`: it judges the sample that people judge, and all random vectors of each layer.
+
+It is handed the tokens of each vector alone.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,11 +13,11 @@ from catalog.tables.annotations import RULES
 from queries.annotate.annotations import annotation_rows
 from queries.annotate.errors import ControlsMissing
 from queries.annotate.lines import Entry
-from queries.annotate.sample import Sample, draw_sample
+from queries.annotate.sample import Key, Sample, control_keys, draw_sample, tokens_shown
 from queries.annotate.saved import Saved, of_vectors
 from queries.names.models import choose_models
 from queries.rules.pattern import Pattern
-from queries.rules.rulebook import Rulebook, read_rulebook
+from queries.rules.rulebook import read_rulebook
 
 
 def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed: int = 0) -> Saved:
@@ -34,7 +37,7 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
     """
     with warehouse.reader() as connection:
         samples = _samples(connection, models, seed)
-        entries = [one for sample in samples for one in _entries(sample, read_rulebook(connection, sample.model))]
+        entries = [one for sample in samples for one in _entries(connection, sample)]
     with warehouse.transaction() as connection:
         rows = annotation_rows(connection, entries)
         n_replaced = withdraw_annotations(connection, RULES, [sample.model.model_id for sample in samples])
@@ -54,22 +57,30 @@ def _samples(connection: duckdb.DuckDBPyConnection, models: Sequence[str], seed:
     return samples
 
 
-def _entries(sample: Sample, rulebook: Rulebook) -> Iterator[Entry]:
-    """What the rules say of each vector: one entry per concept, or one that there is none."""
-    for vector in sample.vectors:
-        patterns: Sequence[Pattern | None] = rulebook.judge(vector.token_ids) or (None,)
+def _entries(connection: duckdb.DuckDBPyConnection, sample: Sample) -> Iterator[Entry]:
+    """What the rules say of each vector: one entry per concept, or one that there is none.
+
+    Ten random vectors of a layer leave the share that chance gives too uncertain to compare with: all are judged.
+    """
+    rulebook = read_rulebook(connection, sample.model)
+    random = [key for key in control_keys(connection, sample.model) if key[0] == "random"]
+    shown = {key: ids for key, (ids, _) in tokens_shown(connection, sample.model, random).items()}
+    shown |= {vector.key: vector.token_ids for vector in sample.vectors}
+    for key, token_ids in shown.items():
+        patterns: Sequence[Pattern | None] = rulebook.judge(token_ids) or (None,)
         for pattern in patterns:
-            yield _entry(sample.model.name, vector.handle, pattern)
+            yield _entry(sample.model.name, key, pattern)
 
 
-def _entry(model: str, handle: str, pattern: Pattern | None) -> Entry:
+def _entry(model: str, key: Key, pattern: Pattern | None) -> Entry:
+    condition, layer, number = key
     return Entry(
-        place=f"vector {handle}",
+        place=f"{condition} {number} of layer {layer}",
         annotator=RULES,
         model=model,
-        handle=handle,
+        handle=None,
         address=None,
-        key=None,
+        key=key,
         concept=None if pattern is None else pattern.concept,
         concept_class=None if pattern is None else pattern.concept_class,
         marked=() if pattern is None else pattern.token_ids,

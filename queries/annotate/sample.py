@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, groupby
+from itertools import count, groupby, islice
 
 import duckdb
 import polars as pl
@@ -19,7 +19,7 @@ from queries.ask.statements import ask_records
 from queries.names.models import KnownModel, choose_model
 
 PER_LAYER = 10
-"""Vectors of each condition and layer ([G] 4)."""
+"""Vectors of each condition and layer that people judge ([G] 4): of controls the first."""
 
 _HANDLE = re.compile(r"(?P<seed>\d{1,9})-[0-9a-f]{12}")
 
@@ -121,13 +121,18 @@ def draw_sample(connection: duckdb.DuckDBPyConnection, model: str, *, seed: int 
         ControlsMissing: it has no controls, or none of its neurons has a list.
     """
     known = choose_model(connection, model)
-    controls = [_key(row) for row in ask_records(connection, "control_keys", {"model_id": known.model_id})]
-    shown = tokens_shown(connection, known, [*_neurons(known, seed), *_some(controls, seed)])
+    controls = control_keys(connection, known)
+    shown = tokens_shown(connection, known, [*_neurons(known, seed), *_first(controls)])
     if not controls or all(key[0] != "value" for key in shown):
         raise ControlsMissing(model)
     vectors = [Vector(_handle(seed, key, ids), key, ids, tokens) for key, (ids, tokens) in shown.items()]
     # Handles are drawn at random: their order is the shuffle.
     return Sample(known, seed, tuple(sorted(vectors, key=lambda vector: vector.handle)))
+
+
+def control_keys(connection: duckdb.DuckDBPyConnection, model: KnownModel) -> list[Key]:
+    """All random vectors and FFN updates of a model, by condition, layer and number."""
+    return [_key(row) for row in ask_records(connection, "control_keys", {"model_id": model.model_id})]
 
 
 def judged(connection: duckdb.DuckDBPyConnection, sample: Sample, annotator: str) -> frozenset[str]:
@@ -176,11 +181,8 @@ def _neurons(model: KnownModel, seed: int) -> list[Key]:
     return keys
 
 
-def _some(controls: Iterable[Key], seed: int) -> list[Key]:
-    drawn: list[Key] = []
-    for _, keys in groupby(controls, key=lambda key: key[:2]):
-        drawn += sorted(keys, key=lambda key: digest(f"{seed} {key}"))[:PER_LAYER]
-    return drawn
+def _first(controls: Iterable[Key]) -> list[Key]:
+    return [key for _, keys in groupby(controls, key=lambda key: key[:2]) for key in islice(keys, PER_LAYER)]
 
 
 def _handle(seed: int, key: Key, token_ids: tuple[int, ...]) -> str:

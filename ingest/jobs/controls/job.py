@@ -36,18 +36,16 @@ class ControlsJob(PassJob):
     """Random vectors and FFN updates with their tokens, the change by the final norm, and coherence against random.
 
     Attributes:
-        n_random: random vectors per layer, for null distributions.
-        n_stored: how many of them, the first ones, are kept with their tokens.
+        n_random: random vectors per layer, kept with their tokens: for null distributions, and for rules to judge.
         n_updates: FFN updates a layer, if the corpus has so many sentences.
         seed: of the draws.
     """
 
     n_random: int = 500
-    n_stored: int = 10
     n_updates: int = N_UPDATES
     seed: int = 0
     name = "controls"
-    version = 3
+    version = 4
     tables: ClassVar[tuple[Table, ...]] = (CONTROLS, NORM_OVERLAPS, COHERENCES, CONTROL_COHERENCES)
 
     @classmethod
@@ -59,7 +57,6 @@ class ControlsJob(PassJob):
         """How many vectors are drawn, how many tokens are compared, and which tokens count."""
         return {
             "n_random": self.n_random,
-            "n_stored": self.n_stored,
             "n_updates": self.n_updates,
             "sentences": splitter(),
             "seed": self.seed,
@@ -140,7 +137,7 @@ class _Layers:
             self.overlap.row(values, layer=layer, kind="value"),
             self.overlap.row(drawn, layer=layer, kind="random"),
         ]
-        kept: dict[ControlKind, Tensor] = {"random": drawn[: job.n_stored], "ffn_update": self.updates[layer]}
+        kept: dict[ControlKind, Tensor] = {"random": drawn, "ffn_update": self.updates[layer]}
         lists, alike = [], []
         for kind, vectors in kept.items():
             if len(vectors):
