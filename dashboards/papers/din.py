@@ -137,15 +137,20 @@ def _surprisal(quality: pl.DataFrame, look: Look) -> Drawing:
     )
 
 
-def _parts(quality: pl.DataFrame, look: Look) -> Drawing:
-    return captioned(
-        model_panels(quality, lambda rows: shortcuts.of_one_model(rows, "precision_1")),
-        "Linear maps that replace one part of every block above a state",
-        "mat replaces whole blocks. Bands are Wilson 95% intervals,"
-        f" on {number_in(quality, 'n')} sentences of {corpora_in(quality)}.",
-        *not_comparable(quality, look),
-        _SOURCE,
-    )
+def _parts(number: str) -> Callable[[pl.DataFrame, Look], Drawing]:
+    bands = "95% intervals of the mean" if number == "surprisal" else "Wilson 95% intervals"
+
+    def draw(quality: pl.DataFrame, look: Look) -> Drawing:
+        return captioned(
+            model_panels(quality, lambda rows: shortcuts.of_one_model(rows, number)),
+            "Linear maps that replace one part of every block above a state",
+            f"mat replaces whole blocks. Bands are {bands},"
+            f" on {number_in(quality, 'n')} sentences of {corpora_in(quality)}.",
+            *not_comparable(quality, look),
+            _SOURCE,
+        )
+
+    return draw
 
 
 def _by_size(exits: pl.DataFrame, look: Look) -> Drawing:
@@ -176,9 +181,17 @@ _FIGURES: Mapping[str, tuple[Callable[[pl.DataFrame, Look], Drawing], Needed, st
     "fit-id": (_fits("id"), lambda rows: _of(rows.fit, "id"), _NOT_FITTED),
     "precision": (_precision, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
     "surprisal": (_surprisal, lambda rows: _of(rows.quality, *WHOLE), _NOT_FITTED),
-    "parts": (_parts, lambda rows: _with_parts(rows.quality), _NO_PARTS),
+    "parts": (_parts("precision_1"), lambda rows: _with_parts(rows.quality), _NO_PARTS),
     "exits-by-size": (_by_size, lambda rows: _of(rows.exits, "mat"), _NOT_LEFT),
     "exits-by-method": (_by_method, lambda rows: rows.exits, _NOT_LEFT),
+    **{
+        slug: (_parts(number), lambda rows: _with_parts(rows.quality), _NO_PARTS)
+        for slug, number in (
+            ("parts-surprisal", "surprisal"),
+            ("parts-5", "precision_5"),
+            ("parts-10", "precision_10"),
+        )
+    },
 }
 
 

@@ -16,12 +16,14 @@ class Sheet:
         order: columns that order the rows of a model.
         where: a condition on its rows; nothing for all.
         name: of its files, where the view's own name does not tell it from another sheet.
+        first: columns that stand before the others, so that they are in view.
     """
 
     view: str
     order: Sequence[str] = ()
     where: str = ""
     name: str = ""
+    first: Sequence[str] = ()
 
     @property
     def stem(self) -> str:
@@ -33,7 +35,9 @@ class Sheet:
         """The statement that yields it for the models `$models`: smallest first where the view knows their size."""
         knows_size = {"size", "variant"} <= set(view(self.view).columns)
         models = SMALLEST_FIRST if knows_size else ("list_position($models::varchar[], model)",)
-        return of_models(self.view, (*models, *self.order), where=f"({self.where})" if self.where else "")
+        return of_models(
+            self.view, (*models, *self.order), where=f"({self.where})" if self.where else "", first=self.first
+        )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,11 @@ from dashboards.reproduce.exhibit import Exhibit, Sheet
 
 _BY_LAYER = ("layer",)
 _JUDGED = ("projections", "controls")
+_COMPARED = (
+    *("model", "condition", "annotator", "n_judgements"),
+    *(f"token_share_without_stopwords{end}" for end in ("", "_low", "_high")),
+    *("token_share", "with_concept_share", "concepts_per_vector"),
+)
 
 EXHIBITS = (
     Exhibit(
@@ -13,16 +18,17 @@ EXHIBITS = (
         (Sheet("annotations", ("layer", "neuron", "class", "concept"), "is_latest and condition = 'value'"),),
         (),
         _JUDGED,
-        "The annotator rules is this program, which judges the blind sample as people do:"
+        "The annotator rules is this program, which judges the blind sample as people do, and all random vectors:"
         f" `{command_line('annotate', '--auto')}`.",
     ),
     Exhibit(
         "Table 2",
         "How much of a list of 30 tokens falls under a concept: value vectors, random vectors and FFN updates.",
-        (Sheet("concept_share", ("condition", "annotator")), Sheet("annotator_agreement")),
+        (Sheet("concept_share", ("condition", "annotator"), first=_COMPARED), Sheet("annotator_agreement")),
         (),
         _JUDGED,
-        "The share of random vectors is what annotators find by chance.",
+        "The share of random vectors is what annotators find by chance. Claims compare the shares without concepts of"
+        " stop words.",
     ),
     Exhibit(
         "Figure 2",

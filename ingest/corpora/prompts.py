@@ -92,9 +92,9 @@ class SentenceSample(Prompts):
 def cut_prompts(
     corpus: Corpus, tokenizer: Tokenizer, *, context_length: int, seed: int, n_prompts: int = N_EXAMPLES
 ) -> Prompts:
-    """At most `n_prompts` sentences in a random order, each cut after a random number of its ids ([G] 5; that is ours).
+    """At most `n_prompts` sentences in a random order, each cut after a random number of its ids ([G] 5, and their code).
 
-    The order is random so that the first ones are a sample of all domains [ours].
+    So the first ones are a sample of all domains.
     """
     found = sentences(corpus, tokenizer)
     bos = () if tokenizer.bos_id is None else (tokenizer.bos_id,)

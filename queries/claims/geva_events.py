@@ -1,20 +1,27 @@
 """Claims of Geva et al. 2022 on sub-updates and events (section 5), by the paired bootstrap."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from queries.claims.claim import CannotTell, Claim, Finding, decided, points, signed
+from queries.claims.claim import CannotTell, Claim, Finding, above_half, difference, in_all, points, signed
 from queries.claims.family import Family
-from queries.claims.intervals import Interval, Verdict, all_of, mean, share
+from queries.claims.intervals import Interval, mean, pooled, share
 
 NEAR_ZERO = 0.1
 """A mean is near 0 below this share of the mean maximum at saturation [ours]."""
 
 FAR_BELOW = 0.2
 """Absolute scores are far below others under this ratio [ours]."""
+
+FAR_ABOVE = 1.25
+"""The largest score is far above the smallest one in size from this ratio on, and alike where neither is so [ours]."""
+
+LAST_LAYERS = 8
+"""Of so many layers one is among the last, rounded up [ours]."""
 
 
 class Events:
@@ -26,8 +33,9 @@ class Events:
         self.scores = family.rows("claimed_event_scores")
 
     def at(self, model: str, event: str, kind: str = "dominant") -> pl.DataFrame:
-        """One row an event: the largest, the mean, and the mean absolute score."""
-        return self.scores.filter(model=model, event=event, kind=kind).select("example_id", "max", "mean", "size")
+        """One row an event: the largest, the mean, the smallest, and the mean absolute score."""
+        own = self.scores.filter(model=model, event=event, kind=kind)
+        return own.select("example_id", "max", "mean", "min", "size")
 
     def both(self, model: str) -> pl.DataFrame:
         """One row an example with both events: those of the elimination end in `_eliminated`."""
@@ -43,26 +51,25 @@ def _settled_late(family: Family) -> Finding:
     rows = family.rows("claimed_saturation").to_dicts()
     if not rows:
         raise CannotTell("no predictions are settled in these models")
-    found = {row["model"]: share(row["n_upper"], row["n"]) for row in rows}
-    verdicts: list[Verdict] = [
-        "holds" if one.low > 0.5 else "does not hold" if one.high < 0.5 else "undecided" for one in found.values()
-    ]
-    numbers = family.told({model: points(one) for model, one in found.items()})
-    return decided(all_of(verdicts), sum(one.n for one in found.values()), numbers)
+    counts = {row["model"]: (row["n_upper"], row["n"]) for row in rows}
+    numbers = family.told({model: points(share(*count)) for model, count in counts.items()})
+    return in_all([above_half(count) for count in counts.values()], numbers, show=difference)
 
 
 def _ordering(of: Callable[[Events, str], Sequence[Interval]]) -> Callable[[Family], Finding]:
-    """A claim that quantities are above 0 in every size."""
+    """A claim that quantities are above 0 in every size; of several of a size the smallest counts."""
 
     def judge(family: Family) -> Finding:
         events = Events(family)
         found = {model: of(events, model) for model in family.sizes}
-        flat = [one for several in found.values() for one in several]
         numbers = family.told({model: " and ".join(map(_shown, several)) for model, several in found.items()})
-        n = sum(several[0].n for several in found.values())
-        return decided(all_of([one.is_positive for one in flat]), n, numbers)
+        return in_all([min(several, key=_value) for several in found.values()], numbers, show=signed)
 
     return judge
+
+
+def _value(one: Interval) -> float:
+    return one.value
 
 
 def _shown(one: Interval) -> str:
@@ -76,6 +83,21 @@ def _promotes(events: Events, model: str) -> Sequence[Interval]:
 def _promotes_more(events: Events, model: str) -> Sequence[Interval]:
     rows = events.both(model)
     return [mean((rows.get_column("max") - rows.get_column("max_eliminated")).to_list())]
+
+
+def _far_above(events: Events, model: str) -> Sequence[Interval]:
+    largest, smallest = _ends(events.at(model, "saturation"))
+    return [mean((largest - FAR_ABOVE * smallest).tolist())]
+
+
+def _alike(events: Events, model: str) -> Sequence[Interval]:
+    largest, smallest = _ends(events.at(model, "elimination"))
+    return [mean((FAR_ABOVE * smallest - largest).tolist()), mean((FAR_ABOVE * largest - smallest).tolist())]
+
+
+def _ends(rows: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The largest score of each event, and the size of the smallest one."""
+    return rows.get_column("max").to_numpy(), np.abs(rows.get_column("min").to_numpy())
 
 
 def _near_zero(events: Events, model: str) -> Sequence[Interval]:
@@ -103,44 +125,62 @@ def candidates_by_layer(candidates: pl.DataFrame, model: str) -> dict[int, pl.Da
     return {int(part["layer"][0]): part for part in parts}
 
 
-def _not_negative(family: Family) -> Finding:
+def _parted(family: Family) -> dict[str, tuple[dict[int, pl.DataFrame], pl.DataFrame]]:
+    """Model -> its layers before the last ones, and the last ones averaged for each example.
+
+    Raises:
+        CannotTell: a model has too few layers to tell them apart.
+    """
     candidates = family.rows("claimed_candidates")
-    found = {
-        model: {
-            layer: _column(rows, "mean") for layer, rows in list(candidates_by_layer(candidates, model).items())[:-1]
-        }
-        for model in family.sizes
-    }
-    every = [one for layers in found.values() for one in layers.values()]
-    numbers = family.told(
-        {
-            model: ", ".join(f"{layer}: {signed(one)}" for layer, one in layers.items())
-            for model, layers in found.items()
-        }
-    )
-    n = sum(next((one.n for one in layers.values()), 0) for layers in found.values())
-    return decided(all_of([one.is_positive for one in every]), n, numbers)
+    parted = {}
+    for model in family.sizes:
+        layers = candidates_by_layer(candidates, model)
+        n_last = ceil(len(layers) / LAST_LAYERS)
+        if len(layers) <= n_last:
+            raise CannotTell(f"{model} has a single layer", "does not apply")
+        last = _averaged([*layers.values()][-n_last:])
+        parted[model] = (dict([*layers.items()][:-n_last]), last)
+    return parted
+
+
+def _averaged(layers: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """One row an example: its scores, averaged over the layers."""
+    scores = pl.concat(layers).select("example_id", "largest", "mean", "smallest")
+    return scores.group_by("example_id").mean().sort("example_id")
+
+
+def _not_negative(family: Family) -> Finding:
+    parts: list[Interval] = []
+    wholes, told = [], {}
+    for model, (layers, _) in _parted(family).items():
+        found = {layer: _column(rows, "mean") for layer, rows in layers.items()}
+        parts += found.values()
+        wholes.append(_column(_averaged([*layers.values()]), "mean"))
+        told[model] = ", ".join(f"{layer}: {signed(one)}" for layer, one in found.items())
+    n = sum(one.n for one in wholes)
+    return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
 
 
 def _spreading(family: Family) -> Finding:
-    """Against the layer before in which the difference is smallest; every one of them has to be above 0."""
-    candidates = family.rows("claimed_candidates")
-    verdicts: list[Verdict] = []
-    told, n = {}, 0
-    for model in family.sizes:
-        *earlier, (_, last) = candidates_by_layer(candidates, model).items()
-        if not earlier:
-            raise CannotTell(f"{model} has a single layer")
-        wider, lower = ({layer: of(last, rows) for layer, rows in earlier} for of in (_wider, _lower))
-        verdicts += [one.is_positive for one in (*wider.values(), *lower.values())]
+    """Against every earlier layer by itself; the whole is the weaker of both quantities, against these together."""
+    parts: list[Interval] = []
+    wholes: dict[str, list[Interval]] = {"spread": [], "minimum": []}
+    told = {}
+    for model, (layers, last) in _parted(family).items():
+        wider, lower = ({layer: of(last, rows) for layer, rows in layers.items()} for of in (_wider, _lower))
+        earlier = _averaged([*layers.values()])
+        wholes["spread"].append(_wider(last, earlier))
+        wholes["minimum"].append(_lower(last, earlier))
+        parts += [*wider.values(), *lower.values()]
         largest, smallest = (last.get_column(name).to_numpy().mean() for name in ("largest", "smallest"))
-        said_of = ", ".join(
+        nearest = ", ".join(
             f"{what} {layer} {signed(one)}"
             for what, (layer, one) in (("spread over layer", _least(wider)), ("minimum under layer", _least(lower)))
         )
-        told[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}: {said_of}"
-        n += last.height
-    return decided(all_of(verdicts), n, family.told(told))
+        told[model] = f"maximum {largest:+.3f}, minimum {smallest:+.3f}: {nearest}"
+    whole = min((pooled(several) for several in wholes.values()), key=_value)
+    n = sum(one.n for one in wholes["spread"])
+    return in_all(parts, family.told(told), show=signed, whole=whole, n=n)
 
 
 def _wider(last: pl.DataFrame, rows: pl.DataFrame) -> Interval:
@@ -165,10 +205,12 @@ def _claim(section: str, text: str, rule: str, shown_in: str, judge: Callable[[F
     return Claim("geva", section, text, rule, tuple(shown_in.split(", ")), ("events",), judge)
 
 
+_EIGHTH = "eighth of the layers, rounded up,"
+
 EVENTS: Sequence[Claim] = (
     _claim(
-        "5.1",
-        "Most predictions are settled in the upper half of the network.",
+        "ours",
+        "Most predictions are settled in the upper half of the network (read off the tables of appendix A.5).",
         "more than half of the saturation layers above half the depth (Wilson)",
         "Table 9, Table 10",
         _settled_late,
@@ -179,6 +221,21 @@ EVENTS: Sequence[Claim] = (
         "mean over events of the mean score of the final token above 0 (bootstrap)",
         "Table 4",
         _ordering(_promotes),
+    ),
+    _claim(
+        "5.1",
+        "Where a token is promoted, the largest score for it is far above the smallest one in size.",
+        f"mean over saturations of the largest score minus {FAR_ABOVE:g} times the size of the smallest above 0"
+        " (bootstrap)",
+        "Table 4",
+        _ordering(_far_above),
+    ),
+    _claim(
+        "5.1",
+        "Where a token is eliminated, the largest and the smallest score for it are alike in size.",
+        f"mean over eliminations of {FAR_ABOVE:g} times either minus the other above 0 (bootstrap)",
+        "Table 4",
+        _ordering(_alike),
     ),
     _claim(
         "5.1",
@@ -212,16 +269,16 @@ EVENTS: Sequence[Claim] = (
     _claim(
         "5.2",
         "Until the last layers the scores of the candidate lie around a mean that is not negative.",
-        "mean score of the ten dominant neurons for the token at the top before their FFN above 0 in every layer but"
-        " the last (bootstrap)",
+        "mean score of the ten dominant neurons for the token at the top before their FFN above 0 in the layers before"
+        f" the last {_EIGHTH} (bootstrap)",
         "Figure 3",
         _not_negative,
     ),
     _claim(
         "5.2",
         "In the last layers the scores spread, and strongly negative minima appear.",
-        "last layer against every layer before: mean of the largest minus the smallest score, and mean of the smallest"
-        " one (paired bootstrap); the layer nearest to it is named",
+        f"mean of the last {_EIGHTH} against each layer before: of the largest minus the smallest score, and of the"
+        " smallest one (paired bootstrap); the nearest layer is named",
         "Figure 3",
         _spreading,
     ),

@@ -1,14 +1,26 @@
 """Claims of Geva et al. 2022 on value vectors (section 4), extreme updates, and what they are good for (section 6)."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from catalog.advice import command_line
-from queries.claims.claim import CannotTell, Claim, Finding, decided, difference, points
+from queries.claims.claim import CannotTell, Claim, Finding, Outcome, decided, difference, in_all, points, signed
 from queries.claims.family import Family
-from queries.claims.intervals import Moments, Verdict, all_of, difference_of_means, mean, share
+from queries.claims.intervals import (
+    Interval,
+    Moments,
+    Verdict,
+    all_of,
+    difference_of_means,
+    mean,
+    over,
+    share,
+    share_difference,
+)
 
 LEAST_OVERLAP = 0.5
 """The final norm leaves the highest tokens in place where more than half of them stay [ours]."""
@@ -19,21 +31,32 @@ LEAST_ACCURACY = 0.9
 LEAST_UPDATES = 10
 """Of fewer extreme updates nothing is said [ours]."""
 
+LEAST_SETS, LEAST_TEXTS = 20, 50
+"""Of fewer random sets, or fewer texts by each method, nothing is said of an intervention [ours]."""
 
-def _concepts_over(control: str, *, annotator: str) -> Callable[[Family], Finding]:
-    """A claim that value vectors' lists fall under concepts more than the control's, by the judgements of one side."""
+MOST_PERPLEXITY = 1.25
+"""A change keeps the language if the perplexity grows by less than that [ours]: the paper's from 21.7 to 25.3."""
+
+NEAR = 0.1
+"""A share is near another one if it is larger by less than that [ours]."""
+
+
+def _concepts_over(control: str, *, annotator: str, of: str = "share") -> Callable[[Family], Finding]:
+    """A claim that value vectors have more under concepts than the control, by the judgements of one side."""
 
     def judge(family: Family) -> Finding:
         rows = family.rows("claimed_concepts").filter(
             (pl.col("annotator") == RULES) if annotator == RULES else (pl.col("annotator") != RULES)
         )
-        found = {}
+        found, told = {}, {}
         for model in family.sizes:
-            value, other = (_shares(rows, model, condition) for condition in ("value", control))
+            value, other = (_moments(rows, model, condition, of) for condition in ("value", control))
             if not value.n or not other.n:
                 raise CannotTell(_not_judged(model, annotator))
             found[model] = difference_of_means(value, other)
-        return family.in_each(found, difference)
+            show = difference if of == "share" else signed
+            told[model] = f"{value.n} lists against {other.n:,}, {show(found[model])}"
+        return in_all([*found.values()], family.told(told), show=show)
 
     return judge
 
@@ -47,28 +70,54 @@ RULES = "rules"
 """The annotator that is no person."""
 
 
-def _shares(rows: pl.DataFrame, model: str, condition: str) -> Moments:
-    """Of the share of a list that falls under a concept, over the lists that were judged."""
+def _moments(rows: pl.DataFrame, model: str, condition: str, of: str) -> Moments:
+    """Over the lists that were judged, of the share that falls under a concept, or of the number of concepts."""
     own = rows.filter(model=model, condition=condition)
-    shares = (own.get_column("n_tokens") / own.get_column("n_shown")).cast(pl.Float64)
-    return Moments(shares.len(), float(shares.sum()), float((shares**2).sum()))
+    numbers = own.get_column("n_concepts") if of == "concepts" else own["n_tokens"] / own["n_shown"]
+    numbers = numbers.cast(pl.Float64)
+    return Moments(numbers.len(), float(numbers.sum()), float((numbers**2).sum()))
+
+
+def _overlaps(family: Family) -> dict[str, pl.DataFrame]:
+    """Model -> its layers' mean overlaps.
+
+    Raises:
+        CannotTell: a model has no final norm.
+    """
+    rows = family.rows("claimed_overlap")
+    own = {model: rows.filter(model=model) for model in family.sizes}
+    if missing := [model for model, layers in own.items() if layers.is_empty()]:
+        raise CannotTell(f"{missing[0]} has no final norm", "does not apply")
+    return own
 
 
 def _norm_keeps(family: Family) -> Finding:
-    rows = {(row["model"], row["kind"]): row for row in family.rows("claimed_overlap").to_dicts()}
-    own = {model: rows.get((model, "value")) for model in family.sizes}
-    if missing := [model for model, row in own.items() if row is None]:
-        raise CannotTell(f"{missing[0]} has no final norm")
-    numbers = family.told({model: _overlap(rows, model) for model in family.sizes})
-    holds = all(row is not None and row["norm_overlap"] > LEAST_OVERLAP for row in own.values())
+    means = {model: _weighted(layers) for model, layers in _overlaps(family).items()}
+    numbers = family.told(
+        {
+            model: f"{found['norm_overlap']:.2f}, without the norm's bias {found['without_bias']:.2f}"
+            f" (random vectors {found['random']:.2f} and {found['random_without_bias']:.2f})"
+            for model, found in means.items()
+        }
+    )
+    holds = all(found["norm_overlap"] > LEAST_OVERLAP for found in means.values())
     return Finding("holds" if holds else "does not hold", numbers)
 
 
-def _overlap(rows: Mapping[tuple[str, str], Mapping[str, Any]], model: str) -> str:
-    value = rows[model, "value"]
-    told = f"{value['norm_overlap']:.2f}, without the norm's bias {value['without_bias']:.2f}"
-    random = rows.get((model, "random"))
-    return told if random is None else f"{told} (random vectors {random['norm_overlap']:.2f})"
+def _weighted(layers: pl.DataFrame) -> dict[str, float]:
+    """Means over the vectors of all layers."""
+    names = ("norm_overlap", "without_bias", "random", "random_without_bias")
+    weight = pl.col("n") / pl.col("n").sum()
+    return layers.select((pl.col(name) * weight).sum() for name in names).to_dicts()[0]
+
+
+def _norm_keeps_more(family: Family) -> Finding:
+    apart = pl.col("norm_overlap") - pl.col("random")
+    found = {
+        model: mean(layers.select(apart.alias("apart")).drop_nulls().get_column("apart").to_list())
+        for model, layers in _overlaps(family).items()
+    }
+    return family.in_each(found, signed)
 
 
 def _dominate(family: Family) -> Finding:
@@ -81,28 +130,26 @@ def _dominate(family: Family) -> Finding:
         found[model] = mean((own.get_column("dominant") - own.get_column("random")).to_list())
         shares = [float(str(own.get_column(name).mean())) for name in ("dominant", "random")]
         told[model] = f"{shares[0]:.1%} against {shares[1]:.1%}, {difference(found[model])}"
-    verdict = all_of([one.is_positive for one in found.values()])
-    return decided(verdict, sum(one.n for one in found.values()), family.told(told))
+    return in_all([*found.values()], family.told(told), show=difference)
 
 
 def _few_clusters(family: Family) -> Finding:
     rows = family.rows("claimed_extremes")
-    verdicts: list[Verdict] = []
-    told, n = {}, 0
+    parts, told = [], {}
     for model in family.sizes:
         own = rows.filter(model=model)
         if int(own.get_column("n_extreme").sum()) < LEAST_UPDATES:
-            raise CannotTell(f"{model} has fewer than {LEAST_UPDATES} extreme updates by clustered neurons")
+            raise CannotTell(
+                f"{model} has fewer than {LEAST_UPDATES} extreme updates by clustered neurons", "needs more text"
+            )
         total = int(own.get_column("n_extreme").sum())
         cumulative = own.get_column("n_extreme").cum_sum().to_list()
         most = next(place for place, so_far in enumerate(cumulative, start=1) if 2 * so_far >= total)
         of_neurons = float(own.head(most).get_column("neuron_share").sum())
         found = share(cumulative[most - 1], total)
-        bound = 10 * of_neurons
-        verdicts.append("holds" if found.low > bound else "does not hold" if found.high < bound else "undecided")
+        parts.append(over(found, 10 * of_neurons))
         told[model] = f"{most} clusters, {of_neurons:.2%} of the neurons, make {points(found)} of {total}"
-        n += total
-    return decided(all_of(verdicts), n, family.told(told))
+    return in_all(parts, family.told(told), show=difference)
 
 
 def _rule_stops_early(family: Family) -> Finding:
@@ -125,27 +172,127 @@ def _rule_stops_early(family: Family) -> Finding:
     return decided(all_of(verdicts), n, family.told(told))
 
 
-def _steers(family: Family) -> Finding:
-    rows = [row for row in family.rows("claimed_steering").to_dicts() if row["method"] == "changed"]
-    random = {_of(row): row for row in family.rows("claimed_steering").filter(method="random").to_dicts()}
-    if not rows:
-        begin = command_line("intervene", family.sizes[0], "--search", "WORD", "--prompts", "FILE")
-        raise CannotTell(f"no model continued prompts with changed neurons; begin with `{begin}`")
-    told, best = [], 0
-    for row in rows:
-        controls = random.get(_of(row))
-        if controls is None:
-            continue
-        best += row["share"] < controls["share_least"]
-        told.append(
-            f"{row['model']}, {row['intervention']}, {row['attribute']}: {row['share']:.1%}, random sets"
-            f" {controls['share_least']:.1%} to {controls['share_most']:.1%}"
+@dataclass(frozen=True)
+class _Steered:
+    """The unwanted attribute in what a model wrote under one intervention.
+
+    Attributes:
+        name: model, intervention and attribute.
+        counts: method -> texts with the attribute, and texts.
+        n_sets: random sets of neurons.
+        least_random: the least share of one of them.
+        perplexity: that of the changed model over that of the untouched one, as the authors' code computes it.
+    """
+
+    name: str
+    counts: Mapping[str, tuple[int, int]]
+    n_sets: int
+    least_random: float
+    perplexity: float | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "_Steered":
+        """From the rows of one attribute."""
+        first, by_method = rows[0], {row["method"]: row for row in rows}
+        random = by_method.get("random", {"n_sets": 0, "share_least": 0.0})
+        known = first["perplexity"] is not None
+        return cls(
+            name=f"{first['model']}, {first['intervention']}, {first['attribute']}",
+            counts={
+                method: (round((row["share"] or 0.0) * row["n_continuations"]), row["n_continuations"])
+                for method, row in by_method.items()
+                if method != "random"
+            },
+            n_sets=random["n_sets"],
+            least_random=random["share_least"] or 0.0,
+            perplexity=first["perplexity"] / first["perplexity_untouched"] if known else None,
         )
-    return Finding("holds" if best else "does not hold", "; ".join(told))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough random sets, and texts of the changed model and of the untouched one."""
+        texts = [self.counts.get(method, (0, 0))[1] for method in ("changed", "untouched")]
+        return self.n_sets >= LEAST_SETS and min(texts) >= LEAST_TEXTS
+
+    def below(self, method: str) -> Interval:
+        """The share by a method minus that of the changed model."""
+        return share_difference(self.counts[method], self.counts["changed"])
 
 
-def _of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in ("model", "intervention", "scorer", "attribute"))
+def _steered(family: Family) -> Iterator[_Steered]:
+    """Interventions on the unwanted attribute with enough sets and texts.
+
+    Raises:
+        CannotTell: there are none.
+    """
+    rows = family.rows("claimed_steering").to_dicts()
+    own: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        asked = json.loads(row["parameters"]).get("continuations", {}).get(row["intervention"], {})
+        if row["attribute"] == asked.get("unwanted"):
+            own.setdefault((row["model"], row["intervention"], row["scorer"]), []).append(row)
+    found = [one for one in map(_Steered.of, own.values()) if "changed" in one.counts]
+    begin = command_line(
+        "intervene", family.sizes[0], "--search", "WORD", "--prompts", "FILE", "--sets", str(LEAST_SETS)
+    )
+    if not found:
+        raise CannotTell(f"no model continued prompts with changed neurons; begin with `{begin}`")
+    if not any(one.is_enough for one in found):
+        raise CannotTell(
+            f"that takes {LEAST_SETS} random sets and {LEAST_TEXTS} texts by each method; {found[0].name} has"
+            f" {found[0].n_sets} and {found[0].counts['changed'][1]}; write more with `{begin}`"
+        )
+    return (one for one in found if one.is_enough)
+
+
+def _in_one(judged: Sequence[tuple[Verdict, str, int]]) -> Finding:
+    """What holds in one intervention at least; it does not hold where it holds in none and none is open."""
+    verdicts = [verdict for verdict, _, _ in judged]
+    outcomes: tuple[Verdict, ...] = ("holds", "undecided", "does not hold")
+    verdict = next(one for one in outcomes if one in verdicts)
+    return decided(verdict, sum(n for _, _, n in judged), "; ".join(told for _, told, _ in judged))
+
+
+def _steers(family: Family) -> Finding:
+    """Rarer than untouched by the interval, and than with every random set: these say what any neurons would do."""
+    judged: list[tuple[Verdict, str, int]] = []
+    for one in _steered(family):
+        found, changed = one.below("untouched"), share(*one.counts["changed"])
+        is_beyond = changed.value < one.least_random
+        verdict = found.is_positive if is_beyond else "does not hold"
+        told = (
+            f"{one.name}: {points(changed)}, untouched {difference(found)} more, the least of {one.n_sets} random sets"
+            f" {one.least_random:.2%}"
+        )
+        judged.append((verdict, told, found.n))
+    return _in_one(judged)
+
+
+def _beats(method: str, *, by: float) -> Callable[[Family], Finding]:
+    """A claim that the attribute is rarer than by a baseline, or more frequent by less than `-by`."""
+
+    def judge(family: Family) -> Finding:
+        judged = []
+        for one in _steered(family):
+            if not one.counts.get(method, (0, 0))[1]:
+                continue
+            found = one.below(method)
+            told = f"{one.name}: {method.replace('_', ' ')} {difference(found)} more"
+            judged.append((over(found, by).is_positive, told, found.n))
+        if not judged:
+            raise CannotTell(f"no texts were written with {method.replace('_', ' ')}")
+        return _in_one(judged)
+
+    return judge
+
+
+def _keeps_language(family: Family) -> Finding:
+    known = [(one.name, one.perplexity) for one in _steered(family) if one.perplexity is not None]
+    if not known:
+        raise CannotTell("the perplexity of the changed models was not measured")
+    numbers = "; ".join(f"{name}: {ratio:.3f} times" for name, ratio in known)
+    outcome: Outcome = "holds" if any(ratio < MOST_PERPLEXITY for _, ratio in known) else "does not hold"
+    return Finding(outcome, numbers)
 
 
 def _claim(
@@ -154,12 +301,15 @@ def _claim(
     return Claim("geva", section, text, rule, tuple(shown_in.split(", ")), tuple(jobs.split()), judge)
 
 
+_PROPER = "of stop words and punctuation left out"
+
 VECTORS: Sequence[Claim] = (
     *(
         _claim(
             "4",
             f"The highest tokens of value vectors fall under concepts more often than those of random vectors{by}.",
-            "mean share of a list that is tied to a concept, above that of random vectors (normal interval over lists)",
+            f"mean share of a list that is tied to a concept, those {_PROPER}, above that of random vectors (normal"
+            " interval over lists)",
             _concepts_over("random", annotator=annotator),
             shown_in="Table 2",
             jobs="projections controls",
@@ -169,16 +319,38 @@ VECTORS: Sequence[Claim] = (
     _claim(
         "4",
         "They do so more often than those of whole FFN updates, as rules judge.",
-        "mean share of a list that is tied to a concept, above that of FFN updates (normal interval over lists)",
+        f"mean share of a list that is tied to a concept, those {_PROPER}, above that of FFN updates (normal interval"
+        " over lists)",
         _concepts_over("ffn_update", annotator=RULES),
         shown_in="Table 2",
         jobs="projections controls",
+    ),
+    *(
+        _claim(
+            "4",
+            f"A value vector has more concepts than a random vector{by}.",
+            f"mean number of concepts of a list, those {_PROPER}, above that of random vectors (normal interval over"
+            " lists)",
+            _concepts_over("random", annotator=annotator, of="concepts"),
+            shown_in="Table 1",
+            jobs="projections controls",
+        )
+        for annotator, by in (("people", ", as people judge"), (RULES, ", as rules judge"))
     ),
     _claim(
         "A.1",
         "The final norm leaves most of the highest tokens of value vectors in place.",
         f"mean intersection over union of the 30 highest tokens above {LEAST_OVERLAP:g} (no interval)",
         _norm_keeps,
+        shown_in="Figure 4",
+        jobs="controls",
+    ),
+    _claim(
+        "A.1",
+        "It leaves more of them in place than of the highest tokens of random vectors.",
+        "intersection over union of value vectors minus that of random vectors, mean over layers, above 0 (paired"
+        " bootstrap over layers)",
+        _norm_keeps_more,
         shown_in="Figure 4",
         jobs="controls",
     ),
@@ -201,9 +373,36 @@ VECTORS: Sequence[Claim] = (
     ),
     _claim(
         "6.1",
-        "Turning on a few neurons chosen by what they promote changes what the model writes.",
-        "in one intervention at least, the attribute is rarer than with any random set of neurons",
+        "Turning on a few neurons chosen by what they promote makes what is unwanted rarer in what the model writes.",
+        f"in one intervention with {LEAST_SETS} random sets and {LEAST_TEXTS} texts at least, the unwanted attribute is"
+        " rarer than in untouched texts (Newcombe), and than with every random set of neurons",
         _steers,
+        shown_in="Table 5",
+        jobs="",
+    ),
+    _claim(
+        "6.1",
+        "It does so more than a word filter does.",
+        "in one of these at least, the unwanted attribute is rarer than with the word filter (Newcombe)",
+        _beats("word_filter", by=0.0),
+        shown_in="Table 5",
+        jobs="",
+    ),
+    _claim(
+        "6.1",
+        "It does so nearly as much as self-debiasing, or more.",
+        f"in one of these at least, the unwanted attribute is more frequent than with self-debiasing by less than"
+        f" {100 * NEAR:g} points (Newcombe)",
+        _beats("self_debiasing", by=-NEAR),
+        shown_in="Table 5",
+        jobs="",
+    ),
+    _claim(
+        "6.1",
+        "The language is kept: the perplexity grows moderately (from 21.7 to 25.3).",
+        f"in one of these at least, the perplexity as the authors' code computes it grows by less than"
+        f" {MOST_PERPLEXITY - 1:.0%} (no interval)",
+        _keeps_language,
         shown_in="Table 5",
         jobs="",
     ),

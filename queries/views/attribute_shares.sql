@@ -20,12 +20,13 @@
 --   share_high: Its upper end; null likewise.
 --   share_least: Least share of a set; the share itself where there is one set.
 --   share_most: Largest share of a set.
---   percentile: Of changed, the percent of random sets whose share is smaller, of equal ones half counts; null for other methods.
+--   percentile: Of changed, the percent of random sets whose share is smaller, of equal ones half counts; null for other methods, and of fewer than 20 sets.
 --   score: Mean score.
 --   corpus: The shown corpus.
 with thresholds as (
     select
         cast(0.5 as double) as scored_from,
+        20 as least_sets,
         cast(1.959963984540054 as double) as normal_975,
 ),
 attributes as (
@@ -100,6 +101,7 @@ compared as (
         changed.intervention,
         changed.scorer,
         changed.attribute,
+        count(*) as n_sets,
         100 * avg(
             case
                 when random_sets.share < changed.share then cast(1 as double)
@@ -156,10 +158,13 @@ select
     end as share_high,
     intervals.share_least,
     intervals.share_most,
-    case when intervals.method = 'changed' then compared.percentile end as percentile,
+    case
+        when intervals.method = 'changed' and compared.n_sets >= thresholds.least_sets then compared.percentile
+    end as percentile,
     intervals.score,
     measured_corpora.corpus,
 from intervals
+cross join thresholds
 inner join store.models as models on models.model_id = intervals.model_id
 inner join measured_corpora
     on measured_corpora.model_id = intervals.model_id and measured_corpora.corpus_id = intervals.corpus_id

@@ -1,7 +1,7 @@
 -- One row per model, clustering and neuron: which cluster it belongs to, and how near its centre it is.
 -- Why: the neurons of a cluster, in any clustering of the model; the view neurons has only the shown one. From:
--- store.clusters. Source: Geva et al. 2022, section 5.2; complete linkage, the number of clusters and
--- centre_cosine are ours.
+-- store.clusters. Source: Geva et al. 2022, section 5.2, complete linkage as the code that they link to has it; the
+-- number of clusters and centre_cosine are ours.
 -- Kinds of rows: is_shown, because a model may have several clusterings, each with all of its neurons.
 -- key: model, clustering_id, layer, neuron
 -- columns:

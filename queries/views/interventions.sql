@@ -26,7 +26,7 @@
 --   random_effect: Mean effect of these sets.
 --   random_effect_least: Least effect of these sets.
 --   random_effect_most: Largest effect of these sets.
---   percentile: Percent of these sets whose effect is smaller; of equal ones half counts.
+--   percentile: Percent of these sets whose effect is smaller; of equal ones half counts; null of fewer than 20 sets.
 --   random_kl: Mean kl of these sets.
 --   perplexity_untouched: exp(loss_untouched).
 --   perplexity: exp(loss).
@@ -41,7 +41,10 @@
 --   mass_watched: The same with the neurons changed.
 --   random_mass_watched: Mean of it over the random sets.
 --   corpus: The shown corpus.
-with effects as (
+with thresholds as (
+    select 20 as least_sets,
+),
+effects as (
     select
         model_id,
         corpus_id,
@@ -113,7 +116,7 @@ select
     compared.random_effect,
     compared.random_effect_least,
     compared.random_effect_most,
-    compared.percentile,
+    case when compared.n_sets >= thresholds.least_sets then compared.percentile end as percentile,
     compared.random_kl,
     exp(changed.loss_untouched) as perplexity_untouched,
     exp(changed.loss) as perplexity,
@@ -129,6 +132,7 @@ select
     compared.random_mass_watched,
     measured_corpora.corpus,
 from store.interventions as interventions
+cross join thresholds
 inner join store.models as models on models.model_id = interventions.model_id
 inner join measured_corpora
     on measured_corpora.model_id = interventions.model_id and measured_corpora.corpus_id = interventions.corpus_id

@@ -18,7 +18,9 @@ SMALLEST_FIRST = (
 """How models stand side by side, as `queries.names.models` orders them."""
 
 
-def of_models(name: str, order: Sequence[str], *, without: Collection[str] = (), where: str = "") -> str:
+def of_models(
+    name: str, order: Sequence[str], *, without: Collection[str] = (), where: str = "", first: Sequence[str] = ()
+) -> str:
     """The statement that yields a view's rows of the models `$models`.
 
     Args:
@@ -26,13 +28,14 @@ def of_models(name: str, order: Sequence[str], *, without: Collection[str] = (),
         order: expressions over its columns.
         without: columns to leave out.
         where: a condition beside that of the models.
+        first: columns that stand before the others.
 
     Raises:
         UnknownView: there is no such view.
     """
-    columns = [column for column in view(name).columns if column not in without]
+    columns = [*first, *(column for column in view(name).columns if column not in {*without, *first})]
     return (
-        f"select {', '.join(columns) if without else '*'},\n"
+        f"select {', '.join(columns) if without or first else '*'},\n"
         f"from {name}\n"
         f"where list_contains($models::varchar[], model){f' and {where}' if where else ''}\n"
         f"order by {', '.join(order)}"

@@ -3,7 +3,7 @@
 -- layers from 1. From: store.examples, measured_corpora. Source: Geva et al. 2022, section 5, and their code: the start
 -- of the trailing run of layers whose stream has the final token at the top. Saturation by the FFN is ours: a
 -- saturation before the last layer whose token was not at the top before that layer's FFN. Sentences are cut
--- at random, which is ours.
+-- at random, as in their code.
 -- key: model, layer
 -- kept: examples
 -- columns:

@@ -20,9 +20,12 @@
 --   random_effect: Mean effect of these sets.
 --   random_effect_least: Least effect of these sets.
 --   random_effect_most: Largest effect of these sets.
---   percentile: Percent of these sets whose effect is smaller; of equal ones half counts.
+--   percentile: Percent of these sets whose effect is smaller; of equal ones half counts; null of fewer than 20 sets.
 --   corpus: The shown corpus.
-with effects as (
+with thresholds as (
+    select 20 as least_sets,
+),
+effects as (
     select
         model_id,
         corpus_id,
@@ -85,9 +88,10 @@ select
     compared.random_effect,
     compared.random_effect_least,
     compared.random_effect_most,
-    compared.percentile,
+    case when compared.n_sets >= thresholds.least_sets then compared.percentile end as percentile,
     measured_corpora.corpus,
 from effects as changed
+cross join thresholds
 inner join store.models as models on models.model_id = changed.model_id
 inner join measured_corpora
     on measured_corpora.model_id = changed.model_id and measured_corpora.corpus_id = changed.corpus_id

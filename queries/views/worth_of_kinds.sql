@@ -16,7 +16,7 @@
 --   random_effect: The mean of this over random sets of as many neurons, matched by layer and frequency.
 --   random_effect_least: The least of it.
 --   random_effect_most: The largest of it.
---   percentile: Percent of the random sets whose effect is smaller; of equal ones half counts.
+--   percentile: Percent of the random sets whose effect is smaller; of equal ones half counts; null of fewer than 20 sets.
 --   worth: effect - random_effect: what the kind is worth beyond its layers and its frequency.
 --   kl: Mean divergence KL(untouched || changed) of the predictions, nats.
 --   n_sets: Random sets.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tests.support.tiny import MODELS, Row
 
-N_SETS = 4
+N_SETS = 20
 DOMAINS, POSITIONS = ("code", "prose"), (0, 1, 8)
 INTERVENTIONS = (
     {"intervention": "dead set to 0", "asked": "dead", "kind": "dead", "how": "set", "value": 0.0},

@@ -40,8 +40,8 @@ FROM_CORPUS = (
     "order of log odds ratio over standard error. The use of it is this project's."
 )
 CLUSTERED = (
-    "Agglomerative clustering of value vectors by cosine: Geva et al. 2022, section 5.2; complete linkage and the "
-    "number of clusters are this project's."
+    "Agglomerative clustering of value vectors by cosine: Geva et al. 2022, section 5.2; complete linkage: the code "
+    "that they link to; the number of clusters is this project's."
 )
 
 

@@ -152,7 +152,10 @@ class ClustersJob(WeightsJob):
 
 
 def default_sizes(n_neurons: int) -> tuple[int, ...]:
-    """A tenth of the neurons, at most the 10,000 of [G] 5.2, for what clusters mean; fewer for early exit (ours)."""
+    """A tenth of the neurons, at most the 10,000 of [G] 5.2, for what clusters mean; fewer for early exit (ours).
+
+    Which vectors the authors' clusters for early exit were made of is open.
+    """
     many, few = min(10_000, n_neurons // 10), min(200, max(20, n_neurons // 100))
     return tuple(dict.fromkeys(max(1, min(n_neurons, size)) for size in (many, few)))
 

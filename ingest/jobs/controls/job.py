@@ -142,7 +142,7 @@ class _Layers:
         for kind, vectors in kept.items():
             if len(vectors):
                 lists.append(controls_frame(vectors, self.vocabulary, layer=layer, kind=kind))
-                found = judged(self.coherence.of(vectors), null)
+                found = judged(null if kind == "random" else self.coherence.of(vectors), null)
                 alike.append(control_coherences_frame(found, layer=layer, kind=kind))
         return {
             CONTROLS.name: pl.concat(lists),

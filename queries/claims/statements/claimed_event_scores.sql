@@ -1,9 +1,10 @@
--- One row per event that an FFN caused and kind of sub-update: the largest, the mean and the mean absolute score of ten
--- neurons for the token that the event is about.
+-- One row per event that an FFN caused and kind of sub-update: the largest, the mean, the smallest and the mean absolute
+-- score of ten neurons for the token that the event is about.
 select
     models.name as model, events.example_id, events.kind as event, sub_updates.kind,
     max(case when events.kind = 'saturation' then score_final else score_candidate end)::double as max,
     avg(case when events.kind = 'saturation' then score_final else score_candidate end) as mean,
+    min(case when events.kind = 'saturation' then score_final else score_candidate end)::double as min,
     avg(abs(case when events.kind = 'saturation' then score_final else score_candidate end)) as size
 from store.events as events
 inner join measured_corpora as corpora

@@ -1,11 +1,14 @@
--- Mean overlap of the highest tokens without and with the final norm, of value vectors and of random ones.
+-- Mean overlap of the highest tokens without and with the final norm, of a layer's value vectors and of its random ones.
 select
-    norm_overlap.model,
-    norm_overlap.kind,
-    sum(norm_overlap.norm_overlap * norm_overlap.n) / sum(norm_overlap.n) as norm_overlap,
-    sum(norm_overlap.norm_overlap_without_bias * norm_overlap.n) / sum(norm_overlap.n) as without_bias,
-    sum(norm_overlap.n)::bigint as n,
-from norm_overlap
-where list_contains($models::varchar[], norm_overlap.model) and norm_overlap.norm_overlap is not null
-group by norm_overlap.model, norm_overlap.kind
-order by norm_overlap.model, norm_overlap.kind
+    own.model,
+    own.layer,
+    own.n,
+    own.norm_overlap,
+    own.norm_overlap_without_bias as without_bias,
+    controls.norm_overlap as random,
+    controls.norm_overlap_without_bias as random_without_bias,
+from norm_overlap as own
+left join norm_overlap as controls
+    on controls.model = own.model and controls.layer = own.layer and controls.kind = 'random'
+where list_contains($models::varchar[], own.model) and own.kind = 'value' and own.norm_overlap is not null
+order by own.model, own.layer

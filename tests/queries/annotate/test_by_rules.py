@@ -19,6 +19,7 @@ from queries.annotate.annotations import annotate
 from queries.annotate.by_rules import annotate_by_rules
 from queries.annotate.errors import AnnotationInvalid, ControlsMissing
 from queries.annotate.sample import Key, draw_sample
+from queries.claims.lacking import without_rules
 from queries.errors import UnknownModel
 from queries.rules.pattern import Pattern
 from queries.rules.rulebook import Rulebook
@@ -56,17 +57,58 @@ def said(warehouse: Warehouse) -> dict[tuple[int, Key], Judgement]:
     return found
 
 
+def by_hand(warehouse: Warehouse) -> dict[tuple[int, Key], Judgement]:
+    """What `by_letters` says of the sample, and of all random vectors of the model."""
+    with warehouse.reader() as connection:
+        lists = {vector.key: vector.token_ids for vector in draw_sample(connection, MODEL).vectors}
+        query = "select layer, control_id, top_token_ids from store.controls where model_id = 1 and kind = 'random'"
+        for layer, control_id, token_ids in connection.execute(query).fetchall():
+            lists["random", layer, control_id] = tuple(token_ids[:30])
+    return {
+        (1, key): {("the first", "names", ids[:4]), ("the last", "syntactic", ids[-4:])}
+        if sum(ids) % 3
+        else {(None, None, ())}
+        for key, ids in lists.items()
+    }
+
+
+def plant_random_vectors(path: Path, n: int) -> None:
+    """So many random vectors in each layer of the model, where the sample draws ten."""
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            """
+            insert into store.controls by name
+            select controls.* replace (more.number as control_id)
+            from store.controls as controls
+            cross join (select unnest(range(100, 100 + ?)) as number) as more
+            where controls.model_id = 1 and controls.kind = 'random' and controls.control_id = 0
+            """,
+            [n],
+        )
+
+
+@pytest.mark.usefixtures("by_letters")
+def test_all_random_vectors_are_judged_though_people_see_ten(warehouse: Warehouse) -> None:
+    plant_random_vectors(warehouse.path, 40)
+    annotate_by_rules(warehouse, [MODEL])
+    found = said(warehouse)
+    assert found == by_hand(warehouse)
+    per_layer = Counter(layer for _, (condition, layer, _) in found if condition == "random")
+    assert min(per_layer.values()) > 40
+    with warehouse.reader() as connection:
+        drawn = Counter(vector.key[:2] for vector in draw_sample(connection, MODEL).vectors)
+        # What the rules have judged in part is still to be judged.
+        assert without_rules(connection, [MODEL]) == []
+    assert {n for (condition, _), n in drawn.items() if condition == "random"} == {10}
+    plant_random_vectors(warehouse.path, 60)
+    with warehouse.reader() as connection:
+        assert without_rules(connection, [MODEL]) == [MODEL]
+
+
 @pytest.mark.usefixtures("by_letters")
 def test_every_vector_of_the_sample_is_judged(warehouse: Warehouse) -> None:
     saved = annotate_by_rules(warehouse, [MODEL])
-    with warehouse.reader() as connection:
-        sample = draw_sample(connection, MODEL)
-    expected: dict[tuple[int, Key], Judgement] = {
-        (1, vector.key): {("the first", "names", ids[:4]), ("the last", "syntactic", ids[-4:])}
-        if sum(ids := vector.token_ids) % 3
-        else {(None, None, ())}
-        for vector in sample.vectors
-    }
+    expected = by_hand(warehouse)
     assert said(warehouse) == expected
     assert Counter(map(len, expected.values())).keys() == {1, 2}
     assert (saved.n_vectors, saved.n_annotations) == (len(expected), sum(map(len, expected.values())))

@@ -51,13 +51,14 @@ def test_builtin_is_asked_for_with_its_limit() -> None:
     assert text_wishes(builtin | {"name": "news"}) == {"corpus": "news", "sequence_length": 256}
 
 
-def test_models_that_rules_have_not_judged_have_controls(full: duckdb.DuckDBPyConnection) -> None:
+def test_models_are_unjudged_while_rules_have_not_judged_every_random_vector(full: duckdb.DuckDBPyConnection) -> None:
     names = [model.name for model in choose_models(full)]
-    judged = {
-        row[0] for row in full.execute("select distinct model from annotations where annotator = 'rules'").fetchall()
-    }
-    having = {row[0] for row in full.execute("select distinct model from runs where job = 'controls'").fetchall()}
-    assert set(without_rules(full, names)) == having - judged
+    query = "select model, layer, control_id from annotations where annotator = 'rules' and condition = 'random'"
+    judged = set(full.execute(query).fetchall())
+    query = "select distinct model, layer, control_id from control_tokens where kind = 'random'"
+    having = set(full.execute(query).fetchall())
+    assert having
+    assert without_rules(full, names) == sorted({model for model, *_ in having - judged})
 
 
 def test_texts_without_code_and_prose_are_not_steered(full: duckdb.DuckDBPyConnection) -> None:

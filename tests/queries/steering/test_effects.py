@@ -1,6 +1,7 @@
 """The views of interventions, and the answer made of them, against plain loops over the same rows."""
 
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,19 @@ def test_interventions(connection: duckdb.DuckDBPyConnection) -> None:
             assert row["random_kl"] == pytest.approx(sum(kls) / len(kls))
             percentiles.add(row["percentile"])
     assert len(percentiles) > 2
+
+
+def test_a_percentile_among_fewer_than_twenty_sets_is_not_shown(path: Path, tmp_path: Path) -> None:
+    few = Path(shutil.copy(path, tmp_path / "few.duckdb"))
+    with duckdb.connect(str(few)) as connection:
+        for table in ("intervention_effects", "continuations", "attribute_scores"):
+            connection.execute(f"delete from store.{table} where set_number = {intervention_rows.N_SETS}")
+    with Warehouse(few).reader() as connection:
+        for view in ("interventions", "steering", "worth_of_kinds", "attribute_shares"):
+            rows = connection.execute(f"select n_sets, percentile from {view}").fetchall()
+            assert rows, view
+            assert {percentile for _, percentile in rows} == {None}, view
+            assert max(n_sets for n_sets, _ in rows) == 19, view
 
 
 def test_steering_is_the_same_by_domain_and_position(connection: duckdb.DuckDBPyConnection) -> None:

@@ -82,7 +82,7 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     transformer, tokenizer = open_transformer(find(str(model))), load(model)
     corpus = random_text(tokenizer)
     context = JobContext(transformer, tokenizer, corpus, batch_tokens=1)
-    job = ControlsJob(context, n_random=N_RANDOM, n_stored=3, n_updates=N_UPDATES)
+    job = ControlsJob(context, n_random=N_RANDOM, n_updates=N_UPDATES)
     with job.open(jobs.NO_FOLDER, lambda table: pl.LazyFrame()) as measure:
         frames = [{name: frame.to_dicts() for name, frame in measure(shard).items()} for shard in job.shards()]
     return Measured(kind, model, transformer, tokenizer, corpus, job, frames)
@@ -137,8 +137,8 @@ def test_coherence_equals_a_plain_loop(measured: Measured) -> None:
             assert row["coherence_percentile"] == pytest.approx(100 * below / N_RANDOM, abs=1e-9)
         controls = measured.frames[layer]["control_coherences"]
         drawn_only = [row for row in controls if row["kind"] == "random"]
-        assert [row["control_id"] for row in drawn_only] == [0, 1, 2]
-        assert [row["coherence"] for row in drawn_only] == pytest.approx(null[:3].tolist(), abs=1e-6)
+        assert [row["control_id"] for row in drawn_only] == list(range(N_RANDOM))
+        assert [row["coherence"] for row in drawn_only] == pytest.approx(null.tolist(), abs=1e-6)
         updates = [row for row in controls if row["kind"] == "ffn_update"]
         said = [plain_coherence(measured, update) for update in plain_updates(measured, layer)]
         assert [row["control_id"] for row in updates] == list(range(N_UPDATES))
@@ -179,9 +179,10 @@ def test_lists_of_controls_equal_a_plain_sort(measured: Measured) -> None:
     ids = measured.tokenizer.ids
     E = measured.transformer.unembedding().double().numpy()[ids]
     for layer in range(N_LAYERS):
-        drawn = random_vectors(measured.transformer.value_vectors(layer), n=3, seed=0, layer=layer).double().numpy()
+        values = measured.transformer.value_vectors(layer)
+        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer).double().numpy()
         rows = measured.frames[layer]["controls"]
-        assert [row["kind"] for row in rows] == ["random"] * 3 + ["ffn_update"] * N_UPDATES
+        assert [row["kind"] for row in rows] == ["random"] * N_RANDOM + ["ffn_update"] * N_UPDATES
         for row, vector in zip(rows, [*drawn, *plain_updates(measured, layer)], strict=True):
             scores = E @ vector
             assert row["value_norm"] == pytest.approx(np.linalg.norm(vector), rel=1e-5)

@@ -156,7 +156,8 @@ def test_every_sum_is_that_of_an_edited_model(door: Neurothek, folder: Path, kin
     assert row["effect"] == pytest.approx(by_set[0], abs=1e-5)
     assert row["random_effect"] == pytest.approx(sum(by_set[1:]) / 2, abs=1e-5)
     assert (row["random_effect_least"], row["random_effect_most"]) == pytest.approx(sorted(by_set[1:]), abs=1e-5)
-    assert row["percentile"] == 50 * sum(one < by_set[0] for one in by_set[1:])
+    # Two sets are too few for one.
+    assert row["percentile"] is None
     assert row["perplexity"] == pytest.approx(math.exp(row["loss"]))
     assert row["neuron_share"] == 3 / (2 * D_FFN)
 
