@@ -92,7 +92,7 @@ class SentenceSample(Prompts):
 def cut_prompts(
     corpus: Corpus, tokenizer: Tokenizer, *, context_length: int, seed: int, n_prompts: int = N_EXAMPLES
 ) -> Prompts:
-    """At most `n_prompts` sentences in a random order, each cut after a random number of its ids ([G] 5, and their code).
+    """At most `n_prompts` sentences in a random order, each cut after a random number of its ids ([G] 5, code).
 
     So the first ones are a sample of all domains.
     """

@@ -71,7 +71,7 @@ def test_headers_of_views_do_too(name: str, said: str) -> None:
         ("norm_overlaps", "that the final norm is meant, random vectors and the norm without its bias are ours"),
         (
             "clusterings",
-            "complete linkage as the code that they link to has it; the number of clusters unless it was asked for, and",
+            "complete linkage as the code that they link to has it; the number of clusters unless it was asked for",
         ),
         (
             "clusterings.n_clusters_asked",

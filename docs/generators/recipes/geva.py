@@ -41,9 +41,10 @@ neurothek golden gpt2-medium --download
 ## Measuring
 
 The paper draws {n_examples:,} examples from the validation set of WikiText-103; the events are counted on the first
-{n_events:,} of them here. It has 10,000 clusters; the 200 are ours and serve the early exit. Which vectors
-theirs were made of is open: their instructions cluster the vectors' scores, the code that they link to the vectors
-themselves, with complete linkage, as is done here. The job activity is not of this paper: interventions need it, for random neurons that fire as often as the chosen ones.
+{n_events:,} of them here. It has 10,000 clusters; the 200 are ours and serve the early exit. Which vectors theirs were
+made of is open: their instructions cluster the vectors' scores, the code that they link to the vectors themselves, with
+complete linkage, as is done here. The job activity is not of this paper: interventions need it, for random neurons that
+fire as often as the chosen ones.
 
 ```sh
 {measuring}
