@@ -15,7 +15,9 @@ from tests.support.tiny import MODELS
 
 MEASURED = [MODELS[model_id].name for model_id, _ in event_warehouse.MEASURED]
 LOOK = Look(dict(zip(MEASURED, ("#44bf70", "#440154", "#21918c"), strict=True)), {MEASURED[1]: "another text"})
-SLUGS = ["fit-mat", "fit-id", "precision", "surprisal", "parts", "exits-by-size", "exits-by-method"]
+OF_EXITS = ["exits-by-size", "exits-by-method"]
+MORE_PARTS = {"parts-surprisal": "surprisal", "parts-5": "precision_5", "parts-10": "precision_10"}
+SLUGS = ["fit-mat", "fit-id", "precision", "surprisal", "parts", *OF_EXITS, *MORE_PARTS]
 
 
 @pytest.fixture
@@ -49,12 +51,22 @@ def test_each_draws_the_rows_of_its_methods(rows: ShortcutRows) -> None:
     assert len(found) == rows.fit.filter(method="mat").height
 
 
+def test_parts_are_drawn_by_each_number(rows: ShortcutRows) -> None:
+    charts = {figure.slug: figure.chart for figure in shortcut_figures(rows, LOOK)}
+    for slug, number in {"parts": "precision_1", **MORE_PARTS}.items():
+        chart = charts[slug]
+        assert chart is not None
+        drawn = chart.to_json()
+        assert f'"field": "{number}"' in drawn, slug
+        assert '"mat_ffn"' in drawn, slug
+
+
 def test_what_was_not_measured_is_not_drawn_and_says_so(rows: ShortcutRows) -> None:
     without_parts = ShortcutRows(rows.fit, rows.quality.filter(pl.col("method").is_in(["id", "mat"])), rows.exits[:0])
     missing = {one.slug: one.why_not for one in shortcut_figures(without_parts, LOOK) if one.chart is None}
     assert missing == {
-        "parts": "no parts were replaced by linear maps",
-        **dict.fromkeys(SLUGS[-2:], "early exits were not measured"),
+        **dict.fromkeys(["parts", *MORE_PARTS], "no parts were replaced by linear maps"),
+        **dict.fromkeys(OF_EXITS, "early exits were not measured"),
     }
     nothing = ShortcutRows(rows.fit[:0], rows.quality[:0], rows.exits[:0])
     assert all(one.chart is None for one in shortcut_figures(nothing, LOOK))
