@@ -66,11 +66,10 @@ def annotate(
     later. Either everything is published or nothing. New annotations replace those that the same annotator made before
     for the same vectors.
 
-    --auto judges the same samples without a person, and all random vectors of each layer: of every model that has
-    controls, or only of MODEL... . Its rules look for stop words, punctuation, numbers, names, inflected forms,
-    affixes, and words near each other in the unembedding, and give at most 1 in 20 lists of random tokens a concept.
-    What it finds in random vectors is what its shares must be compared with. It replaces what the annotator rules said
-    of these models before.
+    --auto judges the same samples without a person, and all random vectors, of every model that has controls, or only
+    of MODEL... . Its rules look for stop words, punctuation, numbers, names, inflected forms, affixes, and words near
+    each other in the unembedding, and give at most 1 in 20 lists of random tokens a concept. Compare its shares with
+    what it finds in random vectors. It replaces what the annotator rules said of these models before.
 
     --plausibility prints sentences with the five tokens that the linear shortcuts of MODEL put first, of both methods
     and every state, and nothing reveals which gave a list. A list is plausible if at least one of its tokens is a

@@ -29,7 +29,7 @@ def by_state(pairs: pl.DataFrame) -> dict[int, Interval]:
     return {int(part["state"][0]): mean(part.get_column("apart").to_list()) for part in parts}
 
 
-def together(pairs: pl.DataFrame) -> Interval:
+def over_states(pairs: pl.DataFrame) -> Interval:
     """Mean difference over all states: sentences, which all of them share, are what is drawn."""
     sentences = pairs.group_by("sentence_id").agg(pl.col("apart").mean()).sort("sentence_id")
     return mean(sentences.get_column("apart").to_list())
@@ -46,7 +46,7 @@ def _at_every_state(first: str, second: str, of: str) -> Callable[[Family], Find
             pairs = _require(paired(rows, model, (first, second), of), model, first, second)
             found = by_state(pairs)
             parts += found.values()
-            wholes.append(together(pairs))
+            wholes.append(over_states(pairs))
             told[model] = ", ".join(_shown(found))
         n = sum(one.n for one in wholes)
         return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
@@ -78,7 +78,7 @@ def _parts_beat(family: Family) -> Finding:
             parts.append(found[last])
             at_last.append(pairs.filter(state=last))
             own.append(f"{name} {_from(found)}, at {last} {signed(found[last])}")
-        wholes.append(together(pl.concat(at_last)))
+        wholes.append(over_states(pl.concat(at_last)))
         told[model] = ", ".join(own)
     n = sum(one.n for one in wholes)
     return in_all(parts, family.told(told), show=signed, whole=pooled(wholes), n=n)
