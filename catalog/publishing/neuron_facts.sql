@@ -7,7 +7,15 @@ with thresholds as (
     select 10::bigint as min_occurrences, 0.95::double as least_recall
 ),
 model as (
-    select model_id, name, n_layers, tokenizer_id, d_ffn from store.models where model_id = $model_id
+    select
+        model_id,
+        name,
+        n_layers,
+        tokenizer_id,
+        d_ffn,
+        starts_with(activation_rule, 'gate') as is_signed
+    from store.models
+    where model_id = $model_id
 ),
 measured_corpora as (
     select
@@ -238,9 +246,22 @@ select
     unigrams.unigrams_95,
     answers.first_active::double / unigrams.unigram_active as trigger_share,
     answers.first_active::double / answers.first_occurrences as trigger_recall,
-    answers.trigger_z,
+    -- A gated neuron does to its triggers what it writes at the pole at which it is strongest.
+    case
+        when
+            model.is_signed
+            and coalesce(nullif(activities.activation_max + activities.activation_min, 0), listed.score_skewness) < 0
+            then -answers.trigger_z
+        else answers.trigger_z
+    end as trigger_z,
     answers.detected_active,
-    answers.detected_score,
+    case
+        when
+            model.is_signed
+            and coalesce(nullif(activities.activation_max + activities.activation_min, 0), listed.score_skewness) < 0
+            then -answers.detected_score
+        else answers.detected_score
+    end as detected_score,
     answers.detected_tokens,
     profiles.n_sequences as n_position_sequences,
     profiles.mutual_information,

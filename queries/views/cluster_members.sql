@@ -14,7 +14,9 @@
 --   neuron: Neuron within the layer, 0-based.
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
 --   top_tokens: Text of the first ten tokens it promotes, best first.
---   centre_cosine: Cosine of its value vector with the sum of its cluster's unit vectors; null for one shorter than 1e-6.
+--   centre_cosine: Cosine of its value vector with the sum of its cluster's unit vectors; null for one shorter than 1e-6. Of a gated model the vectors are summed at the signs that make the sum longest, and the cosine is below 0 at the other one.
+--   bottom_tokens: Text of the first ten tokens it suppresses, lowest first.
+--   pole: Sign of the coefficient at which it writes what its cluster has in common (positive, negative): of a gated model; null in others.
 select
     models.name as model,
     clusters.clustering_id,
@@ -26,6 +28,12 @@ select
     facts.address,
     facts.top_tokens,
     clusters.centre_cosine,
+    facts.bottom_tokens,
+    case
+        when models.activation_rule <> 'gate > 0' then null
+        when clusters.centre_cosine < 0 then 'negative'
+        when clusters.centre_cosine >= 0 then 'positive'
+    end as pole,
 from store.clusters as clusters
 inner join store.clusterings as clusterings on clusterings.clustering_id = clusters.clustering_id
 inner join store.models as models on models.model_id = clusters.model_id

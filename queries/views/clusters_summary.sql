@@ -16,8 +16,8 @@
 --   n_layers: Layers they come from.
 --   first_layer: The lowest of these.
 --   last_layer: The highest.
---   cohesion: Mean cosine of its pairs of value vectors; null for a cluster of one.
---   shared_tokens: Tokens among the first ten of at least a third of its neurons and of at least two, by text; null for a cluster of one.
+--   cohesion: Mean cosine of its pairs of value vectors, of a gated model each at its pole (see cluster_members); null for a cluster of one.
+--   shared_tokens: Tokens, of a gated model at the neurons' poles, among the first ten of at least a third of its neurons and of at least two, by text; null for a cluster of one.
 --   n_shared_tokens: How many these are.
 --   top_share: Share of its neurons that have the most common token among their first ten.
 with thresholds as (
@@ -25,13 +25,19 @@ with thresholds as (
         cast(2 as bigint) as least_members,
         cast(3 as bigint) as parts,
 ),
-listed as (
+poles as (
+    -- At its pole a neuron writes what its cluster has in common: the one of its cosine with the cluster's centre.
     select
-        model_id,
-        layer,
-        neuron,
-        unnest(top_tokens) as token,
-    from store.neuron_facts
+        clusters.model_id,
+        clusters.clustering_id,
+        clusters.cluster_id,
+        clusters.layer,
+        clusters.neuron,
+        case when models.activation_rule = 'gate > 0' then abs(clusters.centre_cosine) else clusters.centre_cosine end
+            as centre_cosine,
+        models.activation_rule = 'gate > 0' and coalesce(clusters.centre_cosine < 0, false) as is_negative,
+    from store.clusters as clusters
+    inner join store.models as models on models.model_id = clusters.model_id
 ),
 shown as (
     select distinct
@@ -50,19 +56,28 @@ sized as (
         max(layer) as last_layer,
         sum(centre_cosine) as sum_length,
         count(centre_cosine) as n_directions,
-    from store.clusters
+    from poles
     group by clustering_id, cluster_id
+),
+listed as (
+    select
+        poles.clustering_id,
+        poles.cluster_id,
+        poles.layer,
+        poles.neuron,
+        unnest(case when poles.is_negative then facts.bottom_tokens else facts.top_tokens end) as token,
+    from poles
+    inner join store.neuron_facts as facts
+        on facts.model_id = poles.model_id and facts.layer = poles.layer and facts.neuron = poles.neuron
 ),
 counted as (
     select
-        clusters.clustering_id,
-        clusters.cluster_id,
-        listed.token,
-        count(distinct (clusters.layer, clusters.neuron)) as n_members,
-    from store.clusters as clusters
-    inner join listed
-        on listed.model_id = clusters.model_id and listed.layer = clusters.layer and listed.neuron = clusters.neuron
-    group by clusters.clustering_id, clusters.cluster_id, listed.token
+        clustering_id,
+        cluster_id,
+        token,
+        count(distinct (layer, neuron)) as n_members,
+    from listed
+    group by clustering_id, cluster_id, token
 ),
 common as (
     select

@@ -8,7 +8,7 @@
 --   neuron: Neuron within the layer, 0-based.
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
 --   rank: Place among its nearest, 1-based; ties by layer, then neuron.
---   cosine: Cosine of the two value vectors.
+--   cosine: Cosine of the two value vectors; of a gated model those of largest absolute value are kept, and below 0 the two do the same at opposite signs.
 --   other_layer: Layer of the near neuron.
 --   other_neuron: The near neuron within its layer.
 --   other_address: Its address.

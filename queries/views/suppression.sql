@@ -2,7 +2,8 @@
 -- Why: detectors often suppress the very token they fire on, but raw scores are negative for much of the vocabulary
 -- anyway: each row also has the share of draws of equally frequent tokens that the neuron would suppress too. From:
 -- detected_ngrams and the control scores in store.triggers. Sources: Voita et al. 2023, section 4.4; the centred score
--- and the base rate are ours: each detected token is replaced by one drawn from its tenth by corpus frequency.
+-- and the base rate are ours: each detected token is replaced by one drawn from its tenth by corpus frequency. Scores of
+-- a gated model are those of the pole at which the neuron is strongest (ours), whose coefficient may be negative.
 -- key: model, layer, neuron
 -- kept: triggers
 -- columns:
@@ -21,25 +22,53 @@
 --   mean_z_score: Mean z-score of the detected tokens.
 --   mean_rank_from_bottom: Mean place from the bottom of the vocabulary; 1 is the most suppressed token.
 --   corpus: The shown corpus.
+--   pole: Sign of the coefficient that all scores are for (positive, negative): of a gated model; null in others.
 with thresholds as (
     select cast(0 as double) as suppression_bound,
 ),
+poles as (
+    -- Of a gated neuron that of its largest coefficient; without any, that of the longer tail of its scores.
+    select
+        facts.model_id,
+        facts.layer,
+        facts.neuron,
+        case
+            when models.activation_rule <> 'gate > 0' then null
+            when coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 then -1
+            else 1
+        end as pole,
+    from store.neuron_facts as facts
+    inner join store.models as models on models.model_id = facts.model_id
+),
+sizes as (
+    select tokenizer_id, count(*) as n_tokens,
+    from store.tokens
+    group by tokenizer_id
+),
 tokens as (
     select
-        model,
-        model_id,
-        corpus,
-        layer,
-        neuron,
-        address,
-        rank,
-        score,
-        score_centred,
-        z_score,
-        rank_from_bottom,
-        control_scores,
-    from detected_ngrams
-    where n = 1
+        detected.model,
+        detected.model_id,
+        detected.corpus,
+        detected.layer,
+        detected.neuron,
+        detected.address,
+        poles.pole,
+        detected.rank,
+        coalesce(poles.pole, 1) * detected.score as score,
+        coalesce(poles.pole, 1) * detected.score_centred as score_centred,
+        coalesce(poles.pole, 1) * detected.z_score as z_score,
+        case
+            when poles.pole = -1 then sizes.n_tokens + 1 - detected.rank_from_bottom
+            else detected.rank_from_bottom
+        end as rank_from_bottom,
+        detected.control_scores,
+    from detected_ngrams as detected
+    inner join store.models as models on models.model_id = detected.model_id
+    inner join sizes on sizes.tokenizer_id = models.tokenizer_id
+    left join poles
+        on poles.model_id = detected.model_id and poles.layer = detected.layer and poles.neuron = detected.neuron
+    where detected.n = 1
 ),
 observed as (
     select
@@ -49,6 +78,7 @@ observed as (
         tokens.layer,
         tokens.neuron,
         tokens.address,
+        tokens.pole,
         count(*) as n_detected,
         avg(tokens.score) as mean_score,
         avg(tokens.score_centred) as mean_score_centred,
@@ -57,13 +87,15 @@ observed as (
         min(tokens.score) as lowest_score,
         max(tokens.score) as highest_score,
     from tokens
-    group by tokens.model, tokens.model_id, tokens.corpus, tokens.layer, tokens.neuron, tokens.address
+    group by
+        tokens.model, tokens.model_id, tokens.corpus, tokens.layer, tokens.neuron, tokens.address, tokens.pole
 ),
 numbered as (
     select
         model_id,
         layer,
         neuron,
+        coalesce(pole, 1) as pole,
         control_scores,
         unnest(generate_series(1, 100)) as draw,
     from tokens
@@ -74,7 +106,7 @@ draws as (
         layer,
         neuron,
         draw,
-        avg(cast(list_extract(control_scores, cast(draw as integer)) as double)) as mean_score,
+        avg(pole * cast(list_extract(control_scores, cast(draw as integer)) as double)) as mean_score,
     from numbered
     group by model_id, layer, neuron, draw
 ),
@@ -109,6 +141,7 @@ select
     observed.mean_z_score,
     observed.mean_rank_from_bottom,
     observed.corpus,
+    case observed.pole when 1 then 'positive' when -1 then 'negative' end as pole,
 from observed
 inner join expectations
     on expectations.model_id = observed.model_id

@@ -33,6 +33,8 @@ _ROUNDS = 10
 # No part gets less than this share of what it is cut from, so that there are few parts.
 _SMALLEST_SHARE = 0.25
 _ROW_VECTORS, _COLUMN_VECTORS = 1024, 8192
+# Their scores by all tokens are held at once: 13 MB for 50,000 tokens.
+_CENTRES = 64
 
 
 def bytes_beside(n: int, d_model: int) -> int:
@@ -45,19 +47,21 @@ def least_bytes(n: int, d_model: int) -> int:
     return bytes_beside(n, d_model) + complete_linkage.linkage_bytes(min(n, LEAST_LINKED))
 
 
-def exact(directions: Float[Tensor, "n d_model"]) -> Cut:
+def exact(directions: Float[Tensor, "n d_model"], *, either_sign: bool = False) -> Cut:
     """Complete linkage over all pairs; what it asks for may give fewer clusters where merges tie."""
     n = directions.shape[0]
-    merges = complete_linkage.complete_linkage(complete_linkage.cosine_distances(directions), n)
+    distances = complete_linkage.cosine_distances(directions, either_sign=either_sign)
+    merges = complete_linkage.complete_linkage(distances, n)
     return lambda size: _cut(merges, n, size)
 
 
-def scalable(directions: Float[Tensor, "n d_model"], *, most: int) -> Cut:
+def scalable(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool = False) -> Cut:
     """The method in two steps, with at most `most` vectors or groups linked at once [ours]."""
     n = directions.shape[0]
-    forest = _Forest.of(directions, most=most)
+    forest = _Forest.of(directions, most=most, either_sign=either_sign)
     groups = forest.cut(min(n, most))
-    merges = complete_linkage.complete_linkage(_group_distances(directions, groups), int(groups.max()) + 1)
+    distances = _group_distances(directions, groups, either_sign=either_sign)
+    merges = complete_linkage.complete_linkage(distances, int(groups.max()) + 1)
 
     def cut(size: int) -> np.ndarray:
         if size >= min(n, most):
@@ -88,11 +92,12 @@ class _Forest:
         self._n, self._pairs = n, pairs
 
     @classmethod
-    def of(cls, directions: Float[Tensor, "n d_model"], *, most: int) -> "_Forest":
+    def of(cls, directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool = False) -> "_Forest":
         pairs, heights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
-        for part in parts(directions, most=most):
+        for part in parts(directions, most=most, either_sign=either_sign):
             mine = directions[torch.from_numpy(part).to(directions.device)]
-            merges = complete_linkage.complete_linkage(complete_linkage.cosine_distances(mine), len(part))
+            distances = complete_linkage.cosine_distances(mine, either_sign=either_sign)
+            merges = complete_linkage.complete_linkage(distances, len(part))
             pairs.append(part[_members(merges)])
             heights.append(merges[:, 2])
         # A stable order keeps a part's merges in theirs: what a merge joins is made before it.
@@ -117,17 +122,30 @@ def _members(merges: np.ndarray) -> np.ndarray:
     return member[joined]
 
 
-def parts(directions: Float[Tensor, "n d_model"], *, most: int) -> list[np.ndarray]:
-    """Indices of parts of at most `most` vectors, cut in two again and again where two means part them [ours]."""
+def parts(directions: Float[Tensor, "n d_model"], *, most: int, either_sign: bool = False) -> list[np.ndarray]:
+    """Indices of parts of at most `most` vectors, cut in two again and again where two means part them [ours].
+
+    With `either_sign` each is turned to the side of the axis along which they spread most, before they are cut.
+    """
     waiting, done = [torch.arange(directions.shape[0], device=directions.device)], []
     while waiting:
         part = waiting.pop()
         if len(part) <= most:
             done.append(part.cpu().numpy())
         else:
-            side, n_first = _halves(directions[part])
+            vectors = directions[part]
+            side, n_first = _halves(_to_one_side(vectors) if either_sign else vectors)
             waiting += [part[side[n_first:]].sort().values, part[side[:n_first]].sort().values]
     return done
+
+
+def _to_one_side(vectors: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
+    """[n d_model] the vectors, or their negatives, whose products with the axis of largest spread are not negative.
+
+    Products of coordinates do not know a vector's sign, and so the axis does not.
+    """
+    axis = torch.linalg.eigh(vectors.double().T @ vectors.double()).eigenvectors[:, -1]
+    return torch.where((vectors.double() @ axis < 0)[:, None], -vectors, vectors)
 
 
 def _halves(vectors: Float[Tensor, "n d_model"]) -> tuple[Tensor, int]:
@@ -147,7 +165,9 @@ def _halves(vectors: Float[Tensor, "n d_model"]) -> tuple[Tensor, int]:
     return along.sort(stable=True).indices, n_first
 
 
-def _group_distances(directions: Float[Tensor, "n d_model"], groups: np.ndarray) -> np.ndarray:
+def _group_distances(
+    directions: Float[Tensor, "n d_model"], groups: np.ndarray, *, either_sign: bool = False
+) -> np.ndarray:
     """Condensed distances of groups: of their two most distant members."""
     order = np.argsort(groups, kind="stable")
     vectors = directions[torch.from_numpy(order).to(directions.device)]
@@ -161,18 +181,26 @@ def _group_distances(directions: Float[Tensor, "n d_model"], groups: np.ndarray)
             for rows in mine:
                 for others in columns:
                     if others.stop > rows.start:
-                        _fill(distances, vectors, starts, rows, others)
+                        _fill(distances, vectors, starts, rows, others, either_sign=either_sign)
 
     share(_runs(starts, _ROW_VECTORS), work, workers=complete_linkage.workers_on(directions.device))
     return distances
 
 
 def _fill(
-    distances: np.ndarray, vectors: Float[Tensor, "n d_model"], starts: np.ndarray, rows: range, columns: range
+    distances: np.ndarray,
+    vectors: Float[Tensor, "n d_model"],
+    starts: np.ndarray,
+    rows: range,
+    columns: range,
+    *,
+    either_sign: bool = False,
 ) -> None:
     """Write the distances between a run of groups and those of another run that come after them."""
     mine = vectors[starts[rows.start] : starts[rows.stop]]
     cosines = (mine @ vectors[starts[columns.start] : starts[columns.stop]].T).cpu().numpy()
+    if either_sign:
+        np.abs(cosines, out=cosines)
     # Reducing over the first axis is quick: whole rows are compared at once.
     least = np.minimum.reduceat(cosines, starts[rows.start : rows.stop] - starts[rows.start], axis=0)
     least = np.ascontiguousarray(least.T)
@@ -196,10 +224,44 @@ def _runs(starts: np.ndarray, vectors: int) -> list[range]:
     return runs
 
 
-def centre_cosines(directions: Float[Tensor, "n d_model"], labels: Sequence[int] | np.ndarray) -> np.ndarray:
+def turned(
+    directions: Float[Tensor, "n d_model"], labels: np.ndarray, unembedding: Float[Tensor, "vocab d_model"]
+) -> Float[Tensor, " n"]:
+    """[n] 1 or -1: the sign at which each vector adds to what its cluster has in common [ours].
+
+    Signs are turned until each vector agrees with the sum of its cluster, beginning with the cluster's first vector;
+    the sum points to where the scores of tokens have their longer tail. Neither depends on how vectors were signed.
+    """
+    where = torch.as_tensor(labels, device=directions.device)
+    _, first = np.unique(labels, return_index=True)
+    centres = directions[torch.from_numpy(first).to(directions.device)]
+    signs = torch.ones(len(where), dtype=directions.dtype, device=directions.device)
+    for _ in range(_ROUNDS):
+        before = signs
+        signs = torch.where((directions * centres[where]).sum(1) < 0, -1.0, 1.0).to(directions.dtype)
+        centres = torch.zeros_like(centres).index_add_(0, where, directions * signs[:, None])
+        if torch.equal(signs, before):
+            break
+    lengths = torch.linalg.vector_norm(centres, dim=1, keepdim=True)
+    for start in range(0, len(centres), _CENTRES):
+        block = centres[start : start + _CENTRES] / lengths[start : start + _CENTRES].clamp_min(1e-30)
+        scores = block @ unembedding.T
+        third = (scores - scores.mean(1, keepdim=True)).pow_(3).mean(1)
+        lengths[start : start + _CENTRES, 0] = torch.where(third < 0, -1.0, 1.0)
+    found: Tensor = signs * lengths[where, 0]
+    return found
+
+
+def centre_cosines(
+    directions: Float[Tensor, "n d_model"],
+    labels: Sequence[int] | np.ndarray,
+    *,
+    signs: Float[Tensor, " n"] | None = None,
+) -> np.ndarray:
     """[n] float64: cosine of each direction with the sum of its cluster's directions; nan for one without direction.
 
-    These say how tight a cluster is: their sum is the length of the sum of its directions.
+    These say how tight a cluster is: their sum is the length of the sum of its directions. With `signs` the directions
+    are summed at these.
     """
     where = torch.as_tensor(np.asarray(labels), device=directions.device)
     n_clusters = int(where.max()) + 1
@@ -207,7 +269,8 @@ def centre_cosines(directions: Float[Tensor, "n d_model"], labels: Sequence[int]
     cosines = torch.empty(directions.shape[0], dtype=torch.float64, device=directions.device)
     blocks = [slice(start, start + _COLUMN_VECTORS) for start in range(0, len(where), _COLUMN_VECTORS)]
     for block in blocks:
-        sums.index_add_(0, where[block], directions[block].double())
+        rows = directions[block].double()
+        sums.index_add_(0, where[block], rows if signs is None else rows * signs[block, None])
     lengths = torch.linalg.vector_norm(sums, dim=1)
     for block in blocks:
         rows, into = directions[block].double(), where[block]

@@ -37,8 +37,11 @@ def place(row: int, n: int) -> int:
     return n * row - row * (row + 1) // 2
 
 
-def cosine_distances(directions: Float[Tensor, "n d_model"]) -> np.ndarray:
-    """[n d_model] directions -> [n (n - 1) / 2] float64, 1 - cosine of every pair, condensed as by scipy."""
+def cosine_distances(directions: Float[Tensor, "n d_model"], *, either_sign: bool = False) -> np.ndarray:
+    """[n d_model] directions -> [n (n - 1) / 2] float64, 1 - cosine of every pair, condensed as by scipy.
+
+    With `either_sign` a vector and its negative are one: 1 - |cosine|.
+    """
     n = directions.shape[0]
     distances = np.empty(n * (n - 1) // 2)
 
@@ -46,6 +49,8 @@ def cosine_distances(directions: Float[Tensor, "n d_model"]) -> np.ndarray:
         with torch.inference_mode():
             for start in mine:
                 cosines = directions[start : start + _BLOCK] @ directions[start:].T
+                if either_sign:
+                    cosines.abs_()
                 block = (1 - cosines).clamp_min_(0).cpu().numpy()
                 for offset, row in enumerate(block):
                     first = place(start + offset, n)

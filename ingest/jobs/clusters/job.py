@@ -60,16 +60,18 @@ class Linking:
         how: dict[str, Any] = {"linkage": "complete", "method": self.method}
         return how if self.method == "exact" else how | {"linked_at_once": self.most}
 
-    def cut(self, directions: Float[Tensor, "n d_model"]) -> Cut:
+    def cut(self, directions: Float[Tensor, "n d_model"], *, either_sign: bool = False) -> Cut:
         """Link the directions."""
         if self.method == "exact":
-            return agglomeration.exact(directions)
-        return agglomeration.scalable(directions, most=self.most)
+            return agglomeration.exact(directions, either_sign=either_sign)
+        return agglomeration.scalable(directions, most=self.most, either_sign=either_sign)
 
 
 @dataclass(frozen=True)
 class ClustersJob(WeightsJob):
     """Agglomerative clusterings of all value vectors by cosine distance, complete linkage, and nearest neighbours.
+
+    In a gated model a value vector and its negative are one: distances are 1 - |cosine| [ours].
 
     Attributes:
         sizes: how many clusters each clustering is asked for.
@@ -112,7 +114,8 @@ class ClustersJob(WeightsJob):
 
     def parameters(self) -> dict[str, Any]:
         """The sizes, and how they are obtained."""
-        return {"sizes": list(self.sizes), "neighbours": self.neighbours, **self.linking.parameters()}
+        signs = {"signs": "either"} if self.context.shape.is_gated else {}
+        return {"sizes": list(self.sizes), "neighbours": self.neighbours, **self.linking.parameters(), **signs}
 
     def shards(self) -> Mapping[str, tuple[str, ...]]:
         """One shard for all clusterings and one per layer for its neighbours."""
@@ -138,11 +141,13 @@ class ClustersJob(WeightsJob):
 
     def _clusterings(self, transformer: Transformer) -> Frames:
         directions = all_directions(transformer)
-        cut = self.linking.cut(directions)
+        is_gated = transformer.shape.is_gated
+        cut = self.linking.cut(directions, either_sign=is_gated)
         clusterings, clusters = [], []
         for number, size in enumerate(self.sizes):
             labels = cut(size)
-            cosines = agglomeration.centre_cosines(directions, labels)
+            signs = agglomeration.turned(directions, labels, transformer.unembedding()) if is_gated else None
+            cosines = agglomeration.centre_cosines(directions, labels, signs=signs)
             clusters.append(_members_frame(number, labels, cosines, d_ffn=transformer.shape.d_ffn))
             clusterings.append((number, self.linking.method, "complete", size, int(labels.max()) + 1))
         return {

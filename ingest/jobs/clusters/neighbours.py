@@ -8,14 +8,19 @@ from torch import Tensor
 
 from catalog.tables.weights import NEIGHBOURS
 from ingest.lens.scorer import Kept, Scorer
+from ingest.lens.top_k import Extremes, bound_groups_, group_count, select
 from ingest.models.transformer import Transformer
 from ingest.numerics.unit_vectors import directions_of, without_self
+
+_BLOCK = 512
+"""Neurons whose cosines with a whole layer are held at once."""
 
 
 def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> pl.DataFrame:
     """Rows of `neighbours`: for each neuron of the layer the `k` others of the model with the largest cosine.
 
-    Ties go to the lower layer, then the lower neuron. Two layers are in memory at once.
+    In a gated model, where signs are a convention, with the largest |cosine|. Ties go to the lower layer, then the
+    lower neuron. Two layers are in memory at once.
     """
     shape = transformer.shape
     kept = min(k, shape.n_layers * shape.d_ffn - 1)
@@ -27,17 +32,39 @@ def value_neighbours_frame(transformer: Transformer, layer: int, *, k: int) -> p
     for other in range(shape.n_layers):
         theirs = mine if other == layer else directions_of(transformer.value_vectors(other))
         # One more than asked for among its own layer, where a neuron is usually its own nearest.
-        nearest = Scorer(theirs, keep=Kept(largest=min(kept + (other == layer), shape.d_ffn))).score(mine).largest
-        assert nearest is not None
+        n_nearest = min(kept + (other == layer), shape.d_ffn)
+        nearest = _aligned(theirs, mine, k=n_nearest) if shape.is_gated else _nearest(theirs, mine, k=n_nearest)
         rows, values = nearest.rows.cpu().numpy(), nearest.values.cpu().numpy()
         if other == layer:
             chosen = without_self(rows)
             rows, values = (part[chosen].reshape(shape.d_ffn, -1) for part in (rows, values))
         cosines = np.concatenate([cosines, values], axis=1)
         places = np.concatenate([places, other * shape.d_ffn + rows], axis=1)
-        best = np.argsort(-cosines, axis=1, kind="stable")[:, :kept]
+        sizes = np.abs(cosines) if shape.is_gated else cosines
+        best = np.argsort(-sizes, axis=1, kind="stable")[:, :kept]
         cosines, places = (np.take_along_axis(part, best, axis=1) for part in (cosines, places))
     return _frame(layer, shape.d_ffn, cosines, places)
+
+
+def _nearest(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"], *, k: int) -> Extremes:
+    """Of each of mine the `k` with the largest cosine."""
+    nearest = Scorer(theirs, keep=Kept(largest=k)).score(mine).largest
+    assert nearest is not None
+    return nearest
+
+
+@torch.inference_mode()
+def _aligned(theirs: Float[Tensor, "n d_model"], mine: Float[Tensor, "m d_model"], *, k: int) -> Extremes:
+    """Of each of mine the `k` with the largest |cosine|, and their cosines."""
+    found = []
+    for block in torch.split(mine, _BLOCK):
+        cosines = theirs @ block.T
+        sizes = cosines.abs()
+        bounds = sizes.new_empty(group_count(len(sizes)), len(block))
+        bound_groups_(bounds, sizes, first_row=0, side="largest")
+        rows = select(sizes, bounds, k=k, side="largest").rows
+        found.append(Extremes(rows, cosines.T.gather(1, rows)))
+    return Extremes.joined(found)
 
 
 def _frame(layer: int, d_ffn: int, cosines: np.ndarray, places: np.ndarray) -> pl.DataFrame:

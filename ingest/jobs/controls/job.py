@@ -55,7 +55,9 @@ class ControlsJob(PassJob):
 
     def parameters(self) -> dict[str, Any]:
         """How many vectors are drawn, how many tokens are compared, and which tokens count."""
+        signs = {"signs": "either"} if self.context.shape.is_gated else {}
         return {
+            **signs,
             "n_random": self.n_random,
             "n_updates": self.n_updates,
             "sentences": splitter(),
@@ -131,7 +133,8 @@ class _Layers:
 
     def measure(self, layer: int) -> Frames:
         job, values = self.job, self.job.context.transformer.value_vectors(layer)
-        drawn = random_vectors(values, n=job.n_random, seed=job.seed, layer=layer)
+        either_sign = job.context.shape.is_gated
+        drawn = random_vectors(values, n=job.n_random, seed=job.seed, layer=layer, either_sign=either_sign)
         null = self.coherence.of(drawn)
         overlaps = [
             self.overlap.row(values, layer=layer, kind="value"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -93,7 +93,13 @@ class CounterpartsJob(ShardJob[PairContext]):
     def parameters(self) -> dict[str, Any]:
         """How many are kept and drawn, and which lists are compared."""
         basis = zip(BASIS, (self.context.one.projections, self.context.other.projections), strict=True)
-        return {"n_best": self.n_best, "n_random": self.n_random, "seed": self.seed, **dict(basis)}
+        signs = {"signs": "either"} if self.either_sign else {}
+        return {"n_best": self.n_best, "n_random": self.n_random, "seed": self.seed, **dict(basis), **signs}
+
+    @property
+    def either_sign(self) -> bool:
+        """Whether signs of one of the models are a convention, so that neurons are compared at opposite ones, too."""
+        return self.context.one.is_gated or self.context.other.is_gated
 
     @property
     def turned(self) -> "CounterpartsJob":
@@ -128,7 +134,8 @@ class CounterpartsJob(ShardJob[PairContext]):
         found = np.empty((len(layers), self.n_random, 2, k), dtype=np.int32)
         for number, layer in enumerate(layers):
             values = opened.transformer.value_vectors(layer)
-            scored = scorer.score(random_vectors(values, n=self.n_random, seed=self.seed, layer=layer))
+            drawn = random_vectors(values, n=self.n_random, seed=self.seed, layer=layer, either_sign=model.is_gated)
+            scored = scorer.score(drawn)
             for side, extremes in enumerate((scored.largest, scored.smallest)):
                 assert extremes is not None
                 found[number, :, side] = vocabulary.ids[extremes.rows.cpu().numpy()]
@@ -140,10 +147,11 @@ class CounterpartsJob(ShardJob[PairContext]):
         lists, others = (model.lists(context.warehouse) for model in (context.one, context.other))
         random = self.random_lists(context.one, [layer], k=lists.shape[3])[0]
         side, other = Side(lists, lists[:, :0]), Side(others, others[:, :0])
-        ((best, _),) = best_of_each_other(lists[layer], other.all_neurons, n_best=self.n_best)
-        ((compared, _),) = best_of_each_other(random, other.all_neurons, n_best=1)
+        best_of = partial(best_of_each_other, either_sign=self.either_sign)
+        ((best, _),) = best_of(lists[layer], other.all_neurons, n_best=self.n_best)
+        ((compared, _),) = best_of(random, other.all_neurons, n_best=1)
         firsts = np.unique(best.places[:, 0][best.places[:, 0] >= 0])
-        ((back, _),) = best_of_each_other(other.all_neurons[firsts], side.all_neurons, n_best=1)
+        ((back, _),) = best_of(other.all_neurons[firsts], side.all_neurons, n_best=1)
         first_back = np.full(len(other.all_neurons), -1)
         first_back[firsts] = back.places[:, 0]
         return rows_frame(side, other, layer=layer, best=best, random=compared, first_back=first_back)
@@ -164,7 +172,9 @@ class _Comparison:
             drawn = self.job.random_lists(model, range(model.n_layers), k=k)
             return {f"{_RANDOM}_{number}": pl.DataFrame({"token_id": drawn.ravel()})}
         if kind == _LAYER:
-            return compare(self.sides[_ONE], self.sides[_OTHER], layer=int(number), n_best=self.job.n_best)
+            one, other = self.sides[_ONE], self.sides[_OTHER]
+            either_sign = self.job.either_sign
+            return compare(one, other, layer=int(number), n_best=self.job.n_best, either_sign=either_sign)
         return {COUNTERPARTS.name: self._rows(kind, _OTHER if kind == _ONE else _ONE, int(number))}
 
     @cached_property

@@ -23,6 +23,7 @@ class ListedModel:
         d_ffn: neurons of a layer.
         d_model: width of the residual stream.
         vocab_size: rows of the unembedding.
+        is_gated: whether signs of its neurons are a convention.
         projections: run key of its lists of tokens; None before they are measured.
         weights: where its weights are looked for instead; None: where they came from.
     """
@@ -34,6 +35,7 @@ class ListedModel:
     d_ffn: int
     d_model: int
     vocab_size: int
+    is_gated: bool
     projections: str | None
     weights: Path | None = None
 
@@ -65,6 +67,7 @@ def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
         select
             models.model_id, models.name, models.source, models.revision, models.weights_sha256,
             models.n_layers, models.d_ffn, models.d_model, models.vocab_size,
+            starts_with(models.activation_rule, 'gate') as is_gated,
             tokenizers.sha256 as tokenizer_sha256, runs.run_key as projections
         from store.models as models
         inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id

@@ -70,7 +70,7 @@ class Best:
 
 
 def best_of_each_other(
-    one: Int[np.ndarray, "n 2 k"], *others: Int[np.ndarray, "_ 2 other_k"], n_best: int
+    one: Int[np.ndarray, "n 2 k"], *others: Int[np.ndarray, "_ 2 other_k"], n_best: int, either_sign: bool = False
 ) -> list[tuple[Best, Best]]:
     """For each neuron of a set the `n_best` of another whose lists share most weight with its own, and the reverse.
 
@@ -78,6 +78,7 @@ def best_of_each_other(
         one: [n 2 k] ids of the tokens that each neuron promotes and suppresses, best first.
         others: [m 2 other_k] likewise; with each of them it is compared by itself.
         n_best: how many are kept.
+        either_sign: whether a neuron is compared at opposite signs, too, where one promotes what the other suppresses.
 
     Returns:
         For each of the others the best of it for `one`, and the best of `one` for it.
@@ -87,18 +88,24 @@ def best_of_each_other(
     for first in range(0, len(one), BLOCK):
         listed = _Listed.of(one[first : first + BLOCK], width=others[0].shape[2])
         for number, other in enumerate(others):
-            mine, theirs = _compared(listed, other, n_best)
+            mine, theirs = _compared(listed, other, n_best, either_sign=either_sign)
             forth[number].append(mine)
             back[number] = back[number].or_later(theirs, first=first)
     return [(Best.joined(mine), theirs) for mine, theirs in zip(forth, back, strict=True)]
 
 
-def _compared(listed: "_Listed", other: Int[np.ndarray, "m 2 other_k"], n_best: int) -> tuple[Best, Best]:
+def _compared(
+    listed: "_Listed", other: Int[np.ndarray, "m 2 other_k"], n_best: int, *, either_sign: bool
+) -> tuple[Best, Best]:
     starts = range(0, len(other), BLOCK)
 
     def compare(start: int) -> tuple[Best, Best]:
-        shared = torch.from_numpy(listed.shared_with(other[start : start + BLOCK]))
-        return _best_of_rows(shared.T, n_best), _best_of_rows(shared, n_best)
+        block = other[start : start + BLOCK]
+        shared = listed.shared_with(block)
+        if either_sign:
+            np.maximum(shared, listed.shared_with(np.ascontiguousarray(block[:, ::-1])), out=shared)
+        weights = torch.from_numpy(shared)
+        return _best_of_rows(weights.T, n_best), _best_of_rows(weights, n_best)
 
     blocks = mapped(compare, starts, device=torch.device("cpu"))
     mine = Best.none(listed.matrix.shape[1], n_best)

@@ -61,12 +61,12 @@ for each neuron of the second, the best neuron of the second for each random vec
 layer for each random vector of the second."""
 
 
-def compare(one: Side, other: Side, *, layer: int, n_best: int) -> dict[str, pl.DataFrame]:
+def compare(one: Side, other: Side, *, layer: int, n_best: int, either_sign: bool = False) -> dict[str, pl.DataFrame]:
     """Compare one layer of the first model with all of the second, from either side: `PARTS`, as frames."""
     (forth, back), (_, random_back) = best_of_each_other(
-        one.neurons[layer], other.all_neurons, other.all_random, n_best=n_best
+        one.neurons[layer], other.all_neurons, other.all_random, n_best=n_best, either_sign=either_sign
     )
-    ((random_forth, _),) = best_of_each_other(one.random[layer], other.all_neurons, n_best=1)
+    ((random_forth, _),) = best_of_each_other(one.random[layer], other.all_neurons, n_best=1, either_sign=either_sign)
     found = (forth, back, random_forth, random_back.first())
     return {name: _frame(best) for name, best in zip(PARTS, found, strict=True)}
 

@@ -3,11 +3,30 @@ with wanted as (
     select unnest($conditions::varchar[]) as condition, unnest($layers::smallint[]) as layer,
         unnest($numbers::integer[]) as number
 ),
+leaning as (
+    -- Of a gated model's neuron the tokens are those of the pole at which it is strongest; see queries/search/poles.py.
+    select
+        facts.layer,
+        facts.neuron,
+        starts_with(models.activation_rule, 'gate')
+        and coalesce(nullif(facts.activation_max + facts.activation_min, 0), facts.score_skewness) < 0 as is_negative,
+    from store.neuron_facts as facts
+    inner join store.models as models on models.model_id = facts.model_id
+    where facts.model_id = $model_id
+),
 listed as (
-    select wanted.condition, wanted.layer, wanted.number, list_slice(measured.top_token_ids, 1, $n_shown) as token_ids
+    select
+        wanted.condition,
+        wanted.layer,
+        wanted.number,
+        case
+            when leaning.is_negative then list_slice(measured.bottom_token_ids, 1, $n_shown)
+            else list_slice(measured.top_token_ids, 1, $n_shown)
+        end as token_ids
     from wanted
     inner join store.projections as measured
         on measured.model_id = $model_id and measured.layer = wanted.layer and measured.neuron = wanted.number
+    left join leaning on leaning.layer = wanted.layer and leaning.neuron = wanted.number
     where wanted.condition = 'value'
     union all
     select wanted.condition, wanted.layer, wanted.number, list_slice(measured.top_token_ids, 1, $n_shown) as token_ids

@@ -3,7 +3,7 @@ select
     clusters_summary.*,
     members.address as mate,
     members.centre_cosine,
-    members.top_tokens,
+    case when members.pole = 'negative' then members.bottom_tokens else members.top_tokens end as top_tokens,
 from clusters_summary
 left join cluster_members as members
     on
@@ -15,4 +15,4 @@ where
     clusters_summary.model = $model
     and clusters_summary.clustering_id = $clustering_id
     and clusters_summary.cluster_id = $cluster_id
-order by members.centre_cosine desc, members.layer, members.neuron
+order by case when members.pole is null then members.centre_cosine else abs(members.centre_cosine) end desc, members.layer, members.neuron

@@ -355,7 +355,7 @@ def test_the_quantile_is_what_one_in_a_hundred_exceeds() -> None:
 def of_made_up_models() -> CounterpartsJob:
     """The job for models of two layers and of one."""
     models = [
-        ListedModel(number, Measured(name, name, None, name), "tokens", n_layers, 8, 4, 100, f"lists of {name}")
+        ListedModel(number, Measured(name, name, None, name), "tokens", n_layers, 8, 4, 100, False, f"lists of {name}")
         for number, (name, n_layers) in enumerate({"a": 2, "b": 1}.items())
     ]
     return CounterpartsJob(PairContext.of(Mock(spec=Warehouse), models[::-1]))
