@@ -9,7 +9,10 @@ from catalog.advice import command_line
 from catalog.store.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from queries.search.by_likeness import AlikeResult
     from queries.search.by_score import ScoredResult
+    from queries.search.by_trigger import TriggeredResult
+    from queries.search.by_word import SearchResult
     from queries.search.question import Question
     from queries.trace.along import AlongPage
     from queries.trace.grid import GridPage
@@ -27,6 +30,9 @@ class Desk(Protocol):
     @property
     def warehouse(self) -> Warehouse:
         """The door to its file."""
+
+    def answer(self, question: Question, *, like: str | None = None) -> SearchResult | TriggeredResult | AlikeResult:
+        """A search, as the command answers it."""
 
     def score(self, question: Question) -> ScoredResult:
         """Exact scores of one word."""

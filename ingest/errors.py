@@ -208,6 +208,7 @@ class WeightsNotAtHand(NotHere):
     """A measured model whose weights are not where they came from."""
 
     def __init__(self, model: str, place: str, problem: str, *, option: str = WEIGHTS_OPTION) -> None:
+        self.problem = problem
         super().__init__(
             f"this answer needs the weights of {model}, which were not usable at {place!r}: {problem};"
             f" give their location with {option}"

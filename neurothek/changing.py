@@ -147,7 +147,15 @@ class Changing(Opened):
 
                 require_causal(self.warehouse, model, "interventions", possible=registry.OF_MASKED)
                 raise NotMeasured("frequencies are known", "activity")
-            chosen = neurons_asked(connection, model, where=where, words=words, limit=limit or 10, addresses=addresses)
+            chosen = neurons_asked(
+                connection,
+                model,
+                where=where,
+                words=words,
+                limit=limit or 10,
+                addresses=addresses,
+                weights=self.weights_at_hand,
+            )
             watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
             has_texts = has_continuations(connection, known.model_id, read.corpus_id)
         source = ModelSource(model) if weights is None else ModelSource(str(weights), model)

@@ -1,7 +1,7 @@
 """A warehouse by its path, with a connection leased for each answer; a call that cannot be meant is refused at once."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     import duckdb
 
     from catalog.store.warehouse import Warehouse
+    from queries.names.models import KnownModel
+    from queries.search.by_score import AtHand
+
+MOST_BYTES = 2**29
+"""Of weights that one answer reads unless it is asked to: half a second of a disk's cache."""
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -86,6 +91,28 @@ class Opened:
         """
         with self.warehouse.current_reader() as connection:
             yield connection
+
+    def weights_at_hand(self, models: "Sequence[KnownModel]") -> "AtHand":
+        """The weights of models that answer within a second: on this machine, seen before, and small together."""
+        from ingest.errors import WeightsNotAtHand
+        from ingest.models.mapped import map_measured
+        from queries.search.by_score import AtHand
+
+        mapped, why_not, n_bytes = {}, {}, 0
+        for model in models:
+            try:
+                found = map_measured(model)
+            except WeightsNotAtHand as error:
+                why_not[model.name] = error.problem
+            except NeurothekError as error:
+                why_not[model.name] = str(error)
+            else:
+                n_bytes += found.n_bytes
+                if n_bytes <= MOST_BYTES:
+                    mapped[model.model_id] = found
+                else:
+                    why_not[model.name] = f"{n_bytes >> 20:,} MiB to read, more than {MOST_BYTES >> 20:,}"
+        return AtHand(mapped, why_not)
 
     def __repr__(self) -> str:
         """Its path, and whether there is a file yet."""

@@ -132,6 +132,8 @@ class Questions(Opened):
     ) -> "SearchResult | TriggeredResult | AlikeResult":
         """Neurons that promote or suppress words, as the command `search` finds them.
 
+        Of one word all neurons are scored where the weights are on this machine and small; the notes say so.
+
         Without words, `triggered_by` finds neurons by what they fire on, and `like` by the address of one of them.
 
         Args:
@@ -186,9 +188,9 @@ class Questions(Opened):
         with self.reader() as connection:
             if like is not None:
                 return alike(connection, like, question)
-            if question.triggered_by and not question.words:
+            if question.triggered_by and not question.is_about_tokens:
                 return triggered(connection, question)
-            return search(connection, question)
+            return search(connection, question, self.weights_at_hand)
 
     @checked
     def neuron(self, address: str, *, corpus: str | None = None, show_all: bool = False) -> "NeuronPage":

@@ -42,7 +42,7 @@ class Reading(Opened):
             >>> scored.neurons.height
             2
         """
-        from ingest.planning.first_look import require_weights
+        from ingest.models.mapped import map_measured
         from queries.search.by_score import scored, wanted
         from queries.search.question import Question, put_together
 
@@ -53,18 +53,12 @@ class Reading(Opened):
         require(Question, question=question)
         with self.reader() as connection:
             asked = wanted(connection, question)
-        for one in asked:
-            require_weights(one.model, weights=weights)
-        from ingest.trace.open_models import OPEN_MODELS
-        from ingest.trace.token_scores import token_scores
-
-        scores = []
-        for one in asked:
-            with OPEN_MODELS.model(one.model, weights=weights) as opened:
-                frame = token_scores(*opened, list(one.tokens), layers=one.layers, progress=progress)
-            scores.append((one, frame))
+        mapped = {
+            one.model.model_id: map_measured(one.model, weights=weights, is_thorough=True, progress=progress)
+            for one in asked
+        }
         with self.reader() as connection:
-            return scored(connection, question, scores)
+            return scored(connection, question, asked, mapped)
 
     @checked
     def shortcut(self, model: str, *, state: int, target: int | None = None, corpus: str | None = None) -> "np.ndarray":

@@ -80,6 +80,7 @@ class Running(Opened):
             # One that is not there is refused before the model runs.
             choose_corpora(connection, [model], corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        _require_prompt(prompt, position)
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
         from ingest.trace.open_models import OPEN_MODELS
         from ingest.trace.trace import trace
@@ -149,6 +150,7 @@ class Running(Opened):
             address = None if neuron is None else neuron_of(connection, model, neuron)
             kept = kept_for(connection, model, lens, corpus=corpus)
         matrices = [matrix_of(one, self.warehouse.maps) for one in kept]
+        _require_prompt(prompt)
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
         from ingest.trace.grid import trace_grid
         from ingest.trace.open_models import OPEN_MODELS
@@ -195,6 +197,7 @@ class Running(Opened):
 
         with self.reader() as connection:
             address = find_neuron(connection, neuron)
+        _require_prompt(prompt)
         require_weights(address.of, weights=weights, allow_pickle=allow_pickle)
         from ingest.trace.along import activations_along
         from ingest.trace.open_models import OPEN_MODELS
@@ -257,6 +260,7 @@ class Running(Opened):
             address = neuron_of(connection, model, neuron)
             firing = firing_beside(connection, address)
         known = address.of
+        _require_prompt(prompt, position)
         require_weights(known, weights=weights, allow_pickle=allow_pickle)
         from ingest.trace.open_models import OPEN_MODELS
         from ingest.trace.switched import Switch, switched
@@ -271,6 +275,23 @@ class Running(Opened):
 _MOST_RANDOM = 1000
 _LARGEST = 1e30
 _LARGEST_SEED = 2**63 - 1
+
+
+def _require_prompt(prompt: str, position: int | None = None) -> None:
+    """Refuse before an engine is loaded what no tokenizer can make right.
+
+    Raises:
+        PromptEmpty: nothing is written.
+        BadArgument: the position lies beyond the longest that the prompt can be.
+    """
+    from ingest.errors import PromptEmpty
+
+    if not prompt:
+        raise PromptEmpty(prompt)
+    # Of ASCII no tokenizer makes more tokens than characters, beside a BOS and a blank in front.
+    longest = len(prompt) + 2
+    if prompt.isascii() and position is not None and not -longest <= position < longest:
+        raise BadArgument("position", position, f"the prompt has at most {longest} positions, counted from 0")
 
 
 def _require_switch(*, value: float, n_random: int, seed: int) -> None:

@@ -393,3 +393,25 @@ def test_what_a_search_recommends_shows_the_other_corpus(both: neurothek.Neuroth
     run(*shlex.split(command))
     again = CliRunner().invoke(neurothek.main, search).stderr
     assert f"on the shown corpus {ASKED}; `neurothek pin {MODEL} --corpus {SHOWN} " in again
+
+
+def test_searches_tell_of_the_corpus_that_was_asked_for(both: neurothek.Neurothek, alone: neurothek.Neurothek) -> None:
+    like = both.search("school", model=MODEL, limit=1).neurons["address"][0]
+    questions: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+        (("school",), {}),
+        (("school", "coffee"), {}),
+        (("school",), {"alive": True}),
+        (("school",), {"min_count": 1}),
+        (("school",), {"where": "frequency > 0.01", "side": "both"}),
+        ((), {"triggered_by": "school"}),
+        ((), {"like": like}),
+        ((), {"like": like, "where": "frequency > 0.01"}),
+    )
+    n_different = 0
+    for words, asked in questions:
+        found = both.search(*words, model=MODEL, corpus=ASKED, limit=500, **asked).neurons
+        assert_frame_equal(found, alone.search(*words, model=MODEL, limit=500, **asked).neurons)
+        n_different += not found.equals(both.search(*words, model=MODEL, limit=500, **asked).neurons)
+    assert n_different > len(questions) / 2
+    output = run("search", "school", "--model", MODEL, "--corpus", ASKED, "--warehouse", str(both.path))
+    assert "school" in output

@@ -124,22 +124,6 @@ SWITCH_TOKENS = Table(
     },
 )
 
-TOKEN_SCORES = Table(
-    name="token_scores",
-    scope="none",
-    is_fact=False,
-    key=("layer", "neuron", "token_id"),
-    columns={
-        "layer": SMALL,
-        "neuron": INTEGER,
-        "token_id": INTEGER,
-        "score": FLOAT,
-        "z_score": DOUBLE,
-        "rank": INTEGER,
-        "rank_from_bottom": INTEGER,
-    },
-)
-
 
 @dataclass(frozen=True)
 class Traced:

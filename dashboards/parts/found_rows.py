@@ -9,6 +9,7 @@ import polars as pl
 from dashboards.parts.muted import Muted, muted_at, told_reasons
 from dashboards.widgets.html import SHEET
 from dashboards.widgets.links import link_html, token_link
+from queries.search.poles import listed_side
 
 MEASURES: Mapping[str, str] = {"z_sum": "z", "strength": "strength", "overlap": "overlap", "score": "score"}
 """Columns by which an answer is in order, and what people call them; the first that an answer has is its own."""
@@ -128,6 +129,14 @@ def _beside(row: Mapping[str, Any]) -> Sequence[str]:
     return (row.get("top_tokens") or row.get("neighbours") or [])[:_MOST_TOKENS]
 
 
+def _pole(row: Mapping[str, Any]) -> str:
+    """At which sign of its coefficient a neuron of a gated model does so; nothing for others."""
+    if row.get("pole") is None:
+        return ""
+    strongest = row.get("pole_activation")
+    return _why("", f"at its {row['pole']} pole{'' if strongest is None else f', up to {strongest:.3g}'}")
+
+
 def _row(
     row: Mapping[str, Any], measure: str, most: float, asked: Mapping[str, str], *, colour: str, muted: Muted
 ) -> str:
@@ -136,12 +145,12 @@ def _row(
     bar = (
         f'<b class="nt-value">{value:.3g}</b><i class="nt-bar" style="width: {width:.2f}rem; background: {colour}"></i>'
     )
-    own = {**asked, **({"side": row["side"]} if row.get("side") == "suppressed" else {})}
+    own = {**asked, **({"side": "suppressed"} if row.get("side") and listed_side(row) == "suppressed" else {})}
     beside = "".join(token_link(token, css=muted.css(token)) for token in _beside(row))
     return (
         f'<div><span class="nt-faint">{row["place"]}</span>'
         f"<span>{link_html(row['address'], 'neuron', css='nt-row', neuron=row['address'], **own)}</span>"
-        f"<span>{bar}</span><span>{reason_html(row)}</span>"
+        f"<span>{bar}</span><span>{reason_html(row)}{_pole(row)}</span>"
         f'<span class="nt-beside">{beside}</span>'
         f'<span class="nt-fires nt-faint">{_firing(row)}</span></div>'
     )

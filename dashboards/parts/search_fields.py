@@ -16,7 +16,7 @@ _YES = "yes"
 
 _FOLDED = (
     *("suppresses", "triggered_by", "without", "like", "models", "layers", "depth", "where", "min_count", "limit"),
-    *("neighbours", "match_all", "exact", "score", "variants", *NEURON_FLAGS),
+    *("neighbours", "match_all", "exact", "score", "variants", "script", "pattern", "bytes", "corpus", *NEURON_FLAGS),
 )
 """Entries of the address whose fields are folded away unless one of them is asked for."""
 
@@ -42,7 +42,7 @@ class Wanted:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was asked for yet."""
-        return not (self.question.words or self.question.triggered_by or self.like)
+        return not (self.question.is_about_tokens or self.question.triggered_by or self.like)
 
 
 def ask(models: Sequence[str]) -> Wanted:
@@ -80,9 +80,13 @@ def ask(models: Sequence[str]) -> Wanted:
         match_all=bool(fields["match_all"]),
         exact=bool(fields["exact"]),
         min_count=int(fields["min_count"]),
+        corpus=fields["corpus"] or None,
+        scripts=words_of(fields["script"]),
+        patterns=words_of(fields["pattern"]),
+        bytes=bool(fields["bytes"]),
         limit=int(fields["limit"]),
         neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
-        **{name: bool(fields[name]) for name in NEURON_FLAGS},
+        alive=bool(fields["alive"]),
     )
     return Wanted(question, fields["like"] or None, bool(fields["score"]), side_by_side, as_table)
 
@@ -130,14 +134,17 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
             fields["triggered_by"] = _text("Fires on", "triggered_by", placeholder='"of the"')
             fields["without"] = _text("Does not list", "without")
             fields["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
+            fields["pattern"] = _text("Tokens that match", "pattern", placeholder="^[0-9]+$")
         with middle:
             fields["models"] = _models(models)
             fields["layers"] = _text("Layers", "layers", placeholder="3 or 3-5")
             fields["depth"] = _text("Depths", "depth", placeholder="0.5-1")
             fields["where"] = _text("SQL condition on neurons", "where", placeholder="frequency < 0.01")
+            fields["script"] = _text("Tokens of the script", "script", placeholder="Han")
         with right:
             fields["min_count"] = _number("Least count of tokens in the corpus", "min_count", 0, 10**9, 0)
             fields["limit"] = _number("Neurons at most", "limit", 1, _MOST, _USUAL_LIMIT)
+            fields["corpus"] = _text("Corpus", "corpus", placeholder="builtin")
             fields["neighbours"] = _number("Near words per word", "neighbours", 0, 20, _USUAL_NEIGHBOURS)
         switches = st.columns(len(_SWITCHES))
         for column, label, name, more in zip(switches, *zip(*_SWITCHES, strict=True), strict=True):
@@ -151,6 +158,7 @@ _SWITCHES = (
     ("Exact tokens", "exact", "Case and white space matter; · stands for a space."),
     ("Only neurons that fired", "alive", "On the model's shown corpus."),
     ("Include variants", "variants", "Other seeds, training steps and other architectures, if no model is named."),
+    ("Pieces of characters", "bytes", "Tokens that stand for bytes that are no whole character."),
     ("Exact scores", "score", "One word's score for every neuron, from the weights, which must be on this machine."),
 )
 

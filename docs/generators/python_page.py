@@ -61,6 +61,8 @@ ALSO: Mapping[str, str] = {
     "layer": "layers",
     "all": "match_all",
     "leave_out": "left_out",
+    "script": "scripts",
+    "pattern": "patterns",
     "job": "jobs",
     "corpus": "corpora",
     "method": "methods",
@@ -180,7 +182,8 @@ def _words(words: type[Any], told_by: tuple[type[Any], ...]) -> Iterator[str]:
     meanings = {name: said for one in told_by for name, said in Documented.of(one).entries("Attributes").items()}
     fields_of_words = {field for word, field in ALSO.items() if word in kinds}
     for name, kind in kinds.items():
-        field = ALSO.get(name, name)
+        # A corpus that an answer tells of is not one of the corpora that are measured.
+        field = ALSO.get(name, name) if ALSO.get(name) in meanings else name
         if name == field and name in fields_of_words:
             continue
         also = f", or `{field}`" if field in kinds and field != name else ""

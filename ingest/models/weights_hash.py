@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from catalog.progress import Progress
@@ -38,8 +38,42 @@ def weights_fingerprint(files: Sequence[Path], *, inspect: Callable[[Path], None
             digests[file] = _learn(known, file, inspect, progress)
         progress.finish()
         known.save()
+    return _together(digests)
+
+
+def has_fingerprint(
+    files: Sequence[Path], fingerprint: str, *, most_bytes: int | None, progress: Progress
+) -> bool | None:
+    """Whether files have the fingerprint of weights that were measured, which were found fit: then they are remembered.
+
+    Args:
+        files: the weight files.
+        fingerprint: that of `weights_fingerprint`.
+        most_bytes: how much of files that are not remembered may be read; None: all. Beyond it the answer is None.
+        progress: is told the bytes read.
+    """
+    known = KnownHashes()
+    digests = {file: known.sha256(file) or _blob_name(file) for file in files}
+    unknown = {file: file.stat() for file, digest in digests.items() if digest is None}
+    size = sum(stat.st_size for stat in unknown.values())
+    if most_bytes is not None and size > most_bytes:
+        return None
+    if unknown:
+        progress.start("Reading weights", size)
+        digests |= {file: sha256(file, progress) for file in unknown}
+        progress.finish()
+    if _together(digests) != fingerprint:
+        return False
+    for file, stat in unknown.items():
+        known.add(file, stat, str(digests[file]))
+    if unknown:
+        known.save()
+    return True
+
+
+def _together(digests: Mapping[Path, str | None]) -> str:
     total = hashlib.sha256()
-    for file in sorted(files, key=lambda file: file.name):
+    for file in sorted(digests, key=lambda file: file.name):
         total.update(f"{file.name}\0{digests[file]}\n".encode())
     return total.hexdigest()
 

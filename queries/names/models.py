@@ -26,6 +26,8 @@ class KnownModel:
         n_layers: number of blocks.
         d_ffn: feed-forward neurons per layer.
         tokenizer_id: its tokenizer.
+        architecture: its family of transformers.
+        is_signed: whether a coefficient may have either sign (gated), which then says which list the neuron writes.
         has_exact_zeros: whether its non-linearity gives exact zeros, so that a neuron can be dead.
         is_measured_on_text: whether any text was run through it.
         source: where its weights came from: a folder, the name of a shipped model, or a hub id.
@@ -41,6 +43,8 @@ class KnownModel:
     n_layers: int
     d_ffn: int
     tokenizer_id: int
+    architecture: str
+    is_signed: bool
     has_exact_zeros: bool
     is_measured_on_text: bool
     source: str

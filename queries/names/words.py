@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from catalog.arguments import BadArgument
 from catalog.spelling import typed
 from queries.ask.statements import ask_records
 from queries.errors import BlankWord, NoSuchToken, NoSuchWord
@@ -41,6 +42,46 @@ class Term:
     def tokens(self) -> list[str]:
         """Texts of all tokens, part by part."""
         return [token.text for part in self.parts for token in part]
+
+
+@dataclass(frozen=True)
+class TokenClass:
+    """Tokens that have something in common.
+
+    Attributes:
+        option: the option by which it is asked for.
+        value: what was given with it.
+        pattern: a regular expression (RE2) that their texts match.
+    """
+
+    option: str
+    value: str
+    pattern: str
+
+    @property
+    def name(self) -> str:
+        """What sentences call it."""
+        return f"{self.option} {self.value}".strip()
+
+
+BYTES = TokenClass("bytes", "", "")
+"""Tokens that are no whole characters, as the view token_quality has them."""
+
+
+def find_class(connection: duckdb.DuckDBPyConnection, one: TokenClass, tokenizer_ids: Sequence[int]) -> list[Term]:
+    """The tokens of a class in each tokenizer; a tokenizer without any has no term for it.
+
+    Raises:
+        BadArgument: no tokenizer has any, or the pattern cannot be read.
+    """
+    asked = {"pattern": one.pattern, "is_bytes": one == BYTES, "tokenizer_ids": list(tokenizer_ids)}
+    try:
+        by_tokenizer = _lookup(connection, "tokens_of_class", asked)
+    except duckdb.Error as error:
+        raise BadArgument(one.option, one.value, "give a regular expression of RE2, or a script of Unicode") from error
+    if not by_tokenizer:
+        raise BadArgument(one.option, one.value, "no token of the selected models has it; see the view tokens")
+    return [Term(one.name, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
 
 
 def find_terms(
@@ -100,8 +141,12 @@ def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
     members = [member.strip() for member in word.split(",") if member.strip()]
     is_token = "," not in word or _that_read(connection, word, tokenizer_ids)
     if is_token or len(members) < 2:
-        return _word_terms(connection, word, tokenizer_ids)
-    terms = [term for member in members for term in _token_terms(connection, member, tokenizer_ids)]
+        return _marked(connection, word, tokenizer_ids) or _word_terms(connection, typed(word), tokenizer_ids)
+    terms = [
+        term
+        for member in members
+        for term in _marked(connection, member, tokenizer_ids) or _token_terms(connection, member, tokenizer_ids)
+    ]
     return [
         Term(
             word,
@@ -111,6 +156,15 @@ def _group_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids
         for tokenizer_id in tokenizer_ids
         if any(term.tokenizer_id == tokenizer_id for term in terms)
     ]
+
+
+def _marked(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:
+    """The very token that a person has copied from a table, where white space is marked; nothing for other words."""
+    text = typed(word)
+    if text == word or _that_read(connection, word, tokenizer_ids):
+        return []
+    by_tokenizer = _lookup(connection, "tokens_by_text", {"text": text, "tokenizer_ids": list(tokenizer_ids)})
+    return [Term(word, tokenizer_id, (tokens,)) for tokenizer_id, tokens in by_tokenizer.items()]
 
 
 def _token_terms(connection: duckdb.DuckDBPyConnection, word: str, tokenizer_ids: Sequence[int]) -> list[Term]:

@@ -17,8 +17,10 @@ from queries.names.neurons import find_neuron
 from queries.names.tokens import listed_tokens
 from queries.search.condition import filtered_records
 from queries.search.found import FoundNeurons
+from queries.search.poles import at_pole, listed_side, poles_shown, strongest_pole
 from queries.search.question import Question
 from queries.search.scope import layers_of, models_asked
+from queries.views.on_corpus import on_corpus
 from queries.views.rows import with_facts
 
 COLUMNS: Mapping[str, pl.DataType] = {
@@ -35,9 +37,10 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "n_suppressed": BIG,
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
+    "pole": TEXT,
 }
 
-FACTS = ("address", "depth", "top_tokens", "frequency")
+FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency")
 """What is said of a neuron beside its overlap."""
 
 
@@ -52,16 +55,21 @@ class AlikeResult(FoundNeurons):
             the weight that either gives (the larger): 1 for equal lists, 0 for disjoint ones (ours). `null_99` is what
             99% of random vectors like those of the neuron's layer do not exceed with their best in the other model, and
             `is_beyond_null` whether the overlap does: both null in the neuron's own model, and in models that it was
-            not compared with by the job counterparts.
+            not compared with by the job counterparts. Where one of two models is gated, neurons are compared at equal
+            and at opposite signs, and the better counts: `pole` is the sign of the coefficient at which a neuron does
+            what the asked one does at its own `pole`; null where neither is gated.
+        pole: of the asked neuron, if its model is gated: the one at which it is strongest; None otherwise.
         n_found: how many share at least one token on a side, including those beyond the limit.
     """
 
     address: str
+    pole: str | None = None
 
     @property
     def title(self) -> str:
         """One line over the table."""
-        return f"{self.first}{self.n_found:,} neurons that share tokens (promoted + suppressed) with {self.address}"
+        at = f" at its {self.pole} pole" if self.pole else ""
+        return f"{self.first}{self.n_found:,} neurons that share tokens (promoted + suppressed) with {self.address}{at}"
 
     def table(self) -> pl.DataFrame:
         """The columns that people read."""
@@ -69,6 +77,7 @@ class AlikeResult(FoundNeurons):
         return self.neurons.select(
             pl.col("place").alias("#"),
             "address",
+            *poles_shown(self.neurons),
             "overlap",
             *(["null_99"] if is_known else []),
             pl.format("{} + {}", "n_promoted", "n_suppressed").alias("shared"),
@@ -89,7 +98,14 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         NotAskedHere: there are other conditions.
     """
     question = question or Question(words=())
-    question.require_only("neurons like one", "models", "layers", "depth", "where", "limit", "variants")
+    question.require_only("neurons like one", "models", "layers", "depth", "where", "corpus", "limit", "variants")
+    with on_corpus(connection, question.models, question.corpus) as shown:
+        return _alike(shown, address, question, is_elsewhere=shown is not connection)
+
+
+def _alike(
+    connection: duckdb.DuckDBPyConnection, address: str, question: Question, *, is_elsewhere: bool
+) -> AlikeResult:
     neuron = find_neuron(connection, address)
     own_model = choose_model(connection, neuron.model)
     asked = models_asked(connection, question, own=own_model.name)
@@ -97,7 +113,8 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
     layers = layers_of(question, models)
     own_layer = {"model_id": neuron.model_id, "layer": neuron.layer}
     place = {**own_layer, "neuron": neuron.neuron}
-    mine = _own(listed_tokens(ask_records(connection, "neuron_lists", place)))
+    own_pole = strongest_pole(ask_records(connection, "neuron_poles", place), own_model)
+    mine = _own(listed_tokens(ask_records(connection, "neuron_lists", place)), own_pole)
     parameters = {
         **place,
         **mine,
@@ -105,6 +122,8 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         "model_first_layers": [first for first, _ in layers.values()],
         "model_last_layers": [last for _, last in layers.values()],
         "models_by_name": [model.model_id for model in sorted(models, key=lambda model: model.name)],
+        "is_signed": own_model.is_signed,
+        "signed_models": [model.model_id for model in models if model.is_signed],
         # The neuron itself comes first.
         "n_rows": question.limit + 1,
     }
@@ -115,16 +134,25 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         parameters,
         holding=_holding(connection, question, models),
     )
-    names = {model.model_id: model.name for model in models}
+    by_id = {model.model_id: model for model in models}
     others = [row for row in rows if any(row[name] != own_value for name, own_value in place.items())]
     nulls = {row["other_model_id"]: row["null_99"] for row in ask_records(connection, "alike_nulls", own_layer)}
     rows_shown = [
-        {**row, "place": number, "model": names[row["model_id"]], **_against(row, nulls)}
+        {
+            **row,
+            "place": number,
+            "model": by_id[row["model_id"]].name,
+            **_against(row, nulls),
+            **_pole(row, own_model, by_id),
+        }
         for number, row in enumerate(others[: question.limit], start=1)
     ]
+    facts = with_facts(connection, rows_shown, FACTS, is_elsewhere=is_elsewhere)
     return AlikeResult(
         address=str(neuron),
-        neurons=framed(with_facts(connection, rows_shown, FACTS), COLUMNS),
+        pole=own_pole,
+        # A model without signs writes its first list, whatever the asked neuron's sign.
+        neurons=framed([at_pole(row) if by_id[row["model_id"]].is_signed else row for row in facts], COLUMNS),
         n_found=rows_shown[0]["n_found"] if rows_shown else 0,
         notes=(
             f"searched in {', '.join(model.name for model in models)}",
@@ -133,6 +161,11 @@ def alike(connection: duckdb.DuckDBPyConnection, address: str, question: Questio
         ),
         left_out=_alike_in_tokens(connection, own_model, asked.left_out),
     )
+
+
+def _pole(row: Mapping[str, Any], own_model: KnownModel, models: Mapping[int, KnownModel]) -> dict[str, Any]:
+    is_signed = own_model.is_signed or models[row["model_id"]].is_signed
+    return {"pole": ("positive" if row["pole"] == 1 else "negative") if is_signed else None}
 
 
 def _against(row: Mapping[str, Any], nulls: Mapping[int, float]) -> dict[str, Any]:
@@ -160,18 +193,20 @@ def _above_chance(
     return said
 
 
-def _own(lists: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The neuron's own lists, as values."""
-    return {f"own_{name}s": [row[name] for row in lists] for name in ("side", "token_id", "rank")}
+def _own(lists: Sequence[Mapping[str, Any]], pole: str | None) -> dict[str, list[Any]]:
+    """The neuron's own lists, as values: what it does at its pole."""
+    sides = {"own_sides": [listed_side({**row, "pole": pole}) for row in lists]}
+    return sides | {f"own_{name}s": [row[name] for row in lists] for name in ("token_id", "rank")}
 
 
 def _holding(
     connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]
 ) -> tuple[str, ...]:
     """Which models and layers are asked for; nothing where all are, so that a million rows need no comparison."""
+    signs = ("signs are two",) if any(model.is_signed for model in models) else ()
     if question.layers is not None or question.depth is not None:
-        return ("layers are chosen",)
-    return () if len(models) == len(choose_models(connection)) else ("models are chosen",)
+        return ("layers are chosen", *signs)
+    return signs if len(models) == len(choose_models(connection)) else ("models are chosen", *signs)
 
 
 def _alike_in_tokens(

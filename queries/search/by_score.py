@@ -1,23 +1,31 @@
 """Search beyond the stored lists: every neuron's exact score of a word, joined with what is known of the neurons."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import duckdb
 import polars as pl
 
 from catalog.tables.table import BIG, DOUBLE, FLOAT, INTEGER, SMALL, TEXT
 from queries.ask.answer import with_its_sql
-from queries.ask.statements import framed
-from queries.errors import NothingAsked, OneWordOnly
+from queries.ask.statements import ask_records, framed, numpy_columns
+from queries.errors import NothingAsked, NotMeasured, OneWordOnly
 from queries.names.corpora import which_corpora
 from queries.names.models import KnownModel
-from queries.names.words import Term, find_terms
+from queries.names.words import Term, find_class, find_terms
 from queries.search.condition import filtered_records
 from queries.search.found import FoundNeurons
+from queries.search.poles import POLES, at_pole, listed_side, poles_shown, with_strongest
 from queries.search.question import Question
 from queries.search.scope import layers_of, models_asked
+from queries.views.on_corpus import on_corpus
 from queries.views.rows import with_facts
+
+if TYPE_CHECKING:
+    import numpy as np
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -33,10 +41,59 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "rank_from_bottom": INTEGER,
     "top_tokens": pl.List(TEXT),
     "frequency": DOUBLE,
+    **POLES,
 }
 
-FACTS = ("address", "depth", "top_tokens", "frequency")
+FACTS = ("address", "depth", "top_tokens", "bottom_tokens", "frequency", "activation_min", "activation_max")
 """What is said of a neuron beside its score."""
+
+HONOURED = (
+    *(
+        "words",
+        "scripts",
+        "patterns",
+        "bytes",
+        "side",
+        "models",
+        "layers",
+        "depth",
+        "exact",
+        "where",
+        "corpus",
+        "limit",
+    ),
+    "variants",
+)
+"""Fields of a question that exact scores follow."""
+
+
+class WordScores(Protocol):
+    """What answers from one model's weights."""
+
+    def scores(self, token_ids: Sequence[int], *, layers: tuple[int, int]) -> np.ndarray:
+        """[n_tokens n_layers d_ffn] raw scores of tokens for every neuron of the layers, first to last."""
+
+    def ranks(
+        self, places: Sequence[tuple[int, int, int]], *, vocabulary: Sequence[int] | np.ndarray
+    ) -> list[tuple[int, int]]:
+        """Rank of a token in what a neuron promotes, and from the bottom, for each (token, layer, neuron)."""
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """The weights that may be read for an answer.
+
+    Attributes:
+        scores: model_id -> what answers from its weights.
+        why_not: name of a model -> why its weights are not read.
+    """
+
+    scores: Mapping[int, WordScores] = field(default_factory=dict)
+    why_not: Mapping[str, str] = field(default_factory=dict)
+
+
+OpenWeights = Callable[[Sequence[KnownModel]], AtHand]
+"""Finds the weights of models."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +117,8 @@ class ScoredResult(FoundNeurons):
 
     Attributes:
         question: what was asked.
-        neurons: one row per neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best.
+        neurons: one row per neuron, with the columns of `COLUMNS`: of the word's spellings the one it scores best. In a
+            gated model every number is that of the neuron's `pole`.
         n_found: how many neurons were scored and meet the conditions.
     """
 
@@ -69,15 +127,19 @@ class ScoredResult(FoundNeurons):
     @property
     def title(self) -> str:
         """One line over the table."""
-        doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[self.question.side]
-        word = self.question.shown(self.question.words[:1])
-        return f"the {self.neurons.height} of {self.n_found:,} neurons that {doing} {word} most"
+        return by_score_title(self.question, self.neurons.height, self.n_found)
 
     def table(self) -> pl.DataFrame:
         """The columns that people read."""
         place = "rank_from_bottom" if self.question.side == "suppressed" else "rank"
-        shown = ("address", "token", "score", "z_score", place)
+        shown = ("address", *poles_shown(self.neurons), "token", "score", "z_score", place)
         return self.neurons.select(pl.col("place").alias("#"), *shown, pl.col("top_tokens").alias("promotes"))
+
+
+def by_score_title(question: Question, n_shown: int, n_found: int) -> str:
+    """One line over neurons of which all were scored."""
+    doing = {"promoted": "promote", "suppressed": "suppress", "both": "promote or suppress"}[question.side]
+    return f"the {n_shown} of {n_found:,} neurons that {doing} {question.shown(question.asked[:1])} most"
 
 
 def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wanted]:
@@ -88,19 +150,42 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
         NotAskedHere: there are conditions on the stored lists.
         NoModels, UnknownModel, NoSuchLayer, NoLayersLeft, BlankWord, NoSuchWord, NoSuchToken: see `search`.
     """
-    if not question.words:
+    if not question.is_about_tokens:
         raise NothingAsked
-    question.require_only(
-        "exact scores", "words", "side", "models", "layers", "depth", "exact", "where", "limit", "variants"
-    )
+    question.require_only("exact scores", *HONOURED)
     models = models_asked(connection, question).models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
-    terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
-    if len(question.words) > 1 or any(term.is_split for term in terms):
-        raise OneWordOnly(question.words)
+    terms = asked_terms(connection, question, tokenizer_ids)
+    if not is_one(terms):
+        raise OneWordOnly(question.asked)
+    return wanted_of(question, models, terms)
+
+
+def asked_terms(connection: duckdb.DuckDBPyConnection, question: Question, tokenizer_ids: Sequence[int]) -> list[Term]:
+    """What the question's words and classes of tokens mean in each tokenizer.
+
+    Raises:
+        BlankWord, NoSuchWord, NoSuchToken, BadArgument: see `find_terms` and `find_class`.
+    """
+    words = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
+    return words + [term for one in question.classes for term in find_class(connection, one, tokenizer_ids)]
+
+
+def is_one(terms: Sequence[Term]) -> bool:
+    """Whether they are one word that is a token, or is any of so few that all neurons can be scored with each."""
+    is_short = all(len(term.parts[0]) <= _MOST_TOKENS for term in terms)
+    return is_short and len({term.word for term in terms}) == 1 and not any(term.is_split for term in terms)
+
+
+_MOST_TOKENS = 100
+"""Spellings of one word whose scores by all neurons are held at once."""
+
+
+def wanted_of(question: Question, models: Sequence[KnownModel], terms: Sequence[Term]) -> list[Wanted]:
+    """For each model the tokens of one word, in the layers that are asked for."""
     layers = layers_of(question, models)
     return [
-        Wanted(model, _texts(term), layers[model.model_id])
+        Wanted(model, {token.token_id: token.text for token in term.parts[0]}, layers[model.model_id])
         for model in models
         for term in terms
         if term.tokenizer_id == model.tokenizer_id and model.model_id in layers
@@ -109,55 +194,227 @@ def wanted(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Wa
 
 @with_its_sql
 def scored(
-    connection: duckdb.DuckDBPyConnection, question: Question, scores: Sequence[tuple[Wanted, pl.DataFrame]]
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    asked: Sequence[Wanted],
+    weights: Mapping[int, WordScores],
 ) -> ScoredResult:
-    """Join the scores (rows of `catalog.tables.traces.TOKEN_SCORES`) with the neurons, and keep the best.
+    """Score every neuron, and keep the best, with what is known of them.
 
     Raises:
         BadPredicate, UnknownColumn: the question's condition cannot be evaluated.
+        NotMeasured: no projections of a model are stored, so that a score has no z-score.
     """
-    strength = {"promoted": pl.col("z_score"), "suppressed": -pl.col("z_score"), "both": pl.col("z_score").abs()}
-    parts = [
-        frame.with_columns(
-            pl.lit(one.model.name).alias("model"),
-            pl.lit(one.model.model_id).alias("model_id"),
-            pl.col("token_id").replace_strict(dict(one.tokens), return_dtype=pl.String).alias("token"),
-            strength[question.side].alias("strength"),
-        )
-        for one, frame in scores
-    ]
-    everything = pl.concat(parts).sort(
-        ["strength", "model", "layer", "neuron", "token_id"], descending=[True, False, False, False, False]
-    )
-    best = everything.unique(["model", "layer", "neuron"], keep="first", maintain_order=True)
-    if question.is_filtered:
-        kept = filtered_records(connection, "chosen_neurons", question, {})
-        frame = pl.DataFrame(kept, schema={"model": TEXT, "layer": SMALL, "neuron": INTEGER})
-        best = best.join(frame, on=["model", "layer", "neuron"], how="semi", maintain_order="left")
-    rows = best.head(question.limit).with_row_index("place", 1).to_dicts()
+    with on_corpus(connection, question.models, question.corpus) as shown:
+        return _scored(shown, question, asked, weights, is_elsewhere=shown is not connection)
+
+
+def _scored(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    asked: Sequence[Wanted],
+    weights: Mapping[int, WordScores],
+    *,
+    is_elsewhere: bool,
+) -> ScoredResult:
+    rows, n_found = best_scored(connection, question, asked, weights)
+    rows = with_facts(connection, _ranked(connection, rows, asked, weights), FACTS, is_elsewhere=is_elsewhere)
+    names = [one.model.name for one in asked]
     return ScoredResult(
         question=question,
-        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
-        n_found=best.height,
-        notes=(
-            *_notes([one for one, _ in scores]),
-            *_read(connection, question, [one.model.name for one, _ in scores]),
-        ),
+        neurons=framed([at_pole(row) for row in with_strongest(rows)], COLUMNS),
+        n_found=n_found,
+        notes=(*_notes(asked), *(which_corpora(connection, names) if question.hangs_on_text else ())),
         left_out=models_asked(connection, question).left_out,
     )
 
 
-def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[str]) -> list[str]:
-    return which_corpora(connection, models) if question.hangs_on_text else []
+def best_scored(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    asked: Sequence[Wanted],
+    weights: Mapping[int, WordScores],
+) -> tuple[list[dict[str, Any]], int]:
+    """The question's first neurons by the word's z-score, best first, and how many there are.
+
+    Of the word's spellings a neuron has the one that it scores best. A neuron of a gated model has the pole at which it
+    does to the word what is asked, and the numbers of that pole: those of its value vector, or of the negated one.
+
+    Raises:
+        BadPredicate, UnknownColumn: the question's condition cannot be evaluated.
+        NotMeasured: no projections of a model are stored.
+    """
+    kept = _kept(connection, question) if question.is_filtered else None
+    rows: list[dict[str, Any]] = []
+    n_found = 0
+    for one in asked:
+        found, n_scored = _best_of(connection, question, one, weights[one.model.model_id], kept)
+        rows += found
+        n_found += n_scored
+    rows.sort(key=lambda row: (-row["strength"], row["model"], row["layer"], row["neuron"]))
+    return [{**row, "place": place} for place, row in enumerate(rows[: question.limit], start=1)], n_found
 
 
-def _notes(wanted: Sequence[Wanted]) -> tuple[str, ...]:
+def scored_words(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    asked: Sequence[Wanted],
+    weights: Mapping[int, WordScores],
+) -> tuple[list[dict[str, Any]], int]:
+    """The same neurons as a search by word has them; what their lists hold is told as it is stored."""
+    rows, n_found = best_scored(connection, question, asked, weights)
+    models = [one.model for one in asked]
+    stored = {model.model_id: _listed(connection, model, rows) for model in models}
+    listed = [stored[row["model_id"]].get((row["token_id"], row["layer"], row["neuron"])) for row in rows]
+    beyond = [row for row, hit in zip(rows, listed, strict=True) if hit is None]
+    ranks = iter(ranks_of(connection, beyond, models, weights))
+    words = []
+    for row, hit in zip(rows, listed, strict=True):
+        sign = -1 if row["pole"] == "negative" else 1
+        if hit is None:
+            rank, from_bottom = next(ranks)
+            rank = rank if row["side"] == "promoted" else from_bottom
+            score, z_score = row["score"], row["z_score"]
+        else:
+            rank, score, z_score = hit["rank"], sign * hit["score"], sign * hit["z_score"]
+        words.append(
+            {
+                **row,
+                "n_words": 1,
+                "z_sum": z_score if row["side"] == "promoted" else -z_score,
+                "matched": [row["token"]],
+                "matched_sides": [row["side"]],
+                "matched_ranks": [rank],
+                "matched_scores": [score],
+                "matched_z_scores": [z_score],
+            }
+        )
+    return words, n_found
+
+
+def _listed(
+    connection: duckdb.DuckDBPyConnection, model: KnownModel, rows: Sequence[Mapping[str, Any]]
+) -> dict[tuple[int, int, int], dict[str, Any]]:
+    """(token, layer, neuron) -> the stored place of the token, of those rows of the model whose list has it."""
+    own = [row for row in rows if row["model_id"] == model.model_id]
+    asked = {
+        "model_id": model.model_id,
+        "token_ids": [row["token_id"] for row in own],
+        "distinct_token_ids": sorted({row["token_id"] for row in own}),
+        "sides": [listed_side(row) for row in own],
+        "layers": [row["layer"] for row in own],
+        "neurons": [row["neuron"] for row in own],
+    }
+    hits = ask_records(connection, "postings_of_neurons", asked) if own else []
+    return {(hit["token_id"], hit["layer"], hit["neuron"]): hit for hit in hits}
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, list[tuple[int, int]]]:
+    """Model -> the neurons that the question's conditions keep."""
+    kept: dict[str, list[tuple[int, int]]] = {}
+    for row in filtered_records(connection, "chosen_neurons", question, {}):
+        kept.setdefault(row["model"], []).append((row["layer"], row["neuron"]))
+    return kept
+
+
+def _best_of(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    one: Wanted,
+    weights: WordScores,
+    kept: Mapping[str, Sequence[tuple[int, int]]] | None,
+) -> tuple[list[dict[str, Any]], int]:
+    """One model's first neurons, best first, and how many there are."""
+    import numpy as np  # noqa: PLC0415  (takes a tenth of a second to import, which stored answers do without)
+
+    ids = sorted(one.tokens)
+    first, last = one.layers
+    scores = weights.scores(ids, layers=one.layers)
+    mean, sd = (part.reshape(scores.shape[1:]) for part in _moments(connection, one))
+    z = np.divide(scores - mean, sd, out=np.zeros(scores.shape), where=sd > 0)
+    towards = -1.0 if question.side == "suppressed" else 1.0
+    is_either = question.side == "both" or one.model.is_signed
+    strengths = np.abs(z) if is_either else towards * z
+    best = strengths.argmax(axis=0)[None]
+    strength, z, score = (np.take_along_axis(part, best, 0)[0].ravel() for part in (strengths, z, scores))
+    numbers = np.arange(strength.size)
+    if kept is not None:
+        width = scores.shape[2]
+        numbers = np.asarray(
+            sorted(
+                (layer - first) * width + neuron
+                for layer, neuron in kept.get(one.model.name, ())
+                if first <= layer <= last
+            ),
+            dtype=np.int64,
+        )
+    order = numbers[np.argsort(-strength[numbers], kind="stable")][: question.limit]
+    rows = []
+    for number in order.tolist():
+        token_id = ids[int(best.ravel()[number])]
+        sign = (1.0 if z[number] * towards >= 0 else -1.0) if one.model.is_signed else 1.0
+        effect = towards if one.model.is_signed or question.side != "both" else z[number]
+        rows.append(
+            {
+                "model_id": one.model.model_id,
+                "model": one.model.name,
+                "layer": first + number // scores.shape[2],
+                "neuron": number % scores.shape[2],
+                "token_id": token_id,
+                "token": one.tokens[token_id],
+                "score": sign * float(score[number]),
+                "z_score": sign * float(z[number]),
+                "strength": float(strength[number]),
+                "side": "promoted" if effect >= 0 else "suppressed",
+                "pole": ("positive" if sign > 0 else "negative") if one.model.is_signed else None,
+            }
+        )
+    return rows, len(numbers)
+
+
+def _moments(connection: duckdb.DuckDBPyConnection, one: Wanted) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of the scores of every neuron of the layers, in order."""
+    first, last = one.layers
+    columns = numpy_columns(
+        connection, "score_moments", {"model_id": one.model.model_id, "first_layer": first, "last_layer": last}
+    )
+    if len(columns["score_mean"]) != (last - first + 1) * one.model.d_ffn:
+        raise NotMeasured(f"projections of {one.model.name} are measured", "projections")
+    return columns["score_mean"], columns["score_sd"]
+
+
+def ranks_of(
+    connection: duckdb.DuckDBPyConnection,
+    rows: Sequence[Mapping[str, Any]],
+    models: Iterable[KnownModel],
+    weights: Mapping[int, WordScores],
+) -> list[tuple[int, int]]:
+    """Rank and rank from the bottom of each row's token in what the neuron writes at the row's pole."""
+    found: list[tuple[int, int]] = [(0, 0)] * len(rows)
+    for model in models:
+        numbers = [number for number, row in enumerate(rows) if row["model_id"] == model.model_id]
+        if not numbers:
+            continue
+        ids = numpy_columns(connection, "ids_of_tokenizer", {"tokenizer_id": model.tokenizer_id})["token_id"]
+        places = [(rows[number]["token_id"], rows[number]["layer"], rows[number]["neuron"]) for number in numbers]
+        for number, both in zip(numbers, weights[model.model_id].ranks(places, vocabulary=ids), strict=True):
+            found[number] = both[::-1] if rows[number]["pole"] == "negative" else both
+    return found
+
+
+def _ranked(
+    connection: duckdb.DuckDBPyConnection,
+    rows: Sequence[dict[str, Any]],
+    asked: Sequence[Wanted],
+    weights: Mapping[int, WordScores],
+) -> list[dict[str, Any]]:
+    ranks = ranks_of(connection, rows, [one.model for one in asked], weights)
+    return [{**row, "rank": rank, "rank_from_bottom": low} for row, (rank, low) in zip(rows, ranks, strict=True)]
+
+
+def _notes(asked: Sequence[Wanted]) -> tuple[str, ...]:
     """Which tokens were scored in which models: models that have the same are named together."""
     models: dict[str, list[str]] = {}
-    for one in wanted:
+    for one in asked:
         models.setdefault(", ".join(map(repr, one.tokens.values())), []).append(one.model.name)
     return tuple(f"scored {tokens} in {', '.join(names)}" for tokens, names in models.items())
-
-
-def _texts(term: Term) -> dict[int, str]:
-    return {token.token_id: token.text for token in term.parts[0]}

@@ -20,6 +20,7 @@ from queries.search.condition import filtered_records
 from queries.search.found import FoundNeurons
 from queries.search.question import Question
 from queries.search.scope import layers_of, models_asked
+from queries.views.on_corpus import on_corpus
 from queries.views.rows import Neuron, with_facts
 
 LONGEST = 3
@@ -110,14 +111,20 @@ def triggered(connection: duckdb.DuckDBPyConnection, question: Question) -> Trig
         "match_all",
         "exact",
         "where",
+        "corpus",
         "limit",
         "variants",
     )
+    with on_corpus(connection, question.models, question.corpus) as shown:
+        return _triggered(shown, question, is_elsewhere=shown is not connection)
+
+
+def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_elsewhere: bool) -> TriggeredResult:
     asked = models_asked(connection, question)
     rows, terms = _rows(connection, question, asked.models, limit=question.limit)
     return TriggeredResult(
         question=question,
-        neurons=framed(with_facts(connection, rows, FACTS), COLUMNS),
+        neurons=framed(with_facts(connection, rows, FACTS, is_elsewhere=is_elsewhere), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
         notes=(*_notes(terms), KEPT, *read_for_triggers(connection, asked.models)),
         left_out=asked.left_out,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -11,19 +12,32 @@ from catalog.spelling import visible_list
 from catalog.tables.table import BIG, DOUBLE, FLAG, INTEGER, SMALL, TEXT
 from queries.ask.answer import with_its_sql
 from queries.ask.parts import how_many
-from queries.ask.statements import framed
+from queries.ask.statements import ask_records, framed
 from queries.errors import NoSuchWord, NothingAsked, SplitNotFound
-from queries.names.corpora import which_corpora
+from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms, nearest_words
+from queries.search.by_score import (
+    HONOURED,
+    AtHand,
+    OpenWeights,
+    asked_terms,
+    by_score_title,
+    is_one,
+    scored_words,
+    wanted_of,
+)
 from queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
 from queries.search.condition import filtered_records
 from queries.search.found import FoundNeurons
 from queries.search.one_word import is_one_word, one_word_rows, with_counts
-from queries.search.question import Question, Side
+from queries.search.poles import POLES, listed_side, poles_shown, with_strongest
+from queries.search.question import NEURON_FLAGS, Question, Side
 from queries.search.scope import layers_of, models_asked
 from queries.search.widening import Neighbour, neighbours_of, remarks
 from queries.views.neuron_facts import told
+from queries.views.on_corpus import on_corpus
+from queries.views.rows import with_facts
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "place": BIG,
@@ -37,7 +51,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "side": TEXT,
     "matched": pl.List(TEXT),
     "matched_sides": pl.List(TEXT),
-    "matched_ranks": pl.List(SMALL),
+    "matched_ranks": pl.List(INTEGER),
     "matched_scores": pl.List(DOUBLE),
     "matched_z_scores": pl.List(DOUBLE),
     "matched_counts": pl.List(BIG),
@@ -46,9 +60,9 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "never_active": FLAG,
     "n_tokens_seen": BIG,
     "corpus": TEXT,
+    **POLES,
 }
 """Columns of a result: `matched` and its companions hold one entry per word, or per part of a word that was split."""
-
 
 _OF_ONE, _OF_MANY = ("promotes", "suppresses", "fires on"), ("promote", "suppress", "fire on")
 
@@ -64,16 +78,20 @@ class SearchResult(FoundNeurons):
             best z-score, the sign turned on the suppressed side.
         n_found: how many neurons there are, including those beyond the limit.
         near: words that a concept may be widened with in any of the models, nearest first, including those left out.
+        is_scored: whether all neurons were scored, and not only those that list the words.
     """
 
     question: Question
     terms: tuple[Term, ...]
     near: tuple[str, ...] = ()
+    is_scored: bool = False
 
     @property
     def title(self) -> str:
         """One line over the table."""
-        words = f"{'the concept ' if self.question.concept else ''}{self.question.shown(self.question.words)}"
+        if self.is_scored:
+            return by_score_title(self.question, self.neurons.height, self.n_found)
+        words = f"{'the concept ' if self.question.concept else ''}{self.question.shown(self.question.asked)}"
         is_one = self.n_found == 1
         promote, suppress, fire_on = _OF_ONE if is_one else _OF_MANY
         doing = {"promoted": promote, "suppressed": suppress, "both": f"{promote} or {suppress}"}[self.question.side]
@@ -90,6 +108,7 @@ class SearchResult(FoundNeurons):
         place = pl.col("place").alias("#")
         two_sided = self.question.side == "both" or bool(self.question.suppresses)
         side = [pl.col("side" if self.question.side == "both" else "matched_sides")] if two_sided else []
+        side = [*side, *map(pl.col, poles_shown(self.neurons))]
         if bool((self.neurons.get_column("matched").list.len() <= 1).all()):
             names = {
                 "matched_ranks": "rank",
@@ -114,45 +133,128 @@ class SearchResult(FoundNeurons):
 
 
 @with_its_sql
-def search(connection: duckdb.DuckDBPyConnection, question: Question) -> SearchResult:
-    """Find the neurons whose lists of most promoted or suppressed tokens hold the words.
+def search(
+    connection: duckdb.DuckDBPyConnection, question: Question, weights: OpenWeights | None = None
+) -> SearchResult:
+    """Find the neurons that promote or suppress the words most.
+
+    Of one word all neurons are scored where weights are at hand; everything else is answered from the stored lists of
+    most promoted and suppressed tokens, and the notes say to which rank these go.
+
+    Args:
+        connection: a reader.
+        question: what is asked.
+        weights: finds the weights of models; None: stored lists only.
 
     Raises:
         NothingAsked, NoModels, UnknownModel, NoSuchLayer, BlankWord, NoSuchWord, NoSuchToken, SplitNotFound,
         BadPredicate, UnknownColumn: the question cannot be answered; the error says why.
     """
-    if not question.words:
+    with on_corpus(connection, question.models, question.corpus) as shown:
+        return _search(shown, question, weights, is_elsewhere=shown is not connection)
+
+
+def _search(
+    connection: duckdb.DuckDBPyConnection, question: Question, weights: OpenWeights | None, *, is_elsewhere: bool
+) -> SearchResult:
+    if not question.is_about_tokens:
         raise NothingAsked
     asked_models = models_asked(connection, question)
     models = asked_models.models
     tokenizer_ids = sorted({model.tokenizer_id for model in models})
-    terms = find_terms(connection, question.words, tokenizer_ids, exact=question.exact)
+    terms = asked_terms(connection, question, tokenizer_ids)
     opposite = find_terms(connection, question.suppresses, tokenizer_ids, exact=question.exact)
     banned = _banned(connection, question, tokenizer_ids)
     near = _near(connection, question, models, terms)
     widened = _without(near, question.left_out)
-    if is_one_word(question, terms):
-        rows = one_word_rows(connection, question, models, terms)
-        neurons = with_counts(connection, told(connection, rows, models))
+    may_score = is_one(terms) and not question.given(beside=(*HONOURED, *NEURON_FLAGS, "match_all"))
+    tell = partial(_told, connection, models=models, is_elsewhere=is_elsewhere)
+    at_hand = weights(models) if may_score and weights is not None else AtHand()
+    layers = layers_of(question, models)
+    listed = [model for model in models if model.model_id in layers and model.model_id not in at_hand.scores]
+    if not listed:
+        rows = []
+    elif is_one_word(question, terms):
+        rows = one_word_rows(connection, question, listed, terms)
+        rows = with_counts(connection, tell(rows))
     else:
         asked = [*_sided(terms, question.side), *_sided(opposite, "suppressed")]
-        rows = _listed(connection, question, models, _parameters(question, models, asked, banned, widened))
-        neurons = told(connection, rows, models)
+        rows = _listed(connection, question, listed, _parameters(question, listed, asked, banned, widened))
+        rows = tell(rows)
+    n_found = rows[0]["n_found"] if rows else 0
+    if at_hand.scores:
+        asked_of = [one for one in wanted_of(question, models, terms) if one.model.model_id in at_hand.scores]
+        scored_rows, n_scored = scored_words(connection, question, asked_of, at_hand.scores)
+        rows = _together(question, rows, with_counts(connection, tell(scored_rows)))
+        n_found += n_scored
     if not rows:
         _raise_if_split(connection, terms, tokenizer_ids)
     return SearchResult(
         question=question,
         terms=tuple(terms),
-        neurons=framed([row | {"neighbours": _neighbours(row)} for row in neurons], COLUMNS),
-        n_found=rows[0]["n_found"] if rows else 0,
+        neurons=framed([row | {"neighbours": _neighbours(row)} for row in rows], COLUMNS),
+        n_found=n_found,
         notes=(
             *_notes(question, models, [*terms, *opposite]),
+            *_completeness(connection, listed, at_hand, may_score=may_score),
             *_added(question, models, widened),
             *_read(connection, question, models),
         ),
         near=_words(near),
         left_out=asked_models.left_out,
+        is_scored=bool(at_hand.scores),
     )
+
+
+def _told(
+    connection: duckdb.DuckDBPyConnection,
+    rows: Sequence[dict[str, Any]],
+    *,
+    models: Sequence[KnownModel],
+    is_elsewhere: bool,
+) -> list[dict[str, Any]]:
+    """The rows with what is known of their neurons, and the first tokens of what these write at their pole."""
+    found = told(connection, [{**row, "listed_side": listed_side(row)} for row in rows], models)
+    if is_elsewhere:
+        found = with_facts(connection, found, _OF_TEXT, is_elsewhere=True)
+        corpora = choose_corpora(connection, [model.name for model in models])
+        found = [{**row, "corpus_id": _corpus_id(corpora.get(row["model"]))} for row in found]
+    return with_strongest(found)
+
+
+_OF_TEXT = ("corpus", "frequency", "never_active", "n_tokens_seen", "activation_min", "activation_max")
+"""Columns that another corpus changes."""
+
+
+def _corpus_id(corpus: MeasuredCorpus | None) -> int | None:
+    return None if corpus is None else corpus.corpus_id
+
+
+def _together(question: Question, *parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first rows of several answers, in order."""
+    rows = sorted(
+        (row for part in parts for row in part),
+        key=lambda row: (-row["z_sum"], row["model"], row["layer"], row["neuron"]),
+    )
+    return [{**row, "place": place} for place, row in enumerate(rows[: question.limit], start=1)]
+
+
+def _completeness(
+    connection: duckdb.DuckDBPyConnection, listed: Sequence[KnownModel], at_hand: AtHand, *, may_score: bool
+) -> list[str]:
+    """How far the answer goes: which models were scored whole, and to which rank the others' lists are complete."""
+    names = ", ".join(model.name for model in listed)
+    notes = ["every neuron was scored from the weights" + (f", but for {names}" if listed else "")]
+    notes = notes if at_hand.scores else []
+    lengths: set[int] = set()
+    for model in {model.tokenizer_id: model for model in listed}.values():
+        lengths |= {row["n_listed"] for row in ask_records(connection, "list_length", {"model_id": model.model_id})}
+    if lengths:
+        whose = f"the stored lists of {names}" if at_hand.scores else "the stored lists"
+        beyond = "; --score looks at every neuron" if may_score else ""
+        rank = " or ".join(map(str, sorted(lengths)))
+        notes.append(f"{whose} are complete to rank {rank}: a neuron that ranks a word lower is not found{beyond}")
+    return [*notes, *(f"the weights of {name} were not read: {why}" for name, why in at_hand.why_not.items())]
 
 
 def _neighbours(row: Mapping[str, Any]) -> list[str]:
@@ -273,6 +375,7 @@ def _parameters(
         "banned_model_ids": [row[0] for row in unwanted],
         "banned_token_ids": [row[1] for row in unwanted],
         "sides": ["promoted", "suppressed"] if question.side == "both" else [question.side],
+        "signed_models": [model.model_id for model in models if model.is_signed],
         "needed_words": list(range(len(words))) if question.match_all else suppressed,
         "is_another_needed": bool(suppressed) and not question.match_all,
         "min_count": question.min_count,
@@ -313,4 +416,10 @@ def _added(question: Question, models: Sequence[KnownModel], widened: Mapping[in
 def _meaning(term: Term) -> str:
     if term.is_split:
         return f"is not a token: split into {visible_list(term.tokens)}, which must all be listed"
-    return f"stands for {visible_list(term.tokens)}"
+    n_more = len(term.tokens) - _MOST_NAMED
+    more = f" and {n_more:,} more tokens" if n_more > 0 else ""
+    return f"stands for {visible_list(term.tokens[:_MOST_NAMED])}{more}"
+
+
+_MOST_NAMED = 20
+"""Of the tokens that a word or a class stands for."""

@@ -10,6 +10,7 @@ from queries.errors import NeuronOfOther, NoSuchWord, NothingChosen
 from queries.names.models import choose_model
 from queries.names.neurons import find_neuron
 from queries.names.words import find_terms, nearest_words
+from queries.search.by_score import OpenWeights
 from queries.search.by_word import search
 from queries.search.condition import filtered_records
 from queries.search.question import Question
@@ -26,6 +27,7 @@ def neurons_asked(
     words: Sequence[str] = (),
     limit: int = 10,
     addresses: Sequence[str] | None = None,
+    weights: OpenWeights | None = None,
 ) -> dict[str, Neurons]:
     """What was asked in words -> its neurons, of the one way that is given, or of every kind if none is.
 
@@ -35,7 +37,7 @@ def neurons_asked(
     if where is not None:
         return {f"where {where}": neurons_where(connection, model, where)}
     if words:
-        return {f"promote {', '.join(words)}": neurons_found(connection, model, words, limit=limit)}
+        return {f"promote {', '.join(words)}": neurons_found(connection, model, words, limit=limit, weights=weights)}
     if addresses is not None:
         return {"named": neurons_named(connection, model, addresses)}
     return neurons_of_kinds(connection, model)
@@ -77,14 +79,21 @@ def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str)
     return _some(model, f"where {where}", [(row["layer"], row["neuron"]) for row in rows])
 
 
-def neurons_found(connection: duckdb.DuckDBPyConnection, model: str, words: Sequence[str], *, limit: int) -> Neurons:
+def neurons_found(
+    connection: duckdb.DuckDBPyConnection,
+    model: str,
+    words: Sequence[str],
+    *,
+    limit: int,
+    weights: OpenWeights | None = None,
+) -> Neurons:
     """The first `limit` that a search for words finds: those that promote them most.
 
     Raises:
         UnknownModel, UnknownWord: there is no such model or word.
         NothingChosen: it finds none.
     """
-    found = search(connection, Question(words=tuple(words), models=(model,), limit=limit)).neurons
+    found = search(connection, Question(words=tuple(words), models=(model,), limit=limit), weights).neurons
     asked = f"the first {limit} that promote {', '.join(words)}"
     return _some(model, asked, list(zip(found["layer"].to_list(), found["neuron"].to_list(), strict=True)))
 

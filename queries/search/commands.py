@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 @click.option(
     "--min-count", type=click.IntRange(0), default=0, help="Ignore tokens with fewer occurrences in the corpus."
 )
+@click.option("--script", "scripts", multiple=True, metavar="NAME", help="Any token of a script: Han, Cyrillic, Greek.")
+@click.option("--pattern", "patterns", multiple=True, metavar="REGEX", help="Any token whose text matches (RE2).")
+@click.option("--bytes", "bytes", is_flag=True, help="Any token that is a piece of a character's bytes.")
+@click.option("--corpus", metavar="NAME", help="The corpus that --where, --alive and --min-count tell of.")
 @click.option("--alive", is_flag=True, help="Only neurons that fired on the shown corpus.")
 @click.option("--limit", "-n", type=click.IntRange(1, 10**9), default=20, show_default=True, help="Number of neurons.")
 @format_option
@@ -64,8 +68,11 @@ def search(ctx: click.Context, /, like: str | None, output_format: Format, **opt
     is " school", ↵ a newline.
 
     --triggered-by without WORDS finds neurons that fire on a word or phrase, ordered by recall and share; with WORDS it
-    is an additional condition. --like ADDRESS finds similar neurons in any model with the same tokenizer. The stored
-    lists hold 50 tokens per side; --score looks beyond them, using the weights that were measured.
+    is an additional condition. --like ADDRESS finds similar neurons in any model with the same tokenizer.
+
+    For one word every neuron is scored where its weights are on this machine and small; --score does so at any size.
+    Other searches find what the stored lists of 50 tokens per side hold. A neuron of a gated model may do what is asked
+    at coefficients of either sign: the pole says at which.
     """
     by_score, weights = options.pop("score"), options.pop("weights")
     if by_score and like is not None:

@@ -10,10 +10,10 @@ from queries.ask.statements import records, statement
 from queries.names.models import KnownModel
 from queries.names.tokens import counts_of
 from queries.names.words import Term
-from queries.search.question import Question
+from queries.search.question import Question, Side
 from queries.views.rows import Neuron
 
-_FOLLOWED = ("words", "side", "models", "variants", "match_all", "exact", "limit")
+_FOLLOWED = ("words", "side", "models", "variants", "match_all", "exact", "corpus", "limit")
 """Fields of a question that the rows follow, beside those that its terms and models follow from."""
 
 
@@ -37,7 +37,9 @@ def one_word_rows(
     rows = []
     for term in terms:
         by_id = {model.model_id: model for model in models if model.tokenizer_id == term.tokenizer_id}
-        rows += [_row(hit, by_id[hit["model_id"]], term) for hit in _best(connection, question, by_id, term)]
+        rows += [
+            _row(hit, by_id[hit["model_id"]], term, question.side) for hit in _best(connection, question, by_id, term)
+        ]
     # The models of one tokenizer come in order; those of several are put in order together.
     rows.sort(key=lambda row: (-row["z_sum"], row["model"], row["layer"], row["neuron"]))
     n_found = sum({row["tokenizer_id"]: row["n_found"] for row in rows}.values())
@@ -59,14 +61,15 @@ def _best(
 ) -> list[dict[str, Any]]:
     """The best places of the first neurons, one each."""
     token_ids = [token.token_id for token in term.parts[0]]
-    sides = ["promoted", "suppressed"] if question.side == "both" else [question.side]
+    signed = [model_id for model_id, model in models.items() if model.is_signed]
+    sides = ["promoted", "suppressed"] if question.side == "both" or signed else [question.side]
     most = len(token_ids) * len(sides)
     often = "neurons are listed once" if most == 1 else "neurons are listed more than once"
-    holding = (often, how_many(token_ids), *(["one side is asked"] if len(sides) == 1 else []))
+    holding = (often, how_many(token_ids), *(["one side is asked"] if question.side != "both" else []))
     text, values = repeated(with_parts(statement("one_word"), holding), {"token_id": token_ids})
     parameters = {
         **(values or {"all_token_ids": token_ids}),
-        **({"side": question.side} if len(sides) == 1 else {}),
+        **({"side": question.side, "signed_models": signed} if question.side != "both" else {}),
         "first_model": min(models),
         "last_model": max(models),
         "models_by_name": sorted(models, key=lambda model_id: models[model_id].name),
@@ -79,9 +82,16 @@ def _best(
     return list(best.values())[: question.limit]
 
 
-def _row(hit: Mapping[str, Any], model: KnownModel, term: Term) -> dict[str, Any]:
+def _row(hit: Mapping[str, Any], model: KnownModel, term: Term, asked: Side) -> dict[str, Any]:
     (text,) = (token.text for token in term.parts[0] if token.token_id == hit["token_id"])
+    if model.is_signed:
+        side = "suppressed" if asked == "suppressed" else "promoted"
+        is_positive = hit["side"] == side
+        sign = 1 if is_positive else -1
+        pole = "positive" if is_positive else "negative"
+        hit = {**hit, "side": side, "score": sign * hit["score"], "z_score": sign * hit["z_score"], "pole": pole}
     return {
+        "pole": None,
         **hit,
         "tokenizer_id": model.tokenizer_id,
         "model": model.name,

@@ -1,5 +1,6 @@
 """What a search asks for: checked when it is put together, so that a slip is one sentence and not an empty answer."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
@@ -7,6 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack, get_args, get_type_hints
 from catalog.arguments import ArgumentUnknown, BadArgument, fits, plain, require
 from catalog.spelling import readable, typed, visible
 from queries.errors import BadDepth, BadLayers, NoConcept, NotAskedHere
+from queries.names.words import BYTES, TokenClass
 
 Side = Literal["promoted", "suppressed", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -14,6 +16,7 @@ SIDES: tuple[Side, ...] = get_args(Side)
 _RANGES = {"min_count": (0, 10**18), "limit": (1, 10**9), "neighbours": (0, 10**6)}
 _MOST_LAYERS = 10**9
 _MOST_DIGITS = 20
+_SCRIPT = re.compile(r"[A-Za-z]+(_[A-Za-z]+)*")
 _MOST_CHARACTERS = 1_000
 """Of a word or phrase that is searched for: no token is as long."""
 
@@ -44,6 +47,12 @@ class Conditions(TypedDict, total=False):
     where: str | None
     min_count: int
     alive: bool
+    corpus: str | None
+    script: str | Sequence[str]
+    scripts: str | Sequence[str]
+    pattern: str | Sequence[str]
+    patterns: str | Sequence[str]
+    bytes: bool
     limit: int
 
 
@@ -69,6 +78,10 @@ class Question:
         where: a condition over the columns of the view `neurons`.
         min_count: tokens seen less often in the model's shown corpus do not count.
         alive: keep only neurons that fired on the shown corpus.
+        corpus: name of the corpus to tell of instead of the shown one.
+        scripts: names of scripts of Unicode, such as Han: any token with a character of one stands for it.
+        patterns: regular expressions (RE2): any token whose text matches one stands for it.
+        bytes: any token that is a piece of a character's bytes.
         limit: how many neurons to return.
 
     Raises:
@@ -93,6 +106,10 @@ class Question:
     where: str | None = None
     min_count: int = 0
     alive: bool = False
+    corpus: str | None = None
+    scripts: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    bytes: bool = False
     limit: int = 20
 
     def __post_init__(self) -> None:
@@ -113,6 +130,9 @@ class Question:
             raise BadArgument("depth", self.depth, "give the first and the last depth, such as depth=(0.5, 1.0)")
         if self.suppresses and self.side != "promoted":
             raise BadArgument("side", self.side, "with words to suppress, the other words must be promoted")
+        for script in self.scripts:
+            if not _SCRIPT.fullmatch(script):
+                raise BadArgument("script", script, "give a script of Unicode by its name, such as Han or Cyrillic")
         self._check_concept()
 
     @property
@@ -133,7 +153,7 @@ class Question:
     @property
     def hangs_on_text(self) -> bool:
         """Whether another corpus may have other answers."""
-        return self.is_filtered or bool(self.triggered_by or self.min_count)
+        return self.is_filtered or bool(self.triggered_by or self.min_count or self.corpus)
 
     def given(self, *, beside: Collection[str]) -> list[str]:
         """Names of the other fields that are not as they are when nothing is asked of them."""
@@ -158,6 +178,23 @@ class Question:
         if given:
             raise NotAskedHere([_called(name) for name in given], kind, [_called(name) for name in honoured])
 
+    @property
+    def classes(self) -> tuple[TokenClass, ...]:
+        """The classes of tokens that are asked for beside words."""
+        scripts = [TokenClass("script", name, rf"\p{{{name}}}") for name in self.scripts]
+        patterns = [TokenClass("pattern", text, text) for text in self.patterns]
+        return (*scripts, *patterns, *((BYTES,) if self.bytes else ()))
+
+    @property
+    def is_about_tokens(self) -> bool:
+        """Whether words or classes of tokens are asked for."""
+        return bool(self.words or self.classes)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The words, and what the classes of tokens are called."""
+        return (*self.words, *(one.name for one in self.classes))
+
     def shown(self, words: Sequence[str], *, all_of: bool | None = None) -> str:
         """Words as they were written, on one line; of exact tokens the white space is marked, as it may be already.
 
@@ -165,7 +202,11 @@ class Question:
             words: some of the question.
             all_of: whether all of them are asked for, or any; None: as `match_all` says.
         """
-        *others, last = [visible(typed(word)) if self.exact else readable(typed(word)) for word in words]
+        # White space that was marked, as a table marks it, stands for itself.
+        marked = [self.exact or typed(word) != word for word in words]
+        *others, last = [
+            visible(typed(word)) if is_marked else readable(word) for word, is_marked in zip(words, marked, strict=True)
+        ]
         between = " and " if (self.match_all if all_of is None else all_of) else " or "
         return f"{', '.join(others)}{between}{last}" if others else last
 
@@ -203,11 +244,18 @@ def _layers(value: object) -> object:
     return (value, value) if fits(value, int) else parse_layers(value) if isinstance(value, str) else value
 
 
-_FIELDS = {"model": "models", "layer": "layers", "all": "match_all", "leave_out": "left_out"}
+_FIELDS = {
+    "script": "scripts",
+    "pattern": "patterns",
+    "model": "models",
+    "layer": "layers",
+    "all": "match_all",
+    "leave_out": "left_out",
+}
 """What the command line calls a field: an option -> the field."""
 
 _READ: Mapping[str, Callable[[Any], object]] = {
-    **dict.fromkeys(("suppresses", "left_out", "triggered_by", "models", "without"), _names),
+    **dict.fromkeys(("suppresses", "left_out", "triggered_by", "models", "without", "scripts", "patterns"), _names),
     "layers": _layers,
     "depth": lambda value: parse_depth(value) if isinstance(value, str) else value,
 }

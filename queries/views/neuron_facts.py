@@ -19,11 +19,12 @@ def told(
     """The rows of neurons with more columns; those of neurons that the warehouse says nothing of are left out.
 
     Beside what they hold they get `address`, `depth`, `corpus_id`, `corpus`, `frequency`, `never_active`,
-    `n_tokens_seen` as in the view `neurons`, and `first_tokens`: the texts of the first ten tokens on their `side`.
+    `n_tokens_seen`, `activation_min`, `activation_max` as in the view `neurons`, and `first_tokens`: the texts of the
+    first ten tokens of their `listed_side`.
 
     Args:
         connection: a reader.
-        rows: model_id, layer, neuron and side of each neuron.
+        rows: model_id, layer, neuron and listed_side of each neuron.
         models: theirs, or more.
     """
     if not rows:
@@ -46,6 +47,8 @@ def _facts(row: Mapping[str, Any], model: KnownModel) -> dict[str, Any]:
         "depth": (row["layer"] + 0.5) / model.n_layers,
         "corpus_id": row["corpus_id"],
         "corpus": row["corpus"],
+        "activation_min": row["activation_min"],
+        "activation_max": row["activation_max"],
         **activity(row),
     }
 
@@ -58,7 +61,7 @@ def _first_tokens(
 ) -> dict[Neuron, list[str]]:
     ids: dict[Neuron, list[int]] = {}
     for side, name in _STATEMENTS.items():
-        neurons = [_neuron(row) for row in rows if row["side"] == side]
+        neurons = [_neuron(row) for row in rows if row["listed_side"] == side]
         if neurons:
             lists = at_rows(connection, name, "projections", neurons, firsts)
             ids |= {neuron: row["token_ids"] for neuron, row in lists.items()}

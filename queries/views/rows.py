@@ -61,7 +61,11 @@ def at_rows(
 
 
 def with_facts(
-    connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    connection: duckdb.DuckDBPyConnection,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    is_elsewhere: bool = False,
 ) -> list[dict[str, Any]]:
     """Rows of neurons with these columns of the view `neurons`, which is read at their rows alone.
 
@@ -69,15 +73,20 @@ def with_facts(
         connection: a reader.
         rows: rows with model, model_id, layer and neuron.
         columns: names of the columns.
+        is_elsewhere: whether `on_corpus` leased the connection for another corpus than the shown ones.
     """
     if not rows:
         return []
-    query = _view_of(_SOME, f"model, layer, neuron, {', '.join(columns)}")
+    names = f"model, layer, neuron, {', '.join(columns)}"
     neurons = [(row["model_id"], row["layer"], row["neuron"]) for row in rows]
-    facts = {
-        (row["model"], row["layer"], row["neuron"]): row
-        for row in records(connection, query, {"rows": rows_of(connection, neurons)["neuron_facts"]})
-    }
+    if is_elsewhere:
+        addresses = [f"{row['model']}/L{row['layer']}N{row['neuron']}" for row in rows]
+        query = f"select {names} from neurons where address in (select unnest($addresses::varchar[]))"
+        found = records(connection, query, {"addresses": addresses})
+    else:
+        numbers = rows_of(connection, neurons)["neuron_facts"]
+        found = records(connection, _view_of(_SOME, names), {"rows": numbers})
+    facts = {(row["model"], row["layer"], row["neuron"]): row for row in found}
     places = [(row["model"], row["layer"], row["neuron"]) for row in rows]
     return [{**row, **facts[place]} for row, place in zip(rows, places, strict=True) if place in facts]
 

@@ -21,11 +21,11 @@ from dashboards.widgets.links import link_html, question_here
 from dashboards.widgets.page import heading, said, theme
 from queries.ask.statements import records, statement
 from queries.names.models import choose_models
-from queries.search.by_likeness import AlikeResult, alike
+from queries.search.by_likeness import AlikeResult
 from queries.search.by_score import ScoredResult
-from queries.search.by_trigger import TriggeredResult, triggered
-from queries.search.by_word import SearchResult, search
-from queries.search.scope import models_asked, variants_hint
+from queries.search.by_trigger import TriggeredResult
+from queries.search.by_word import SearchResult
+from queries.search.scope import AskedModels, models_asked, variants_hint
 
 _SWITCH = "switch on “Include variants” to search all"
 
@@ -39,13 +39,14 @@ Result = SearchResult | TriggeredResult | AlikeResult | ScoredResult
 
 # Columns of the table, of whichever result; the downloads hold all.
 COLUMNS = (
-    *("address", "overlap", "null_99", "strength", "z_sum", "score", "z_score", "rank", "rank_from_bottom", "n_words"),
+    *("address", "pole", "pole_activation", "overlap", "null_99", "strength", "z_sum", "score", "z_score"),
+    *("rank", "rank_from_bottom", "n_words"),
     *("side", "matched", "matched_ranks", "matched_sides", "recalls", "shares", "n_promoted", "n_suppressed"),
     *("neighbours", "top_tokens", "frequency", "never_active", "token_status", "n_tokens_seen"),
 )
 
 # Columns that say nothing where all rows have one value.
-_TELL_APART = ("n_words", "side", "matched_sides", "token_status")
+_TELL_APART = ("n_words", "side", "matched_sides", "token_status", "pole", "pole_activation")
 
 EXAMPLES = ("school", "river", "London", "music", "return", "red", "never", "because", "blood", "dollars")
 """Words to try, those of them that are tokens of a model."""
@@ -73,12 +74,15 @@ def show() -> None:
             if wanted.is_empty:
                 _examples(connection)
                 return
-            if not wanted.by_score:
-                _answer(connection, wanted)
-                return
-        # The lease ends before weights are read, which takes longer than a publisher should wait.
-        with st.spinner("computing scores from the weights"):
-            _result(desk().score(wanted.question), wanted)
+            scope = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
+        # The lease ends before weights are read, which may take longer than a publisher should wait.
+        if wanted.by_score:
+            with st.spinner("computing scores from the weights"):
+                _result(desk().score(wanted.question), wanted)
+        elif wanted.side_by_side:
+            _beside(scope, wanted)
+        else:
+            _answer(wanted)
 
 
 def _examples(connection: duckdb.DuckDBPyConnection) -> None:
@@ -103,25 +107,21 @@ def _examples(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
-    if wanted.side_by_side:
-        _beside(connection, wanted)
-        return
-    result = _found(connection, wanted)
+def _answer(wanted: Wanted) -> None:
+    result = desk().answer(wanted.question, like=wanted.like)
     if isinstance(result, SearchResult) and result.near:
         chips(result.near, wanted.question.left_out)
     _result(result, wanted)
 
 
-def _beside(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
+def _beside(scope: AskedModels, wanted: Wanted) -> None:
     """One column a model, plain sizes first."""
-    scope = models_asked(connection, wanted.question, own=(wanted.like or "").partition("/")[0])
     _notes(variants_hint(scope.left_out, _SWITCH))
     answers, without = {}, []
     for model in sorted(scope.models, key=lambda model: model.variant is not None):
         with said():
             question = replace(wanted.question, models=(model.name,))
-            neurons = _found(connection, replace(wanted, question=question)).neurons
+            neurons = desk().answer(question, like=wanted.like).neurons
             if neurons.is_empty():
                 without.append(model.name)
             else:
@@ -134,15 +134,6 @@ def _beside(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> None:
         download_data("neurons", pl.concat(list(answers.values())))
     if without:
         st.info(plain(f"No neuron of {', '.join(without)} meets these conditions."))
-
-
-def _found(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Result:
-    question = wanted.question
-    if wanted.like is not None:
-        return alike(connection, wanted.like, question)
-    if question.triggered_by and not question.words:
-        return triggered(connection, question)
-    return search(connection, question)
 
 
 def _result(result: Result, wanted: Wanted) -> None:

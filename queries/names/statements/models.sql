@@ -8,6 +8,8 @@ select
     models.n_layers,
     models.d_ffn,
     models.tokenizer_id,
+    models.architecture,
+    starts_with(models.activation_rule, 'gate') as is_signed,
     models.has_exact_zeros,
     models.model_id in (select runs.model_id from store.runs as runs where runs.corpus_id is not null)
         as is_measured_on_text,

@@ -8,23 +8,38 @@ compared as (
         unnest($model_last_layers::integer[]) as last_layer,
 ),
 /* end of layers are chosen */
-own as (
+lists as (
     select
-        unnest($own_sides::varchar[]) as side,
+        unnest($own_sides::varchar[]) as effect,
         unnest($own_token_ids::integer[]) as token_id,
         unnest($own_ranks::integer[]) as rank,
 ),
+own as (
+    select token_id, rank, effect, effect as side, 1 as pole,
+    from lists
+    /* where signs are two */
+    union all
+    -- What another neuron does at a negative coefficient stands in its other list.
+    select
+        token_id,
+        rank,
+        effect,
+        case effect when 'promoted' then 'suppressed' else 'promoted' end as side,
+        -1 as pole,
+    from lists
+    /* end of signs are two */
+),
 whole as (
     select sum(1 / log2(1 + rank)) as weight,
-    from own
+    from lists
 ),
 hits as (
     select
         postings.model_id,
         postings.layer,
         postings.neuron,
-        postings.side,
-        postings.token_id,
+        own.pole,
+        own.effect,
         -- The smaller of two weights is that of the later place.
         1 / log2(1 + greatest(own.rank, postings.rank)) as weight,
     from (
@@ -37,7 +52,11 @@ hits as (
         from store.postings
         where side = 'suppressed' and token_id in (select token_id from own where side = 'suppressed')
     ) as postings
-    inner join own on own.token_id = postings.token_id and own.side = postings.side
+    inner join own
+        on own.token_id = postings.token_id and own.side = postings.side
+        /* where signs are two */
+        and (own.pole = 1 or $is_signed or list_contains($signed_models::integer[], postings.model_id))
+        /* end of signs are two */
     /* where layers are chosen */
     inner join compared on compared.model_id = postings.model_id
     where postings.layer between compared.first_layer and compared.last_layer
@@ -51,11 +70,15 @@ sums as materialized (
         model_id,
         layer,
         neuron,
-        count(*) filter (where side = 'promoted') as n_promoted,
-        count(*) filter (where side = 'suppressed') as n_suppressed,
+        pole,
+        count(*) filter (where effect = 'promoted') as n_promoted,
+        count(*) filter (where effect = 'suppressed') as n_suppressed,
         sum(weight) as shared,
     from hits
-    group by model_id, layer, neuron
+    group by model_id, layer, neuron, pole
+    /* where signs are two */
+    qualify row_number() over (partition by model_id, layer, neuron order by shared desc, pole desc) = 1
+    /* end of signs are two */
 ),
 weighed as (
     -- All lists of a tokenizer are of one length, so that both neurons have the same whole weight.
@@ -63,6 +86,7 @@ weighed as (
         sums.model_id,
         sums.layer,
         sums.neuron,
+        sums.pole,
         sums.n_promoted,
         sums.n_suppressed,
         sums.shared / (2 * whole.weight - sums.shared) as overlap,
@@ -83,6 +107,7 @@ kept as (
         weighed.model_id,
         weighed.layer,
         weighed.neuron,
+        weighed.pole,
         weighed.n_promoted,
         weighed.n_suppressed,
         weighed.overlap,
@@ -98,6 +123,7 @@ select
     model_id,
     layer,
     neuron,
+    pole,
     overlap,
     n_promoted,
     n_suppressed,

@@ -11,7 +11,7 @@ with hits as materialized (
         and model_id between $first_model and $last_model
         and list_contains($models_by_name::integer[], model_id)
         /* where one side is asked */
-        and side = $side
+        and (side = $side or list_contains($signed_models::integer[], model_id))
         /* end of one side is asked */
     /* end */
     /* end of tokens are few */
@@ -23,7 +23,7 @@ with hits as materialized (
         and model_id between $first_model and $last_model
         and list_contains($models_by_name::integer[], model_id)
         /* where one side is asked */
-        and side = $side
+        and (side = $side or list_contains($signed_models::integer[], model_id))
         /* end of one side is asked */
     /* end of tokens are many */
 )

@@ -62,6 +62,24 @@ postings as materialized (
         and model_id between $first_model and $last_model
     /* end of tokens are many */
 ),
+-- At its negative pole a neuron of a signed model writes its lists the other way round.
+poles as (
+    select model_id, token_id, 1 as pole, side, layer, neuron, rank, score, z_score,
+    from postings
+    union all
+    select
+        model_id,
+        token_id,
+        -1 as pole,
+        case side when 'promoted' then 'suppressed' else 'promoted' end as side,
+        layer,
+        neuron,
+        rank,
+        -score as score,
+        -z_score as z_score,
+    from postings
+    where list_contains($signed_models::integer[], model_id)
+),
 words as (
     select model_id, word_number, count(distinct part_number) as n_parts,
     from asked
@@ -69,60 +87,85 @@ words as (
 ),
 hits as (
     select
-        postings.model_id,
-        postings.layer,
-        postings.neuron,
+        poles.model_id,
+        poles.layer,
+        poles.neuron,
+        poles.pole,
         wanted.word_number,
         wanted.part_number,
-        postings.token_id,
+        poles.token_id,
         wanted.corpus_count,
-        postings.side,
-        postings.rank,
-        postings.score::double as score,
-        postings.z_score::double as z_score,
-        case postings.side when 'promoted' then postings.z_score::double else -postings.z_score::double end as strength,
-    from postings
-    inner join wanted on wanted.model_id = postings.model_id and wanted.token_id = postings.token_id
+        poles.side,
+        poles.rank,
+        poles.score::double as score,
+        poles.z_score::double as z_score,
+        case poles.side when 'promoted' then poles.z_score::double else -poles.z_score::double end as strength,
+    from poles
+    inner join wanted on wanted.model_id = poles.model_id and wanted.token_id = poles.token_id
     where
-        wanted.side in ('both', postings.side)
-        and postings.layer between wanted.first_layer and wanted.last_layer
+        wanted.side in ('both', poles.side)
+        and poles.layer between wanted.first_layer and wanted.last_layer
 ),
 strengths as (
-    select model_id, layer, neuron, word_number, part_number, max(strength) as strength,
+    select
+        model_id,
+        layer,
+        neuron,
+        pole,
+        word_number,
+        part_number,
+        max(strength) as strength,
+        max(strength) filter (where side = 'promoted') as promotion,
     from hits
-    group by model_id, layer, neuron, word_number, part_number
+    group by model_id, layer, neuron, pole, word_number, part_number
 ),
 matched_words as (
     select
         strengths.model_id,
         strengths.layer,
         strengths.neuron,
+        strengths.pole,
         strengths.word_number,
         sum(strengths.strength) as strength,
+        max(strengths.promotion) as promotion,
     from strengths
     inner join words on words.model_id = strengths.model_id and words.word_number = strengths.word_number
-    group by strengths.model_id, strengths.layer, strengths.neuron, strengths.word_number, words.n_parts
+    group by
+        strengths.model_id, strengths.layer, strengths.neuron, strengths.pole, strengths.word_number, words.n_parts
     having count(*) = words.n_parts
 ),
 sums as (
-    select model_id, layer, neuron, count(*) as n_words, sum(strength) as z_sum,
+    select
+        model_id,
+        layer,
+        neuron,
+        pole,
+        count(*) as n_words,
+        sum(strength) as z_sum,
+        max(promotion) as promotion,
     from matched_words
-    group by model_id, layer, neuron
+    group by model_id, layer, neuron, pole
     having
         count(*) filter (where list_contains($needed_words::integer[], word_number)) = len($needed_words::integer[])
         -- Beside words that must be suppressed, one that is promoted: of those asked for, or of those it was widened with.
         and (not $is_another_needed or count(*) > len($needed_words::integer[]))
 ),
 without as (
-    select sums.model_id, sums.layer, sums.neuron, sums.n_words, sums.z_sum,
+    select sums.model_id, sums.layer, sums.neuron, sums.pole, sums.n_words, sums.z_sum,
     from sums
     anti join (
-        select postings.model_id, postings.layer, postings.neuron,
-        from postings
-        inner join banned on banned.model_id = postings.model_id and banned.token_id = postings.token_id
-        where list_contains($sides::varchar[], postings.side)
+        select poles.model_id, poles.layer, poles.neuron, poles.pole,
+        from poles
+        inner join banned on banned.model_id = poles.model_id and banned.token_id = poles.token_id
+        where list_contains($sides::varchar[], poles.side)
     ) as unwanted
-        on unwanted.model_id = sums.model_id and unwanted.layer = sums.layer and unwanted.neuron = sums.neuron
+        on unwanted.model_id = sums.model_id and unwanted.layer = sums.layer
+        and unwanted.neuron = sums.neuron and unwanted.pole = sums.pole
+    -- A neuron is listed once, at its better pole; of equal ones, where either side is asked, at the one that promotes.
+    qualify row_number() over (
+        partition by sums.model_id, sums.layer, sums.neuron
+        order by sums.z_sum desc, sums.promotion desc nulls last, sums.pole desc
+    ) = 1
 ),
 eligible as (
     select
@@ -140,7 +183,7 @@ chosen as (
 ),
 /* end of neurons are chosen */
 kept as (
-    select without.model_id, without.layer, without.neuron, without.n_words, without.z_sum,
+    select without.model_id, without.layer, without.neuron, without.pole, without.n_words, without.z_sum,
     from without
     /* where neurons are chosen */
     inner join store.models as models on models.model_id = without.model_id
@@ -154,6 +197,7 @@ found as materialized (
         models.name as model,
         kept.layer,
         kept.neuron,
+        kept.pole,
         kept.n_words,
         kept.z_sum,
         row_number() over (order by kept.z_sum desc, models.name, kept.layer, kept.neuron) as place,
@@ -169,10 +213,12 @@ best as (
     select hits.*,
     from hits
     semi join found
-        on found.model_id = hits.model_id and found.layer = hits.layer and found.neuron = hits.neuron
+        on found.model_id = hits.model_id and found.layer = hits.layer
+        and found.neuron = hits.neuron and found.pole = hits.pole
     inner join matched_words
         on matched_words.model_id = hits.model_id and matched_words.layer = hits.layer
-        and matched_words.neuron = hits.neuron and matched_words.word_number = hits.word_number
+        and matched_words.neuron = hits.neuron and matched_words.pole = hits.pole
+        and matched_words.word_number = hits.word_number
     qualify row_number() over (
         partition by hits.model_id, hits.layer, hits.neuron, hits.word_number, hits.part_number
         order by hits.strength desc, hits.rank, hits.side, hits.token_id
@@ -203,6 +249,10 @@ select
     found.model,
     found.layer,
     found.neuron,
+    case
+        when list_contains($signed_models::integer[], found.model_id)
+            then case found.pole when 1 then 'positive' else 'negative' end
+    end as pole,
     found.n_words,
     found.z_sum,
     listed.side,

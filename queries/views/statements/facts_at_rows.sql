@@ -7,8 +7,10 @@ select
     corpora.name as corpus,
     facts.n_active,
     facts.n_positions,
+    facts.activation_min,
+    facts.activation_max,
 from (
-    select model_id, layer, neuron, corpus_id, n_active, n_positions,
+    select model_id, layer, neuron, corpus_id, n_active, n_positions, activation_min, activation_max,
     from store.neuron_facts
     where rowid in (select unnest($rows::bigint[]))
 ) as facts

@@ -146,4 +146,4 @@ def test_a_call_that_cannot_be_meant_is_one_sentence(conditions: dict[str, Any],
 def test_type_checkers_know_every_condition() -> None:
     """Fields of a question, and what the command calls them."""
     known = {one.name for one in dataclasses.fields(Question)} - {"words"}
-    assert set(get_type_hints(Conditions)) == known | {"model", "layer", "all", "leave_out"}
+    assert set(get_type_hints(Conditions)) == known | {"model", "layer", "all", "leave_out", "script", "pattern"}

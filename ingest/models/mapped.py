@@ -1,0 +1,249 @@
+"""A measured model's unembedding and value vectors as they lie in its files, mapped by numpy: torch is not imported.
+
+One row of the unembedding times all value matrices is a word's score for every neuron: megabytes to read, where opening
+the model takes seconds.
+"""
+
+import json
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from catalog.errors import NeurothekError
+from catalog.files import expanded
+from catalog.progress import Progress, Silent
+from ingest import minis
+from ingest.errors import OtherWeights, WeightsNotAtHand
+from ingest.models.errors import ModelMissing, WeightsUnreadable
+from ingest.models.families.family import Family
+from ingest.models.families.table import FAMILIES
+from ingest.models.weight_files import weight_files
+from ingest.models.weights_hash import has_fingerprint
+
+_FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_LONGEST_HEADER = 100_000_000
+"""Bytes: what the library safetensors reads at most."""
+
+_BLOCK_BYTES = 2**26
+"""What scores of some neurons by all tokens may take at once."""
+
+
+@runtime_checkable
+class MeasuredModel(Protocol):
+    """What the warehouse knows of a model and its files."""
+
+    @property
+    def name(self) -> str:
+        """The model's name in the warehouse."""
+
+    @property
+    def source(self) -> str:
+        """Where it came from."""
+
+    @property
+    def revision(self) -> str | None:
+        """The hub's commit, if it came from there."""
+
+    @property
+    def weights_sha256(self) -> str:
+        """What the warehouse knows its weights by."""
+
+    @property
+    def architecture(self) -> str:
+        """Its family."""
+
+    @property
+    def n_layers(self) -> int:
+        """Blocks."""
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """Where a tensor lies."""
+
+    file: Path
+    number_format: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+class MappedWeights:
+    """What scores need of one model's weights; nothing is read before it is asked for.
+
+    Attributes:
+        folder: where the files lie.
+        n_bytes: what all scores and ranks read: the value matrices and the unembedding, as stored.
+    """
+
+    def __init__(self, model: MeasuredModel, folder: Path, files: Sequence[Path]) -> None:
+        self.folder = folder
+        self._family = FAMILIES[model.architecture]
+        self._maps = {file: _mapped(file) for file in files}
+        self._tensors = {
+            _named(self._family, name): tensor for file in files for name, tensor in _header(file, self._maps[file])
+        }
+        head = f"{self._family.head}.weight"
+        # A tied unembedding is not in the file.
+        self._head = head if head in self._tensors else f"{self._family.tokens}.weight"
+        project = f"{self._family.project_out}.weight"
+        self._project = project if project in self._tensors else None
+        self._values = [f"{self._family.layers}.{n}.{self._family.values}.weight" for n in range(model.n_layers)]
+        needed = [self._head, *([self._project] if self._project else []), *self._values]
+        for name in needed:
+            if name not in self._tensors:
+                raise WeightsUnreadable(files[0], f"it holds no tensor {name}")
+        self.n_bytes = sum(self._tensors[name].end - self._tensors[name].start for name in needed)
+
+    def scores(self, token_ids: Sequence[int], *, layers: tuple[int, int]) -> np.ndarray:
+        """[n_tokens n_layers d_ffn] e_w . v of some tokens for every neuron of the layers, first to last."""
+        rows = self._rows(np.asarray(token_ids))
+        first, last = layers
+        return np.stack([rows @ self._columns(layer) for layer in range(first, last + 1)], axis=1)
+
+    def ranks(
+        self, places: Sequence[tuple[int, int, int]], *, vocabulary: Sequence[int] | np.ndarray
+    ) -> list[tuple[int, int]]:
+        """Rank of a token in what a neuron promotes, and from the bottom: 1 + tokens with a strictly larger score.
+
+        Args:
+            places: token, layer and neuron of each.
+            vocabulary: the tokens that count, rising.
+        """
+        ids = np.asarray(vocabulary)
+        is_head = bool(len(ids)) and int(ids[-1]) == len(ids) - 1
+        table = self._rows(slice(0, len(ids)) if is_head else ids)
+        own_rows = np.searchsorted(ids, [token for token, _, _ in places])
+        found: list[tuple[int, int]] = []
+        step = max(1, _BLOCK_BYTES // (4 * max(1, len(ids))))
+        for start in range(0, len(places), step):
+            block = places[start : start + step]
+            scores = table @ np.stack([self._vector(layer, neuron) for _, layer, neuron in block], axis=1)
+            own = scores[own_rows[start : start + step], np.arange(len(block))]
+            above, below = (scores > own).sum(axis=0) + 1, (scores < own).sum(axis=0) + 1
+            found += list(zip(above.tolist(), below.tolist(), strict=True))
+        return found
+
+    def _rows(self, chosen: slice | np.ndarray) -> np.ndarray:
+        """[rows d_model] rows of the unembedding; OPT-350m's output projection is folded in."""
+        rows = _float32(self._tensors[self._head].number_format, self._array(self._head)[chosen])
+        return rows if self._project is None else rows @ self._whole(self._project)
+
+    def _columns(self, layer: int) -> np.ndarray:
+        """[d_model d_ffn] value vectors of a layer, one a column."""
+        whole = self._whole(self._values[layer])
+        return whole.T if self._family.has_input_rows else whole
+
+    def _vector(self, layer: int, neuron: int) -> np.ndarray:
+        """[d_model] a neuron's value vector."""
+        name = self._values[layer]
+        stored = self._array(name)
+        own = stored[neuron] if self._family.has_input_rows else stored[:, neuron]
+        return _float32(self._tensors[name].number_format, np.ascontiguousarray(own))
+
+    def _whole(self, name: str) -> np.ndarray:
+        return _float32(self._tensors[name].number_format, self._array(name))
+
+    def _array(self, name: str) -> np.ndarray:
+        tensor = self._tensors[name]
+        flat = np.frombuffer(self._maps[tensor.file], dtype=np.uint8)[tensor.start : tensor.end]
+        return flat.view(_FORMATS[tensor.number_format]).reshape(tensor.shape)
+
+
+def map_measured(
+    model: MeasuredModel,
+    *,
+    weights: str | Path | None = None,
+    is_thorough: bool = False,
+    progress: Progress | None = None,
+) -> MappedWeights:
+    """Map the files that the warehouse measured a model from, where they came from or in the folder `weights`.
+
+    Args:
+        model: the model.
+        weights: a folder to look in instead.
+        is_thorough: fetch what the hub has, and hash files of any size that this machine has not seen before.
+        progress: is told how far reading the weights has come, the first time they are seen.
+
+    Raises:
+        WeightsNotAtHand: they are not there, not complete, or unknown and too large to be hashed in passing.
+        OtherWeights: others lie there.
+    """
+    place = model.source if weights is None else str(weights)
+    try:
+        folder = _folder(place, model.revision if weights is None else None, is_thorough=is_thorough)
+        files, _ = weight_files(folder)
+        most = None if is_thorough else MOST_HASHED
+        is_same = has_fingerprint(files, model.weights_sha256, most_bytes=most, progress=progress or Silent())
+        if is_same is None:
+            raise WeightsUnreadable(files[0], "it was not seen on this machine before, and is large")
+        mapped = MappedWeights(model, folder, files)
+    except NeurothekError as error:
+        raise WeightsNotAtHand(model.name, place, str(error)) from error
+    if not is_same:
+        raise OtherWeights(model.name, place)
+    return mapped
+
+
+MOST_HASHED = 2**26
+"""Bytes of weights that a passing question may hash: the shipped models are smaller."""
+
+
+def _folder(place: str, revision: str | None, *, is_thorough: bool) -> Path:
+    folder = expanded(place)
+    local = folder if folder.is_dir() else minis.folder(place)
+    if local is not None:
+        return local
+    # The hub's library takes longer to import than most questions to answer.
+    from ingest.models import hub  # noqa: PLC0415  (see above)
+
+    cached = hub.cached(place, revision=revision)
+    if cached is None and not (is_thorough and hub.is_id(place)):
+        raise ModelMissing(place, minis.names())
+    return cached or hub.snapshot(place, revision=revision)
+
+
+def _named(family: Family, stored: str) -> str:
+    """What transformers calls a tensor; as `Parameters` has it."""
+    name = stored if stored.startswith((family.base, *family.outside)) else family.base + stored
+    for old, new in family.renamed:
+        if name.endswith(old):
+            name = name.removesuffix(old) + new
+    return name
+
+
+def _header(file: Path, mapped: mmap.mmap) -> Iterator[tuple[str, _Tensor]]:
+    """The tensors that a file of safetensors says it holds.
+
+    Raises:
+        WeightsUnreadable: it is no such file.
+    """
+    try:
+        first = min(8 + int.from_bytes(mapped[:8], "little"), _LONGEST_HEADER)
+        for name, entry in json.loads(mapped[8:first]).items():
+            if name != "__metadata__" and entry["dtype"] in _FORMATS:
+                start, end = (first + int(offset) for offset in entry["data_offsets"])
+                shape = tuple(int(size) for size in entry["shape"])
+                # Sizes that do not fit are refused by numpy where the tensor is read.
+                yield name, _Tensor(file, entry["dtype"], shape, start, end)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise WeightsUnreadable(file, "it is not a file of safetensors") from error
+
+
+def _mapped(file: Path) -> mmap.mmap:
+    try:
+        with file.open("rb") as opened:
+            return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise WeightsUnreadable(file, "it cannot be mapped") from error
+
+
+def _float32(number_format: str, stored: np.ndarray) -> np.ndarray:
+    """Numbers as float32, the same memory where they are; bfloat16 is the upper half of it."""
+    if number_format == "BF16":
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored.astype(np.float32, copy=False)
