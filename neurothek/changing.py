@@ -154,7 +154,7 @@ class Changing(Opened):
                 words=words,
                 limit=limit or 10,
                 addresses=addresses,
-                weights=self.weights_at_hand,
+                weights=self._weights_at_hand,
             )
             watched = watched_tokens(connection, model, watch or words, leaves_split_out=not watch)
             has_texts = has_continuations(connection, known.model_id, read.corpus_id)

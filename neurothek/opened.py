@@ -92,7 +92,7 @@ class Opened:
         with self.warehouse.current_reader() as connection:
             yield connection
 
-    def weights_at_hand(self, models: "Sequence[KnownModel]") -> "AtHand":
+    def _weights_at_hand(self, models: "Sequence[KnownModel]") -> "AtHand":
         """The weights of models that answer within a second: on this machine, seen before, and small together."""
         from ingest.errors import WeightsNotAtHand
         from ingest.models.mapped import map_measured

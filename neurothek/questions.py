@@ -190,7 +190,7 @@ class Questions(Opened):
                 return alike(connection, like, question)
             if question.triggered_by and not question.is_about_tokens:
                 return triggered(connection, question)
-            return search(connection, question, self.weights_at_hand)
+            return search(connection, question, self._weights_at_hand)
 
     @checked
     def neuron(self, address: str, *, corpus: str | None = None, show_all: bool = False) -> "NeuronPage":
