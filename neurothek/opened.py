@@ -95,7 +95,7 @@ class Opened:
     def _weights_at_hand(self, models: "Sequence[KnownModel]") -> "AtHand":
         """The weights of models that answer within a second: on this machine, seen before, and small together."""
         from ingest.errors import WeightsNotAtHand
-        from ingest.models.mapped import map_measured
+        from ingest.models.mapped_weights import map_measured
         from queries.search.by_score import AtHand
 
         mapped, why_not, n_bytes = {}, {}, 0

@@ -42,7 +42,7 @@ class Reading(Opened):
             >>> scored.neurons.height
             2
         """
-        from ingest.models.mapped import map_measured
+        from ingest.models.mapped_weights import map_measured
         from queries.search.by_score import scored, wanted
         from queries.search.question import Question, put_together
 

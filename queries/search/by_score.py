@@ -267,7 +267,7 @@ def scored_words(
     stored = {model.model_id: _listed(connection, model, rows) for model in models}
     listed = [stored[row["model_id"]].get((row["token_id"], row["layer"], row["neuron"])) for row in rows]
     beyond = [row for row, hit in zip(rows, listed, strict=True) if hit is None]
-    ranks = iter(ranks_of(connection, beyond, models, weights))
+    ranks = iter(word_ranks(connection, beyond, models, weights))
     words = []
     for row, hit in zip(rows, listed, strict=True):
         sign = -1 if row["pole"] == "negative" else 1
@@ -383,7 +383,7 @@ def _moments(connection: duckdb.DuckDBPyConnection, one: Wanted) -> tuple[np.nda
     return columns["score_mean"], columns["score_sd"]
 
 
-def ranks_of(
+def word_ranks(
     connection: duckdb.DuckDBPyConnection,
     rows: Sequence[Mapping[str, Any]],
     models: Iterable[KnownModel],
@@ -408,7 +408,7 @@ def _ranked(
     asked: Sequence[Wanted],
     weights: Mapping[int, WordScores],
 ) -> list[dict[str, Any]]:
-    ranks = ranks_of(connection, rows, [one.model for one in asked], weights)
+    ranks = word_ranks(connection, rows, [one.model for one in asked], weights)
     return [{**row, "rank": rank, "rank_from_bottom": low} for row, (rank, low) in zip(rows, ranks, strict=True)]
 
 

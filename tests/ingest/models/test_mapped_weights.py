@@ -11,9 +11,9 @@ import torch
 
 from catalog.progress import Silent
 from ingest.errors import OtherWeights, WeightsNotAtHand
-from ingest.models import mapped, weights_hash
+from ingest.models import mapped_weights, weights_hash
 from ingest.models.checkpoints import find
-from ingest.models.mapped import map_measured
+from ingest.models.mapped_weights import map_measured
 from queries.names.models import KnownModel
 from tests.support.known import known_model
 from tests.support.models import KINDS, Kind, build, edit_tensors, to_pickle
@@ -87,7 +87,7 @@ def test_other_weights_and_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with monkeypatch.context() as patch:
         patch.setattr(weights_hash.KnownHashes, "sha256", lambda *_: None)
         assert map_measured(known).folder == folder
-        patch.setattr(mapped, "MOST_HASHED", 10)
+        patch.setattr(mapped_weights, "MOST_HASHED", 10)
         with pytest.raises(WeightsNotAtHand, match="not seen on this machine before"):
             map_measured(known)
         assert map_measured(known, is_thorough=True, progress=Silent()).folder == folder
@@ -111,8 +111,6 @@ def test_files_that_are_none(tiny_models: dict[str, Path], tmp_path: Path) -> No
 
 
 def test_neither_torch_nor_transformers_is_imported() -> None:
-    text = (
-        "import sys, ingest.models.mapped as m; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
-    )
+    text = "import sys, ingest.models.mapped_weights as m; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
