@@ -111,6 +111,7 @@ def test_files_that_are_none(tiny_models: dict[str, Path], tmp_path: Path) -> No
 
 
 def test_neither_torch_nor_transformers_is_imported() -> None:
-    text = "import sys, ingest.models.mapped_weights as m; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
+    heavy = "{'torch', 'transformers', 'huggingface_hub'}"
+    text = f"import sys, ingest.models.mapped_weights; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
