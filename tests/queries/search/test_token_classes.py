@@ -55,14 +55,14 @@ def test_a_class_is_joined_with_words(full: duckdb.DuckDBPyConnection) -> None:
         full, Question(words=("school",), patterns=("^ ?t",), models=("tiny-1m",), match_all=True, limit=10**6)
     )
     for asked in ({"words": ("school",)}, {"words": (), "patterns": ("^ ?t",)}):
-        one = search(full, Question(models=("tiny-1m",), limit=10**6, **asked))  # type: ignore[arg-type]
+        one = search(full, Question(models=("tiny-1m",), limit=10**6, **asked))
         assert set(both.neurons["address"]) <= set(one.neurons["address"])
 
 
 def test_what_is_no_class_is_refused(full: duckdb.DuckDBPyConnection) -> None:
     for asked in ({"patterns": ("(",)}, {"patterns": ("^zzzzzz$",)}, {"scripts": ("Nowhere",)}, {"bytes": True}):
         with pytest.raises(BadArgument):
-            search(full, Question(words=(), models=("tiny-1m",), **asked))  # type: ignore[arg-type]
+            search(full, Question(words=(), models=("tiny-1m",), **asked))
     with pytest.raises(BadArgument, match="script"):
         Question(words=(), scripts=("Han}|(.*",))
 
