@@ -196,8 +196,8 @@ def _search(
         n_found=n_found,
         notes=(
             *_notes(question, models, [*terms, *opposite]),
-            *_completeness(connection, listed, at_hand, may_score=may_score),
             *_added(question, models, widened),
+            *_completeness(connection, listed, at_hand, may_score=may_score),
             *_read(connection, question, models),
         ),
         near=_words(near),

@@ -20,11 +20,11 @@ def told(
 
     Beside what they hold they get `address`, `depth`, `corpus_id`, `corpus`, `frequency`, `never_active`,
     `n_tokens_seen`, `activation_min`, `activation_max` as in the view `neurons`, and `first_tokens`: the texts of the
-    first ten tokens of their `listed_side`.
+    first ten tokens of their side.
 
     Args:
         connection: a reader.
-        rows: model_id, layer, neuron and listed_side of each neuron.
+        rows: model_id, layer, neuron and side of each neuron; `listed_side` too, where another list is meant.
         models: theirs, or more.
     """
     if not rows:
@@ -61,7 +61,7 @@ def _first_tokens(
 ) -> dict[Neuron, list[str]]:
     ids: dict[Neuron, list[int]] = {}
     for side, name in _STATEMENTS.items():
-        neurons = [_neuron(row) for row in rows if row["listed_side"] == side]
+        neurons = [_neuron(row) for row in rows if row.get("listed_side", row["side"]) == side]
         if neurons:
             lists = at_rows(connection, name, "projections", neurons, firsts)
             ids |= {neuron: row["token_ids"] for neuron, row in lists.items()}

@@ -483,7 +483,10 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
             return search(connection, Question(words=("coffee",), concept=True, neighbours=neighbours, **asked))
 
         result = widened(2)
-        assert result.notes[1:] == ("widened in tiny-1m with tea (0.90), bus (0.60)", "widened in tiny-2m with nothing")
+        assert result.notes[1:3] == (
+            "widened in tiny-1m with tea (0.90), bus (0.60)",
+            "widened in tiny-2m with nothing",
+        )
         plain = search(connection, Question(words=("coffee", "tea", "bus"), models=("tiny-1m",), limit=500)).neurons
         own = result.neurons.filter(result.neurons["model"] == "tiny-1m")
         assert dict(zip(own["address"], own["z_sum"], strict=True)) == pytest.approx(
@@ -502,4 +505,4 @@ def test_a_concept_is_widened_with_stored_neighbours(with_neighbours: Path) -> N
         assert fewer.notes[1].startswith("widened in tiny-1m with bus (0.60)")
         assert (fewer.near, result.near) == (("tea", "bus"), ("tea", "bus"))
         assert "that promote the concept coffee" in result.title
-        assert widened(0).notes[1:] == ("no near words were added, as asked for",)
+        assert widened(0).notes[1:2] == ("no near words were added, as asked for",)
