@@ -7,6 +7,7 @@ from catalog.arguments import BadArgument, require
 from neurothek.opened import Opened, checked
 
 if TYPE_CHECKING:
+    from catalog.tables.traces import RaisingOrder
     from queries.trace.along import AlongPage
     from queries.trace.grid import GridPage
     from queries.trace.switch import SwitchPage
@@ -29,6 +30,9 @@ class Running(Opened):
         top: int = 5,
         token: str | None = None,
         lens: "Lens" = "id",
+        raising: int = 10,
+        sort: "RaisingOrder" = "centred",
+        effects: bool = False,
         corpus: str | None = None,
         weights: str | Path | None = None,
         allow_pickle: bool = False,
@@ -41,6 +45,10 @@ class Running(Opened):
             position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
             top: how many tokens to list before and after each FFN.
             token: a token whose rank to follow through the layers.
+            raising: how many of the neurons of all layers that raise the token most, or the predicted one, to list.
+            sort: what they are sorted by: `centred`, what each adds to the token's score less the mean over all tokens;
+                `score`, that mean included; `share`, of the layer's update.
+            effects: whether to switch each of the first ten off by itself and list what becomes of the token.
             lens: `id` reads the states as they are; `mat` reads them through the matrices to the last one too, as
                 `shortcut` gives them.
             corpus: name of the corpus that the matrices and the facts about neurons come from; None: the shown one.
@@ -48,7 +56,7 @@ class Running(Opened):
             allow_pickle: whether pickled weights may be read.
 
         Returns:
-            An answer with the polars frames `layers`, `neurons` and `states`.
+            An answer with the polars frames `layers`, `neurons`, `raising` and `states`.
 
         Raises:
             NeurothekError: there is no such model or token, its weights or matrices are not at hand, or the prompt
@@ -60,12 +68,18 @@ class Running(Opened):
             True
             >>> page.neurons.group_by("layer").len()["len"].unique().to_list()
             [10]
+            >>> page.raising["centred"].is_sorted(descending=True)
+            True
         """
+        from catalog.tables.traces import RaisingOrder
         from queries.trace.trace import Lens
 
         require(Lens, lens=lens)
+        require(RaisingOrder, sort=sort)
         if top < 1:
             raise BadArgument("top", top, "give 1 or more")
+        if not 0 <= raising <= _MOST_RAISING:
+            raise BadArgument("raising", raising, f"give 0 to {_MOST_RAISING:,}")
         from catalog.store.matrix_files import matrix_of
         from ingest.planning.first_look import require_weights
         from queries.names.corpora import choose_corpora
@@ -86,7 +100,17 @@ class Running(Opened):
         from ingest.trace.trace import trace
 
         with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
-            traced = trace(*opened, prompt, position=position, top=top, token_id=token_id, matrices=matrices)
+            traced = trace(
+                *opened,
+                prompt,
+                position=position,
+                top=top,
+                token_id=token_id,
+                matrices=matrices,
+                n_raising=raising,
+                sort=sort,
+                effects=effects,
+            )
         with self.reader() as connection, on_corpus(connection, [model], corpus) as shown:
             return trace_page(shown, known, traced, token=text)
 
@@ -273,6 +297,7 @@ class Running(Opened):
 
 
 _MOST_RANDOM = 1000
+_MOST_RAISING = 1000
 _LARGEST = 1e30
 _LARGEST_SEED = 2**63 - 1
 

@@ -1,6 +1,7 @@
 """What a model says when it is asked, handed from where it runs to where it is joined with the warehouse."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -56,9 +57,41 @@ TRACE_NEURONS = Table(
         "score_candidate": FLOAT,
         "score_final": FLOAT,
         "score_token": FLOAT,
+        "centred_candidate": FLOAT,
+        "centred_final": FLOAT,
+        "centred_token": FLOAT,
+        "rank_candidate": INTEGER,
+        "rank_final": INTEGER,
+        "rank_token": INTEGER,
     },
-    nullable=frozenset({"share", "score_token"}),
+    # A neuron whose coefficient is 0 writes nothing, in which no token has a rank; a token was not asked about.
+    nullable=frozenset({"share", "score_token", "centred_token", "rank_candidate", "rank_final", "rank_token"}),
 )
+
+TRACE_RAISING = Table(
+    name="trace_raising",
+    scope="none",
+    is_fact=False,
+    key=("rank",),
+    columns={
+        "rank": INTEGER,
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "coefficient": FLOAT,
+        "contribution": FLOAT,
+        "share": DOUBLE,
+        "score": FLOAT,
+        "centred": FLOAT,
+        "token_rank": INTEGER,
+        "probability_off": DOUBLE,
+        "logit_off": DOUBLE,
+    },
+    # What switching a neuron off does was not asked.
+    nullable=frozenset({"probability_off", "logit_off"}),
+)
+
+RaisingOrder = Literal["centred", "score", "share"]
+"""What the neurons that raise a token are sorted by: centred score, raw score, or share of their layer's update."""
 
 TRACE_STATES = Table(
     name="trace_states",
@@ -139,8 +172,14 @@ class Traced:
         elimination_layer: the layer whose FFN pushes its candidate down furthest; None where none is.
         layers: rows of TRACE_LAYERS.
         top_tokens: rows of TRACE_TOKENS.
-        neurons: rows of TRACE_NEURONS: the ten dominant neurons of every layer.
+        neurons: rows of TRACE_NEURONS: the ten dominant neurons of every layer. Scores are m (e . v); centred ones
+            are less their mean over the vocabulary; ranks are those of a token among all tokens by m (e . v), from 1.
         states: rows of TRACE_STATES; none where there were no matrices to read through.
+        raised_token: the token that was asked about, else the one that the model predicts.
+        raised_probability: its probability.
+        raised_logit: its logit.
+        raising: rows of TRACE_RAISING: the neurons of all layers that raise it, whose centred scores are above 0;
+            `probability_off` and `logit_off` are its own with that neuron set to 0 at every position.
     """
 
     tokens: tuple[str, ...]
@@ -154,6 +193,10 @@ class Traced:
     top_tokens: pl.DataFrame
     neurons: pl.DataFrame
     states: pl.DataFrame
+    raised_token: int
+    raised_probability: float
+    raised_logit: float
+    raising: pl.DataFrame
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ TOKENS = frozenset(
     {
         *("token", "tokens", "text", "matched", "neighbours", "top_tokens", "bottom_tokens", "promoted", "suppressed"),
         *("promotes", "shared_tokens", "tokens before", "tokens after", "tokens by id", "tokens by mat"),
-        "model_token",
+        *("model_token", "writes"),
     }
 )
 """Columns that hold tokens, in which white space must be seen."""
@@ -16,7 +16,7 @@ SHARES = frozenset(
         *("saturated_share", "covered_share", "positional_share", "dominant_share", "top_share", "push_share"),
         *("cumulative_share", "effective_share"),
         *("mean_share", "accuracy", "accuracy_sd", "exited_share", "exited_accuracy", "agreement", "mean_jaccard"),
-        *("share", "recall", "base_share", "push_gain"),
+        *("share", "recall", "base_share", "push_gain", "probability_off", "change_off"),
     }
 )
 """Columns that hold parts of 1, which pages and charts show in percent."""

@@ -17,6 +17,9 @@ from queries.trace.trace import Lens, TracePage
 MOST_POSITIONS = 40
 """Positions of a prompt that a grid shows, from its end: more are slow to compute and to read."""
 
+MOST_RAISING = 30
+"""Neurons of all layers that raise a token, which a page lists."""
+
 _MOST_ANSWERS = 60
 
 WEIGHTS_ELSEWHERE = "give their location with --weights PATH"
@@ -38,10 +41,20 @@ def switched_grid_of(model: str, neuron: str, prompt: str, *, value: float) -> G
     return _answered(GridPage, "trace_grid", model, asked)
 
 
-def trace_of(model: str, prompt: str, *, position: int, lens: Lens, corpus: str | None) -> TracePage:
+def trace_of(
+    model: str,
+    prompt: str,
+    *,
+    position: int,
+    lens: Lens,
+    corpus: str | None,
+    token: str | None = None,
+    effects: bool = False,
+) -> TracePage:
     """How a model builds its prediction at one position."""
     asked = {"model": model, "prompt": prompt, "position": position, "lens": lens, "corpus": corpus}
-    return _answered(TracePage, "trace", model, asked)
+    more = {"token": token, "effects": effects, "raising": MOST_RAISING}
+    return _answered(TracePage, "trace", model, asked | more)
 
 
 def switch_of(model: str, neuron: str, prompt: str, *, value: float, position: int | None) -> SwitchPage:

@@ -19,13 +19,18 @@ from queries.trace.trace import TracePage
 SOURCE = (
     "Dominant neurons: the ten of the largest |activation| times the length of their value vector; share: of the sum "
     "over all neurons of the layer. Score: activation times value vector times unembedding. Geva et al. 2022, "
-    "sections 3 and 5."
+    "sections 3 and 5. Less its mean over all tokens, which moves none: this project."
 )
 Order = Literal["share", "adds"]
 """Of the neurons of a cell: by their share of the update, or by what they add to the token predicted in the end."""
 
 LEAST_ADDED = 0.1
-"""To the raw score of a token: less is called little [ours]."""
+"""To the score of a token, less the mean over all tokens: less is called little [ours]."""
+
+WRITES = (
+    "tokens of the largest activation times value vector times unembedding: at an activation below 0 those that the "
+    "neuron suppresses at one above 0"
+)
 
 _TOKENS = 8
 _STYLE = """
@@ -69,13 +74,13 @@ def show_cell(
     if little := added_little(neurons, page.final):
         st.markdown(plain(little))
     links = promoters_html([cell["predicted"], page.final])
-    st.html(neurons_html(neurons, page.final, ACCENT[theme()], pale) + links)
+    st.html(neurons_html(neurons, page.final, ACCENT[theme()], pale, is_signed=page.is_signed) + links)
 
 
 def ordered(neurons: pl.DataFrame, order: Order) -> pl.DataFrame:
     """The neurons of one layer, the first of the order first: the largest share, or what adds most to the token."""
-    first = ["score_final", "rank"] if order == "adds" else ["rank"]
-    return neurons.sort(first, descending=[name == "score_final" for name in first])
+    first = ["centred_final", "rank"] if order == "adds" else ["rank"]
+    return neurons.sort(first, descending=[name == "centred_final" for name in first])
 
 
 def added_little(neurons: pl.DataFrame, final: str) -> str:
@@ -85,7 +90,7 @@ def added_little(neurons: pl.DataFrame, final: str) -> str:
         neurons: rows of `TracePage.neurons`.
         final: text of the token.
     """
-    most = neurons.get_column("score_final").max()
+    most = neurons.get_column("centred_final").max()
     if not isinstance(most, float) or most > LEAST_ADDED:
         return ""
     return f"None of the ten adds more than {LEAST_ADDED} to {quoted(final)}: the most is {most:+.3f}."
@@ -110,50 +115,57 @@ def promoters_html(tokens: Sequence[str]) -> str:
     return f'<p class="nt-promoters">Search for the neurons that promote {links}</p>'
 
 
-def neurons_html(neurons: pl.DataFrame, final: str, colour: str, pale: Collection[str] = ()) -> str:
-    """The neurons of one layer as a table: what each adds, promotes and fires on.
+def neurons_html(
+    neurons: pl.DataFrame, final: str, colour: str, pale: Collection[str] = (), *, is_signed: bool = False
+) -> str:
+    """The neurons of one layer as a table: what each adds, writes and fires on.
 
     Args:
         neurons: rows of `TracePage.neurons`.
         final: text of the token predicted in the end.
         colour: of the bars, as #rrggbb.
         pale: tokens to show pale.
+        is_signed: whether coefficients can be below 0, where a neuron writes the bottom of its list.
     """
     rows = neurons.to_dicts()
     widest = max((row["share"] or 0 for row in rows), default=0) or 1
+    words = "writes" if is_signed else "promotes"
     seen = next((f"of {row['n_tokens_seen']:,} tokens of {row['corpus']}" for row in rows if row["n_tokens_seen"]), "")
     head = {
         "neuron": "click to open its page",
         "share": "of the sum of |activation| times length of the value vector, over the layer",
         "activation": "after the non-linearity",
-        f"adds to {visible(final)}": "activation times value vector times unembedding",
-        "promotes": "tokens of the largest value vector times unembedding",
+        f"adds to {visible(final)}": "activation times value vector times unembedding, less the mean over all tokens",
+        "rank": f"of {visible(final)} among all tokens in what the neuron writes",
+        words: WRITES if is_signed else "tokens of the largest value vector times unembedding",
         "fires on": seen,
     }
     names = "".join(
-        f'<th{_left(name)} title="{html.escape(title)}">{html.escape(name)}</th>' for name, title in head.items()
+        f'<th{_left(name == words)} title="{html.escape(title)}">{html.escape(name)}</th>'
+        for name, title in head.items()
     )
     body = "".join(_row(row, colour, widest, pale) for row in rows)
     return f'{SHEET}{_STYLE}<table class="nt-cell"><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _left(name: str) -> str:
-    return ' class="nt-words"' if name == "promotes" else ""
+def _left(is_words: bool) -> str:
+    return ' class="nt-words"' if is_words else ""
 
 
 def _row(row: Mapping[str, Any], colour: str, widest: float, pale: Collection[str]) -> str:
     share, frequency = row["share"], row["frequency"]
     bar = f'<span class="nt-share" style="background: {colour}; width: {40 * (share or 0) / widest:.0f}px"></span>'
-    tokens = (row["top_tokens"] or [])[:_TOKENS]
+    tokens = (row["writes"] or [])[:_TOKENS]
     words = "".join(token_link(token, css="nt-muted" if token in pale else "") for token in tokens)
     place = row["address"].rpartition("/")[2]
     cells = (
         link_html(place, "neuron", title=row["kind"] or "", css="nt-row", neuron=row["address"]),
         f"{bar}{MISSING if share is None else f'{share:.1%}'}",
         f"{row['coefficient']:.3f}",
-        f"{row['score_final']:+.3f}",
+        f'<span title="raw: {row["score_final"]:+.3f}">{row["centred_final"]:+.3f}</span>',
+        MISSING if row["rank_final"] is None else f"{row['rank_final']:,}",
         words,
         MISSING if frequency is None else f"{frequency:.1%}",
     )
-    kinds = ("", "", "", "", ' class="nt-words"', "")
+    kinds = ("", "", "", "", "", ' class="nt-words"', "")
     return f"<tr>{''.join(f'<td{kind}>{cell}</td>' for kind, cell in zip(kinds, cells, strict=True))}</tr>"

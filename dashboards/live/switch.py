@@ -28,10 +28,20 @@ _PAPER_WIDTH = 480
 CHANGES = "The ten tokens whose probability changes most: before → after."
 
 
-def pick_value(choice: DeltaGenerator, number: DeltaGenerator) -> float:
-    """What a neuron is to be set to: the choice, or the number beside it."""
+def pick_value(choice: DeltaGenerator, number: DeltaGenerator, *, is_silent: bool = False) -> float:
+    """What a neuron is to be set to: the choice, or the number beside it.
+
+    Args:
+        choice: where the choice stands.
+        number: where the number stands.
+        is_silent: whether the neuron is known to be off anyway: turning it on is what is offered then.
+    """
     value = asked_value()
-    usual = OFF if value is None else {known: name for name, known in VALUES.items()}.get(value, OTHER)
+    usual = (
+        (ON if is_silent else OFF)
+        if value is None
+        else {known: name for name, known in VALUES.items()}.get(value, OTHER)
+    )
     key = own_key("set")
     chosen = choice.segmented_control("Set it to", [OFF, ON, OTHER], default=usual, key=key, width="stretch")
     other = number.number_input(
@@ -66,21 +76,21 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
 
     Args:
         prompt: the traced prompt.
-        cells: of each cell its position and the addresses of its dominant neurons, which are of one model.
+        cells: of each cell its position and the addresses of the neurons that act there, which are of one model.
         grids: the grid of each model.
     """
     st.subheader("Switch a neuron off", anchor=False, help=plain(SOURCE))
-    dominant = [address for _, addresses in cells for address in addresses]
+    acting = [address for _, addresses in cells for address in addresses]
     wanted = asked("switch")
-    known = dominant if wanted is None or wanted in dominant else [wanted, *dominant]
+    known = acting if wanted is None or wanted in acting else [wanted, *acting]
     with st.form("switch", border=False):
         wide, *choices, last = st.columns([3, 3, 1.4, 0.8], vertical_alignment="bottom")
         picked = wide.selectbox(
             "Neuron",
             known,
-            index=known.index(wanted) if wanted else 0,
+            index=known.index(wanted) if wanted else 0 if known else None,
             # Neurons of another cell are another choice.
-            key=own_key(f"switch-{dominant[0]}-{cells[0][0]}"),
+            key=own_key(f"switch-{'-'.join(acting[:1])}-{cells[0][0]}"),
             accept_new_options=True,
             help="One of the neurons above, or any other: type an address such as L3N17.",
         )
@@ -91,7 +101,7 @@ def try_traced(prompt: str, cells: Sequence[tuple[int, Sequence[str]]], grids: M
     neuron, value_asked = asked("switch"), asked_value()
     if neuron is None or value_asked is None:
         return
-    positions = {address.partition("/")[0]: position for position, addresses in cells for address in addresses}
+    positions = dict(zip(grids, (position for position, _ in cells), strict=True))
     first, *_ = positions
     named = neuron.partition("/")[0]
     model = named if named in positions else first

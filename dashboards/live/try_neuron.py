@@ -56,18 +56,19 @@ def strongest_text(contexts: pl.DataFrame, special: Collection[str] = ()) -> str
 
 
 @st.fragment
-def try_neuron(address: str, text: str | None = None) -> None:
+def try_neuron(address: str, text: str | None = None, *, is_silent: bool = False) -> None:
     """Ask for a text and a value, and show what the neuron does; the address of the page holds both.
 
     Args:
         address: the neuron.
         text: what stands in the field unless the address asks for another: a text that the neuron fires on.
+        is_silent: whether it is known never to be active: turning it off would change nothing.
     """
     st.subheader("Try it", anchor=False, help=plain(SOURCE))
     with st.form("switch", border=False):
         wide, *choices, last = st.columns([5, 3, 1.4, 0.8], vertical_alignment="bottom")
         typed = wide.text_input("Text", asked("prompt") or text or EXAMPLES[0], key=own_key(f"prompt-{address}"))
-        value = pick_value(*choices)
+        value = pick_value(*choices, is_silent=is_silent)
         if last.form_submit_button("Run", type="primary"):
             remember(prompt=typed or None, set=f"{value:g}")
     say_no_value()

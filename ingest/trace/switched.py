@@ -1,6 +1,6 @@
 """What one neuron's switch does to the next token, beside the switches of random neurons of its layer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -84,10 +84,11 @@ def switched(
     place = place_of(ids, position)
     neurons = [switch.neuron, *_drawn(candidates, switch, n_random, seed=seed)]
     # Attention looks back only: what comes after the position changes nothing there.
-    own, streams = _streams(transformer, ids[: place + 1], switch, neurons)
+    changes = [{switch.layer: replace(switch, neuron=neuron).change(transformer.device)} for neuron in neurons]
+    found = ends(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
-    said = _said(lens, streams, switch)
-    beside = _Beside(lens.vocabulary.ids, neurons, said, own)
+    said = _said(lens, found.streams, switch.value)
+    beside = _Beside(lens.vocabulary.ids, neurons, said, found.coefficients[switch.layer])
     top = int(said[0].argmax())
     return Switched(
         tokens=tokenizer.texts(ids),
@@ -133,41 +134,57 @@ def _drawn(candidates: Int[np.ndarray, " others"], switch: Switch, n_random: int
     return drawn
 
 
-@torch.inference_mode()
-def _streams(
-    transformer: Transformer, ids: Int[np.ndarray, " time"], switch: Switch, neurons: Sequence[int]
-) -> tuple[Float[Tensor, " d_ffn"], list[Float[Tensor, "1 d_model"]]]:
-    """The layer's own coefficients at the last position, and what leaves the last block there.
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """What leaves a model at the last position of a prompt, untouched and with some neurons changed.
 
-    The first stream is the untouched model's, then one a neuron. Each runs by itself, so that equal ones are equal to
-    the bit, and one that its block left as it is needs no other blocks.
+    Attributes:
+        coefficients: [d_ffn] of each layer its own coefficients there.
+        streams: [1 d_model] what leaves the last block: of the untouched model, then one a set of changes.
     """
-    stream = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
-    for layer in range(switch.layer):
-        with transformer.block(layer) as block:
-            stream = block(stream).stream
-    changed: list[Tensor | None] = []
-    with transformer.block(switch.layer) as block:
-        output = block(stream)
-        for neuron in neurons:
-            with block.changed(replace(switch, neuron=neuron).change(transformer.device)):
-                after = block(stream).stream
-            changed.append(None if torch.equal(after, output.stream) else after)
-    untouched = output.stream
-    for layer in range(switch.layer + 1, transformer.shape.n_layers):
-        with transformer.block(layer) as block:
-            untouched = block(untouched).stream
-            changed = [None if one is None else block(one).stream for one in changed]
-    ends = [untouched, *(untouched if one is None else one for one in changed)]
-    return output.coefficients[0, -1].float(), [one[:, -1] for one in ends]
+
+    coefficients: list[Float[Tensor, " d_ffn"]]
+    streams: list[Float[Tensor, "1 d_model"]]
 
 
 @torch.inference_mode()
-def _said(lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], switch: Switch) -> list[Float[Tensor, " vocab"]]:
+def ends(transformer: Transformer, ids: Int[np.ndarray, " time"], changes: Sequence[Mapping[int, Change]]) -> Ends:
+    """Run a prompt as it is, and once with each set of changes.
+
+    Each runs by itself, so that equal ones are equal to the bit; one that its blocks left as it was needs no others.
+
+    Args:
+        transformer: the model.
+        ids: what it reads.
+        changes: of each set what is changed, by layer.
+    """
+    untouched = transformer.embed(torch.from_numpy(ids.astype(np.int64))[None].to(transformer.device))
+    changed: list[Tensor | None] = [None] * len(changes)
+    coefficients = []
+    for layer in range(transformer.shape.n_layers):
+        with transformer.block(layer) as block:
+            output = block(untouched)
+            coefficients.append(output.coefficients[0, -1].float())
+            for place, change in enumerate(changes):
+                entered = changed[place]
+                if layer not in change:
+                    changed[place] = None if entered is None else block(entered).stream
+                    continue
+                with block.changed(change[layer]):
+                    after = block(untouched if entered is None else entered).stream
+                is_as_it_was = entered is None and torch.equal(after, output.stream)
+                changed[place] = None if is_as_it_was else after
+            untouched = output.stream
+    streams = [untouched, *(untouched if one is None else one for one in changed)]
+    return Ends(coefficients, [one[:, -1] for one in streams])
+
+
+@torch.inference_mode()
+def _said(lens: Lens, streams: Sequence[Float[Tensor, "1 d_model"]], value: float) -> list[Float[Tensor, " vocab"]]:
     """[vocab] of each stream, float64 logarithms of the probabilities of all tokens that have a text."""
     said = [lens.logits(stream)[0].double().log_softmax(0) for stream in streams]
     if not all(one.isfinite().all() for one in said):
-        raise ValueOverflows(switch.value)
+        raise ValueOverflows(value)
     return said
 
 

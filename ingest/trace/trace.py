@@ -8,11 +8,20 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.traces import TRACE_LAYERS, TRACE_NEURONS, TRACE_STATES, TRACE_TOKENS, Traced
+from catalog.tables.traces import (
+    TRACE_LAYERS,
+    TRACE_NEURONS,
+    TRACE_RAISING,
+    TRACE_STATES,
+    TRACE_TOKENS,
+    RaisingOrder,
+    Traced,
+)
 from ingest.corpora.prompts import Prompt
 from ingest.errors import NothingToTrace
-from ingest.forward.prompt_pass import prompt_batches
-from ingest.jobs.events.layers import Layer, watch
+from ingest.forward import prompt_pass
+from ingest.forward.prompt_pass import Look, prompt_batches
+from ingest.jobs.events.layers import Layer, picked
 from ingest.jobs.events.readings import Events, Readings, events, read
 from ingest.jobs.events.scores import picked_scores, score
 from ingest.jobs.events.sub_updates import N_DOMINANT
@@ -20,9 +29,13 @@ from ingest.lens.logit_lens import Lens, probabilities_, ranks, top_rows
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.trace.asked_prompt import ids_of, place_of
+from ingest.trace.raising import add_effects_, centre_of, raising_rows, said_of, written_ranks
 from ingest.trace.states_frame import states_frame
 
 MOMENTS = ("pre", "post")
+
+N_EFFECTS = 10
+"""Neurons that raise a token most and that are switched off one by one, if asked."""
 
 
 def trace(
@@ -34,6 +47,9 @@ def trace(
     top: int = 5,
     token_id: int | None = None,
     matrices: Sequence[np.ndarray] = (),
+    n_raising: int = 10,
+    sort: RaisingOrder = "centred",
+    effects: bool = False,
 ) -> Traced:
     """Read one position of a prompt layer by layer.
 
@@ -45,6 +61,9 @@ def trace(
         top: tokens shown before and after each FFN.
         token_id: a token whose ranks and scores are wanted too.
         matrices: of each state but the last one, float32 [d_model d_model] to read it through; none: states are not.
+        n_raising: how many of the neurons of all layers that raise the token, or the predicted one, are listed.
+        sort: which of them come first.
+        effects: whether each of the first `N_EFFECTS` of them is switched off, to see what becomes of the token.
 
     Raises:
         NothingToTrace: the model is a masked one.
@@ -57,7 +76,18 @@ def trace(
     ids = ids_of(tokenizer, prompt, context_length=transformer.shape.context_length)
     place = place_of(ids, position)
     with torch.inference_mode():
-        return _traced(transformer, tokenizer, ids, place, top=top, token_id=token_id, matrices=matrices)
+        return _traced(
+            transformer,
+            tokenizer,
+            ids,
+            place,
+            top=top,
+            token_id=token_id,
+            matrices=matrices,
+            n_raising=n_raising,
+            sort=sort,
+            effects=effects,
+        )
 
 
 def _traced(
@@ -69,12 +99,13 @@ def _traced(
     top: int,
     token_id: int | None,
     matrices: Sequence[np.ndarray],
+    n_raising: int,
+    sort: RaisingOrder,
+    effects: bool,
 ) -> Traced:
     # Attention looks back only: what comes after the position changes nothing there.
     example = Prompt(0, "", ids[: place + 1], position=place, own_position=place)
-    n_layers = transformer.shape.n_layers
-    norms = [torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1) for layer in range(n_layers)]
-    layers = watch(transformer, [example], norms, n_event_examples=0, seed=0, batch_tokens=len(ids))
+    layers, coefficients = _watched(transformer, example)
     lens = Lens.of(transformer, tokenizer)
     asked = None if token_id is None else _row(lens, token_id)
     readings = read(lens, layers, torch.zeros(1, dtype=torch.int64, device=transformer.device))
@@ -83,6 +114,11 @@ def _traced(
     (batch,) = prompt_batches([example], batch_tokens=len(ids))
     embedded = batch.at_positions(transformer.embed(batch.tokens))
     states = [embedded, *(layer.post for layer in layers)]
+    raised = readings.final if asked is None else asked
+    raising = raising_rows(lens, transformer, layers, coefficients, raised=raised, limit=n_raising, sort=sort)
+    if effects and raising:
+        add_effects_(lens, transformer, raising[:N_EFFECTS], ids=ids[: place + 1], raised=raised)
+    own_logit, own_probability = said_of(lens, layers[-1].post, raised)
     return Traced(
         tokens=tokenizer.texts(ids),
         position=place,
@@ -97,7 +133,26 @@ def _traced(
         states=TRACE_STATES.check(
             states_frame(lens, states, matrices, final=readings.final, asked=asked, top=top),
         ),
+        raised_token=int(lens.vocabulary.ids[int(raised[0])]),
+        raised_probability=own_probability,
+        raised_logit=own_logit,
+        raising=TRACE_RAISING.check(pl.DataFrame(raising, schema=dict(TRACE_RAISING.columns))),
     )
+
+
+def _watched(transformer: Transformer, example: Prompt) -> tuple[list[Layer], list[Float[Tensor, "one d_ffn"]]]:
+    """What every layer does at the position, and the coefficients of all its neurons there."""
+
+    def look_at(layer: int) -> Look:
+        norms = torch.linalg.vector_norm(transformer.value_vectors(layer), dim=1)
+        return lambda seen: (
+            picked(seen, norms, layer=layer, n_event_examples=0, seed=0)
+            | {"all": seen.batch.at_positions(seen.output.coefficients)}
+        )
+
+    found = list(prompt_pass.run(transformer, [example], look_at, batch_tokens=len(example.tokens)))
+    coefficients = [columns.pop("all") for columns in found]
+    return [Layer(**columns) for columns in found], coefficients
 
 
 def _row(lens: Lens, token_id: int) -> Int[Tensor, " one"]:
@@ -157,24 +212,35 @@ def _neurons_frame(
     transformer: Transformer,
     asked: Int[Tensor, " one"] | None,
 ) -> pl.DataFrame:
-    frames = []
+    frames, centre = [], centre_of(lens)
     for number, (layer, scores) in enumerate(zip(layers, score(lens, layers, readings, transformer), strict=True)):
         there = layer.is_there[0, :N_DOMINANT].cpu().numpy()
         total = float(layer.total[0])
         size = layer.contributions[0, :N_DOMINANT].cpu().numpy()[there]
+        neurons = layer.neurons[0, :N_DOMINANT]
+        own = layer.coefficients[0, :N_DOMINANT]
+        values = transformer.value_vectors(number)
+        # What is added to every token alike moves none of them.
+        common = own * (values[neurons] @ centre)
+        raw = {"candidate": scores.candidate.raw, "final": scores.final.raw}
+        rows = {"candidate": readings.tops[:, number, 0], "final": readings.final}
+        if asked is not None:
+            raw["token"], rows["token"] = picked_scores(lens, layer, values, asked).raw, asked
+        written = written_ranks(lens, own, values[neurons], torch.cat(list(rows.values())))
         columns = {
             "layer": [number] * int(there.sum()),
             "rank": np.arange(1, int(there.sum()) + 1),
-            "neuron": layer.neurons[0, :N_DOMINANT].cpu().numpy()[there],
-            "coefficient": layer.coefficients[0, :N_DOMINANT].cpu().numpy()[there],
+            "neuron": neurons.cpu().numpy()[there],
+            "coefficient": own.cpu().numpy()[there],
             "contribution": size,
             "share": size.astype(np.float64) / total if total > 0 else [None] * len(size),
-            "score_candidate": scores.candidate.raw[0, :N_DOMINANT].cpu().numpy()[there],
-            "score_final": scores.final.raw[0, :N_DOMINANT].cpu().numpy()[there],
-            "score_token": [None] * len(size),
         }
-        if asked is not None:
-            wanted = picked_scores(lens, layer, transformer.value_vectors(number), asked)
-            columns["score_token"] = wanted.raw[0, :N_DOMINANT].cpu().numpy()[there]
-        frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)))
+        for place, name in enumerate(("candidate", "final", "token")):
+            is_known = name in raw
+            one = raw[name][0, :N_DOMINANT] if is_known else own
+            columns[f"score_{name}"] = one.cpu().numpy()[there] if is_known else [None] * len(size)
+            columns[f"centred_{name}"] = (one - common).cpu().numpy()[there] if is_known else [None] * len(size)
+            ranked = [row[place] for row in written] if is_known else [None] * len(written)
+            columns[f"rank_{name}"] = [rank for rank, is_there in zip(ranked, there, strict=True) if is_there]
+        frames.append(pl.DataFrame(columns).cast(pl.Schema(TRACE_NEURONS.columns)).select(list(TRACE_NEURONS.columns)))
     return pl.concat(frames)

@@ -10,6 +10,7 @@ from catalog.terminal.options import Format, common_options, format_option
 from catalog.terminal.printing import show_tables
 
 if TYPE_CHECKING:
+    from catalog.tables.traces import RaisingOrder
     from queries.trace.trace import Lens
 
 
@@ -29,6 +30,24 @@ if TYPE_CHECKING:
     help="How to read states: as they are, or also through the matrices kept by --job shortcuts.",
 )
 @click.option(
+    "--raising",
+    type=click.IntRange(0, 1000),
+    default=10,
+    show_default=True,
+    help="How many of the neurons of all layers that raise the token most to list.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["centred", "score", "share"]),
+    default="centred",
+    show_default=True,
+    help="What to sort them by: what each adds to the token's score less the mean over all tokens, that mean included,"
+    " or its share of the layer's update.",
+)
+@click.option(
+    "--effects", is_flag=True, help="Also switch each of the first ten of them off: what becomes of the token."
+)
+@click.option(
     "--corpus",
     help="Corpus for the matrices of --lens mat and for facts about neurons.  [default: the model's shown corpus]",
 )
@@ -46,6 +65,9 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     top: int,
     token: str | None,
     lens: Lens,
+    raising: int,
+    sort: RaisingOrder,
+    effects: bool,
     corpus: str | None,
     weights: str | None,
     allow_pickle: bool,
@@ -54,8 +76,9 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
     """Trace how MODEL, a model in the warehouse, builds its prediction after PROMPT, layer by layer.
 
     The answer shows the top tokens before and after each FFN, the rank of the token predicted in the end, where that
-    token reaches the top and stays there (saturation), where another is pushed down furthest (elimination), and the ten
-    neurons that add most. --lens mat also shows what the model predicts from each of its states, both directly and
+    token reaches the top and stays there (saturation), where another is pushed down furthest (elimination), the neurons
+    of all layers that raise the token most (the one of --token, else the predicted one), and the ten neurons of each
+    layer that add most. --lens mat also shows what the model predicts from each of its states, both directly and
     through the matrix that leads to the last state. The command runs the model, from the weights that were measured.
     """
     page = ctx.obj.trace(
@@ -65,6 +88,9 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
         top=top,
         token=token,
         lens=lens,
+        raising=raising,
+        sort=sort,
+        effects=effects,
         corpus=corpus,
         weights=weights,
         allow_pickle=allow_pickle,

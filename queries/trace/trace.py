@@ -46,7 +46,37 @@ NEURON_COLUMNS: Mapping[str, pl.DataType] = {
     "score_candidate": FLOAT,
     "score_final": FLOAT,
     "score_token": FLOAT,
+    "centred_candidate": FLOAT,
+    "centred_final": FLOAT,
+    "centred_token": FLOAT,
+    "rank_candidate": INTEGER,
+    "rank_final": INTEGER,
+    "rank_token": INTEGER,
     "top_tokens": pl.List(TEXT),
+    "bottom_tokens": pl.List(TEXT),
+    "writes": pl.List(TEXT),
+    "frequency": DOUBLE,
+    "kind": TEXT,
+    "n_tokens_seen": BIG,
+    "corpus": TEXT,
+}
+RAISING_COLUMNS: Mapping[str, pl.DataType] = {
+    "rank": INTEGER,
+    "layer": SMALL,
+    "neuron": INTEGER,
+    "address": TEXT,
+    "coefficient": FLOAT,
+    "contribution": FLOAT,
+    "share": DOUBLE,
+    "score": FLOAT,
+    "centred": FLOAT,
+    "token_rank": INTEGER,
+    "probability_off": DOUBLE,
+    "logit_off": DOUBLE,
+    "change_off": DOUBLE,
+    "top_tokens": pl.List(TEXT),
+    "bottom_tokens": pl.List(TEXT),
+    "writes": pl.List(TEXT),
     "frequency": DOUBLE,
     "kind": TEXT,
     "n_tokens_seen": BIG,
@@ -76,7 +106,15 @@ class TracePage(TabularAnswer):
         final: text of the token it predicts.
         token: text of the token that was asked about; None if none was.
         layers: one row per layer, with the columns of `LAYER_COLUMNS`.
-        neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`.
+        neurons: the ten dominant neurons of every layer, with the columns of `NEURON_COLUMNS`: `score_` is what a
+            neuron adds to a token's raw score, `centred_` that less its mean over the vocabulary, which alone moves the
+            token, `rank_` the token's rank in what the neuron writes, and `writes` the first tokens of that: at a
+            coefficient below 0 those at the bottom of its list.
+        raised: text of the token that `raising` is about: the one that was asked about, else the predicted one.
+        raising: the neurons of all layers that raise that token most, with the columns of `RAISING_COLUMNS`:
+            `probability_off` and `logit_off` are the token's with that neuron switched off, `change_off` is what that
+            changes of its probability; null unless asked for.
+        is_signed: whether coefficients of the model can be below 0.
         states: what is predicted from each state, by id and by mat, with the columns of `STATE_COLUMNS`; no rows unless
             the lens was `mat`.
     """
@@ -88,6 +126,9 @@ class TracePage(TabularAnswer):
     layers: pl.DataFrame
     neurons: pl.DataFrame
     states: pl.DataFrame
+    raised: str
+    raising: pl.DataFrame
+    is_signed: bool
 
     @property
     def summary(self) -> str:
@@ -113,8 +154,37 @@ class TracePage(TabularAnswer):
         return [
             Section("layers", self._layers_table(), remark),
             *self._states_sections(),
+            *self._raising_sections(),
             Section("dominant neurons", self._neurons_table(), self._neurons_remark()),
         ]
+
+    def _raising_sections(self) -> list[Section]:
+        if self.raising.is_empty():
+            return []
+        token, traced = visible(self.raised), self.traced
+        has_effects = self.raising["probability_off"].null_count() < self.raising.height
+        effects = ["probability_off", "change_off"] if has_effects else []
+        columns = ["layer", "neuron", "coefficient", "centred", "score", "token_rank", *effects, self._listed]
+        remark = (
+            f"centred: what the neuron adds to the score of {token}, less the mean over all tokens, which moves none;"
+            f" score: that mean included; token_rank: of {token} in what the neuron writes"
+        )
+        remark += f"\n{self._pole_remark()}" if self.is_signed else ""
+        if has_effects:
+            remark += (
+                f"\nprobability_off: of {token} with that neuron alone set to 0 at every position; untouched it is"
+                f" {100 * traced.raised_probability:.1f}%"
+            )
+        shown = self.raising.with_columns(pl.col(self._listed).list.head(_SHOWN_TOKENS)).select(columns)
+        return [Section(f"neurons of all layers that raise {token} most", shown, remark)]
+
+    @property
+    def _listed(self) -> str:
+        """The column of tokens that is shown: where no coefficient is below 0, all that a neuron writes is its top."""
+        return "writes" if self.is_signed else "top_tokens"
+
+    def _pole_remark(self) -> str:
+        return "writes: at a coefficient below 0 the bottom of the neuron's list, which it then promotes"
 
     def _layers_table(self) -> pl.DataFrame:
         rows = [
@@ -172,18 +242,23 @@ class TracePage(TabularAnswer):
         return ", ".join(events)
 
     def _neurons_table(self) -> pl.DataFrame:
-        shown = self.neurons.with_columns(pl.col("top_tokens").list.head(_SHOWN_TOKENS))
-        scores = ["score_final"] if self.token is None else ["score_final", "score_token"]
-        return shown.select("layer", "neuron", "coefficient", "share", *scores, "frequency", "kind", "top_tokens")
+        shown = self.neurons.with_columns(pl.col(self._listed).list.head(_SHOWN_TOKENS))
+        scores = ["centred_final", "rank_final"]
+        scores += [] if self.token is None else ["centred_token", "rank_token"]
+        return shown.select("layer", "neuron", "coefficient", "share", *scores, "frequency", "kind", self._listed)
 
     def _neurons_remark(self) -> str:
-        remark = f"score_final: what the neuron adds to the raw score of {visible(self.final)}"
-        remark += "" if self.token is None else f"; score_token: to that of {visible(self.token)}"
+        remark = (
+            f"centred_final: what the neuron adds to the score of {visible(self.final)}, less the mean over all tokens;"
+            " rank_final: its rank in what the neuron writes"
+        )
+        remark += "" if self.token is None else f"; centred_token, rank_token: those of {visible(self.token)}"
         corpora = self.neurons.get_column("corpus").drop_nulls().unique().to_list()
-        return f"{remark}; frequency, kind: on {corpora[0]}" if corpora else remark
+        remark += f"; frequency, kind: on {corpora[0]}" if corpora else ""
+        return f"{remark}\n{self._pole_remark()}" if self.is_signed else remark
 
     def data(self) -> dict[str, Any]:
-        """The trace for programs: `layers`, `neurons`, `states` where there are any, and `trace` with the rest."""
+        """The trace for programs: `layers`, `neurons`, `raising`, `states` if there are any; `trace` has the rest."""
         traced = self.traced
         said = {
             "model": self.model,
@@ -195,9 +270,12 @@ class TracePage(TabularAnswer):
             "saturation_by_ffn": traced.saturation_by_ffn,
             "elimination_layer": traced.elimination_layer,
             "token": self.token,
+            "raised_token": self.raised,
+            "raised_probability": traced.raised_probability,
+            "raised_logit": traced.raised_logit,
         }
         states = {} if self.states.is_empty() else {"states": self.states}
-        return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons}
+        return {"trace": said, "layers": self.layers, **states, "neurons": self.neurons, "raising": self.raising}
 
 
 def quoted_end(tokens: Sequence[str]) -> str:
@@ -232,7 +310,7 @@ def trace_page(
     connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced, *, token: str | None = None
 ) -> TracePage:
     """Join what the model predicted with what the warehouse knows about its tokens and neurons."""
-    ids = {traced.final_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
+    ids = {traced.final_token, traced.raised_token, *traced.layers["candidate_token"], *traced.top_tokens["token_id"]}
     ids.update(*traced.states["token_ids"])
     texts = texts_of(connection, model.tokenizer_id, ids)
     return TracePage(
@@ -241,8 +319,11 @@ def trace_page(
         final=texts[traced.final_token],
         token=token,
         layers=_layers(traced, texts),
-        neurons=_neurons(connection, model, traced),
+        neurons=framed(_with_facts(connection, model, traced.neurons.to_dicts()), NEURON_COLUMNS),
         states=_states(traced, texts),
+        raised=texts[traced.raised_token],
+        raising=_raising(connection, model, traced),
+        is_signed=model.is_signed,
     )
 
 
@@ -264,18 +345,30 @@ def _states(traced: Traced, texts: Mapping[int, str]) -> pl.DataFrame:
     return framed(rows, STATE_COLUMNS)
 
 
-def _neurons(connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced) -> pl.DataFrame:
-    rows = traced.neurons.to_dicts()
+def _raising(connection: duckdb.DuckDBPyConnection, model: KnownModel, traced: Traced) -> pl.DataFrame:
+    rows = _with_facts(connection, model, traced.raising.to_dicts())
+    for row in rows:
+        off = row["probability_off"]
+        row["change_off"] = None if off is None else off - traced.raised_probability
+    return framed(rows, RAISING_COLUMNS)
+
+
+def _with_facts(
+    connection: duckdb.DuckDBPyConnection, model: KnownModel, rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The rows, with what the catalog says of their neurons, and the list that each writes at its coefficient."""
     asked = {"layers": [row["layer"] for row in rows], "neurons": [row["neuron"] for row in rows]}
     known = {
         (fact["layer"], fact["neuron"]): fact
         for fact in ask_records(connection, "traced_neurons", {"model": model.name, **asked})
     }
+    names = ("address", "top_tokens", "bottom_tokens", "frequency", "n_tokens_seen", "corpus")
     for row in rows:
         fact = known[row["layer"], row["neuron"]]
-        row |= {name: fact[name] for name in ("address", "top_tokens", "frequency", "n_tokens_seen", "corpus")}
+        row |= {name: fact[name] for name in names}
+        row["writes"] = fact["bottom_tokens" if row["coefficient"] < 0 else "top_tokens"]
         row["kind"] = _kind(fact)
-    return framed(rows, NEURON_COLUMNS)
+    return rows
 
 
 def _kind(fact: Mapping[str, Any]) -> str | None:

@@ -17,6 +17,7 @@ _MODEL = KnownModel(
     architecture="opt",
     is_signed=False,
     has_exact_zeros=True,
+    is_signed=False,
     is_measured_on_text=True,
     source="m",
     revision=None,

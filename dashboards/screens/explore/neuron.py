@@ -57,7 +57,7 @@ _TOLD = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
 
-def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str, str | None]]) -> None:
+def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator, str, str | None, bool]]) -> None:
     """The page from top to bottom; what runs the model comes later, into the room that is left for it."""
     address = asked("neuron") or kept_neuron() or _first(connection)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="title"):
@@ -82,7 +82,9 @@ def show(connection: duckdb.DuckDBPyConnection, room: list[tuple[DeltaGenerator,
             _tokens(page, words)
             show_logits(page)
             show_histogram(page, neuron)
-    room.append((st.container(), page.address, strongest_text(page.contexts, page.special_tokens)))
+    text = strongest_text(page.contexts, page.special_tokens)
+    is_silent = bool(page.facts["never_active"]) and not neuron.of.is_signed
+    room.append((st.container(), page.address, text, is_silent))
     if page.corpus is not None:
         with beside("second"):
             left, right = st.columns(2, gap="large")
@@ -234,11 +236,11 @@ def _changed(page: NeuronPage, neuron: NeuronAddress) -> None:
 
 def _whole() -> None:
     # The lease ends before the model runs, which takes longer than a publisher should wait.
-    room: list[tuple[DeltaGenerator, str, str | None]] = []
+    room: list[tuple[DeltaGenerator, str, str | None, bool]] = []
     answer(partial(show, room=room))
-    for place, address, text in room:
+    for place, address, text, is_silent in room:
         with place:
-            try_neuron(address, text)
+            try_neuron(address, text, is_silent=is_silent)
 
 
 _whole()

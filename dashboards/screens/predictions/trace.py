@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 
+import polars as pl
 import streamlit as st
 
+from catalog.spelling import quoted
 from dashboards.live.answers import MOST_POSITIONS, grid_of, trace_of
-from dashboards.live.cell import Order, show_cell
+from dashboards.live.cell import WRITES, Order, show_cell
 from dashboards.live.examples import EXAMPLES, show_examples
 from dashboards.live.switch import try_traced
 from dashboards.live.token_grid import say_legend, show_grid
 from dashboards.parts.muted import muted_of
 from dashboards.session import desk
+from dashboards.widgets import tables
 from dashboards.widgets.address import asked, asked_among, asked_place, own_key, remember, start_afresh
 from dashboards.widgets.figures import show_files, title_row
 from dashboards.widgets.html import plain, table_html
@@ -23,6 +26,17 @@ from queries.views.contents import models_frame
 
 _ALONE = ""
 """The choice of no second model."""
+
+RAISING = (
+    *("address", "coefficient", "centred", "score", "token_rank", "share", "probability_off", "change_off"),
+    *("logit_off", "writes"),
+)
+RAISES = (
+    "Score: activation times value vector times unembedding, less its mean over all tokens, since what is added to "
+    "every token alike moves none; raw: that mean included; rank: of the token among all tokens in what the neuron "
+    "writes. Off: that neuron alone set to 0 at every position. Scores: Geva et al. 2022, section 5; the rest: this "
+    "project."
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,8 @@ def show() -> None:
         for column, one in zip(st.columns(len(choices), gap="large"), seen, strict=False):
             with column:
                 show_cell(one.trace, one.grid, one.layer, order=order, pale=muted[one.choice.model].reasons)
-        cells = [(one.trace.traced.position, _dominant(one)) for one in seen]
+        _raising(seen)
+        cells = [(one.trace.traced.position, _acting(one)) for one in seen]
         try_traced(seen[0].choice.prompt, cells, {one.choice.model: one.grid for one in seen})
         for one in seen:
             _every_layer(one)
@@ -185,7 +200,8 @@ def _pick_order() -> Order:
         "Neurons by what they add to the prediction",
         asked("by") == "adds",
         key=own_key("by"),
-        help="What each of the ten adds to the raw score of the token predicted in the end, the largest first.",
+        help="What each of the ten adds to the score of the token predicted in the end, less the mean over all tokens; "
+        "the largest first.",
     )
     remember(by="adds" if by_score else None)
     return "adds" if by_score else "share"
@@ -201,8 +217,56 @@ def _position(grid: GridPage, side: str, beside: Seen | None) -> int:
     return beside.trace.traced.position if beside is not None and is_same else last
 
 
-def _dominant(one: Seen) -> list[str]:
-    return list(one.trace.neurons.filter(layer=one.layer).get_column("address"))
+def _raising(seen: list[Seen]) -> None:
+    """The neurons of all layers that raise a token most, and on request what is left of it without each of ten."""
+    st.subheader("Which neurons of all layers raise a token", anchor=False, help=plain(RAISES))
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    token = left.text_input(
+        "Token",
+        asked("token") or "",
+        key=own_key("token"),
+        placeholder="the predicted one",
+        help="·school is ' school'.",
+    )
+    effects = right.toggle(
+        "Switch each of the first ten off",
+        asked("effects") == "off",
+        key=own_key("effects"),
+        help="Runs the model once more for each: what becomes of the token's probability and logit.",
+    )
+    remember(token=token or None, effects="off" if effects else None)
+    for column, one in zip(st.columns(len(seen), gap="large"), seen, strict=True):
+        with column, said():
+            choice, position = one.choice, one.trace.traced.position
+            page = trace_of(
+                choice.model,
+                choice.prompt,
+                position=position,
+                lens=choice.lens,
+                corpus=choice.corpus,
+                token=token or None,
+                effects=effects,
+            )
+            _show_raising(page, choice.side)
+
+
+def _show_raising(page: TracePage, side: str) -> None:
+    traced = page.traced
+    percent = f"{100 * traced.raised_probability:.1f}%"
+    with title_row(f"trace_raising{side}"):
+        told = f"{page.model}: {quoted(page.raised)} ({percent}) at position {traced.position}"
+        st.markdown(f"**{plain(told)}**", help=plain(f"Writes: {WRITES}.") if page.is_signed else None)
+        show_files(f"trace_raising{side}", page.raising)
+    if page.raising.is_empty():
+        st.caption("No neuron adds more to it than to the mean token.")
+        return
+    tables.link_to_neurons(page.raising, RAISING, key=f"raising{side}", height=420)
+
+
+def _acting(one: Seen) -> list[str]:
+    """Dominant neurons of the cell whose coefficient is not 0, those that raise the predicted token most first."""
+    neurons = one.trace.neurons.filter((pl.col("layer") == one.layer) & (pl.col("coefficient") != 0))
+    return list(neurons.sort("centred_final", descending=True).get_column("address"))
 
 
 def _every_layer(one: Seen) -> None:
@@ -210,7 +274,7 @@ def _every_layer(one: Seen) -> None:
     page, side = one.trace, one.choice.side
     with st.expander(f"Every layer of {plain(page.model)} at position {page.traced.position}"):
         st.markdown(plain(page.summary))
-        for section in page.sections()[:-1]:
+        for section in (one for one in page.sections() if one.title in ("layers", "states")):
             name = f"trace_{section.title}{side}"
             with title_row(name):
                 st.markdown(f"**{section.title.capitalize()}**", help=plain(f"{section.remark}."))

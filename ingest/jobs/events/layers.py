@@ -61,13 +61,13 @@ def watch(
     """Run the examples through the model; random neurons are drawn for those below `n_event_examples`."""
 
     def look_at(layer: int) -> Look:
-        return lambda seen: _picked(seen, value_norms[layer], layer=layer, n_event_examples=n_event_examples, seed=seed)
+        return lambda seen: picked(seen, value_norms[layer], layer=layer, n_event_examples=n_event_examples, seed=seed)
 
     found = prompt_pass.run(transformer, examples, look_at, batch_tokens=batch_tokens)
     return [Layer(**columns) for columns in found]
 
 
-def _picked(
+def picked(
     seen: Seen, value_norms: Float[Tensor, " d_ffn"], *, layer: int, n_event_examples: int, seed: int
 ) -> dict[str, Tensor]:
     """The columns of a `Layer`."""

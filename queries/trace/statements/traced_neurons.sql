@@ -9,6 +9,7 @@ select
     neurons.neuron,
     neurons.address,
     neurons.top_tokens,
+    neurons.bottom_tokens,
     neurons.frequency,
     neurons.is_token_detector,
     neurons.position_kind,

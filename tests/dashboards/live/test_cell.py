@@ -25,7 +25,15 @@ def neurons(**changed: Any) -> pl.DataFrame:
         "score_candidate": 0.0,
         "score_final": -0.5,
         "score_token": None,
+        "centred_candidate": 0.25,
+        "centred_final": -0.375,
+        "centred_token": None,
+        "rank_candidate": 1,
+        "rank_final": 1234,
+        "rank_token": None,
         "top_tokens": [" <script>", "\n"],
+        "bottom_tokens": [" <bottom>"],
+        "writes": [" <script>", "\n"],
         "frequency": 0.015,
         "kind": "token detector",
         "n_tokens_seen": 4096,
@@ -39,8 +47,8 @@ def page(share: float | None) -> TracePage:
         [{"layer": 1, "dominant_share": share}], schema={"layer": pl.Int16, "dominant_share": pl.Float64}
     )
     nothing = pl.DataFrame(schema=dict(TRACE_LAYERS.columns))
-    traced = Traced(("one",), 0, 7, 0.5, 1, False, None, nothing, nothing, nothing, nothing)
-    return TracePage("tiny", traced, " yes", None, layers, neurons(), nothing)
+    traced = Traced(("one",), 0, 7, 0.5, 1, False, None, *[nothing] * 4, 7, 0.5, 2.0, nothing)
+    return TracePage("tiny", traced, " yes", None, layers, neurons(), nothing, " yes", nothing, is_signed=False)
 
 
 def test_a_cell_says_what_it_predicts_and_what_the_ten_hold() -> None:
@@ -57,19 +65,28 @@ def test_a_cell_says_what_it_predicts_and_what_the_ten_hold() -> None:
 def test_a_neuron_is_a_link_with_its_numbers() -> None:
     shown = neurons_html(neurons(), " yes", "#123456")
     assert 'href="/neuron?neuron=tiny/L1N3"' in shown
-    for text in (">L1N3</a>", "12.5%", "1.250", "-0.500", "1.5%", "adds to ·yes", "of 4,096 tokens of builtin"):
+    for text in (">L1N3</a>", "12.5%", "1.250", "-0.375", "1.5%", "adds to ·yes", "of 4,096 tokens of builtin"):
         assert text in shown
+    assert ("raw: -0.500" in shown, ">1,234</td>" in shown, ">promotes</th>" in shown) == (True, True, True)
     assert ">·&lt;script&gt;</a>" in shown
     assert ">↵</a>" in shown
     assert "<script" not in shown
 
 
-@pytest.mark.parametrize("missing", ["share", "frequency", "top_tokens"])
+def test_a_neuron_of_a_signed_model_shows_what_it_writes() -> None:
+    """At a coefficient below 0 that is the bottom of its list, and no column says that it promotes the top."""
+    shown = neurons_html(neurons(coefficient=-1.25, writes=[" <bottom>"]), " yes", "#123456", is_signed=True)
+    assert ">·&lt;bottom&gt;</a>" in shown
+    assert ">·&lt;script&gt;</a>" not in shown
+    assert (">writes</th>" in shown, ">promotes</th>" in shown) == (True, False)
+
+
+@pytest.mark.parametrize("missing", ["share", "frequency", "writes", "rank_final"])
 def test_what_is_not_known_is_a_dash_or_nothing(missing: str) -> None:
     shown = neurons_html(neurons(**{missing: None}), " yes", "#123456")
     assert "None" not in shown
     assert "nan" not in shown.casefold()
-    if missing != "top_tokens":
+    if missing != "writes":
         assert ">-</td>" in shown
 
 
@@ -81,7 +98,7 @@ def test_tokens_lead_to_the_neurons_that_promote_them() -> None:
 
 
 def test_tokens_that_are_muted_are_pale() -> None:
-    some = neurons(top_tokens=["\\xc3", " one", "\\xe2"])
+    some = neurons(writes=["\\xc3", " one", "\\xe2"])
     for pale in ([], ["\\xc3"], [" one", "\\xe2"]):
         shown = neurons_html(some, " yes", "#123456", pale)
         assert shown.count("nt-muted") == len(pale) + shown.count(".nt-muted")
@@ -89,7 +106,8 @@ def test_tokens_that_are_muted_are_pale() -> None:
 
 def test_neurons_come_by_share_or_by_what_they_add() -> None:
     scores = {1: -0.5, 2: 0.25, 3: 0.0625}
-    some = pl.concat([neurons(rank=rank, score_final=score) for rank, score in scores.items()])
+    # Raw scores in the other order: what they have in common moves no token.
+    some = pl.concat([neurons(rank=rank, centred_final=one, score_final=-one) for rank, one in scores.items()])
     assert ordered(some, "share").get_column("rank").to_list() == [1, 2, 3]
     assert ordered(some, "adds").get_column("rank").to_list() == sorted(scores, key=lambda rank: -scores[rank])
     assert added_little(some, " yes") == ""

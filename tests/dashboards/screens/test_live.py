@@ -168,7 +168,7 @@ def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppT
     assert not by_sum.exception
     assert "adds" in by_sum.query_params["by"]
     neurons = neurothek.open(path).trace("other", "one two three", position=2).neurons.filter(layer=1)
-    expected = [row["address"] for row in sorted(neurons.to_dicts(), key=lambda row: -row["score_final"])]
+    expected = [row["address"] for row in sorted(neurons.to_dicts(), key=lambda row: -row["centred_final"])]
     (table,) = [one.proto.body for one in by_sum.get("html") if '<table class="nt-cell">' in one.proto.body]
     assert re.findall(r"neuron=(other/L1N\d+)", table) == expected
     next(path.parent.rglob("0001-*.safetensors")).unlink()

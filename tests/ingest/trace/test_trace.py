@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+import torch
 
-from catalog.tables.traces import Traced
+from catalog.tables.traces import RaisingOrder, Traced
 from ingest.errors import OtherWeights, PositionMissing, PromptEmpty, PromptTooLong, WeightsNotAtHand
 from ingest.models.checkpoints import find
 from ingest.models.finding import Measured
@@ -15,7 +17,7 @@ from ingest.models.measured import open_measured
 from ingest.trace import trace
 from tests.support import events as plain
 from tests.support.events import PlainStreams
-from tests.support.models import CAUSAL_KINDS, build
+from tests.support.models import CAUSAL_KINDS, Kind, build, edit_tensors
 from tests.support.shortcuts import PlainShortcuts
 
 PROMPT = "the school is near the river and the old"
@@ -107,6 +109,128 @@ def test_its_neurons_are_the_dominant_ones(folder: Path) -> None:
             for name, token in (("final", found.final_token), ("token", TOKEN)):
                 expected = m * float(reference.unembedding[token] @ value)
                 assert row[f"score_{name}"] == pytest.approx(expected, rel=TOLERANCE, abs=TOLERANCE)
+                scores = [m * float(e @ value) for e in reference.unembedding]
+                centred = expected - sum(scores) / len(scores)
+                assert row[f"centred_{name}"] == pytest.approx(centred, rel=TOLERANCE, abs=TOLERANCE)
+                assert_rank(row[f"rank_{name}"], scores, token)
+
+
+def assert_rank(found: int | None, scores: list[float], token: int) -> None:
+    """A rank by m (e . v) is the counted one, but for tokens so near that float32 may put them in another order."""
+    if not any(scores):
+        assert found is None
+        return
+    assert found is not None
+    above = sum(score > scores[token] + TOLERANCE for score in scores)
+    near = sum(abs(score - scores[token]) <= TOLERANCE for score in scores)
+    assert above + 1 <= found <= above + near
+
+
+@pytest.mark.parametrize("sort", ["centred", "score", "share"])
+def test_the_neurons_that_raise_a_token_are_those_of_a_loop_over_all(folder: Path, sort: RaisingOrder) -> None:
+    reference = PlainStreams(folder)
+    ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    layers = reference.layers(ids)
+    expected = []
+    for number, layer in enumerate(layers):
+        total = sum(abs(m) * np.linalg.norm(v) for m, v in zip(layer.coefficients, layer.values, strict=True))
+        for neuron, (m, value) in enumerate(zip(layer.coefficients, layer.values, strict=True)):
+            scores = [m * float(e @ value) for e in reference.unembedding]
+            centred = scores[TOKEN] - sum(scores) / len(scores)
+            if centred > TOLERANCE:
+                share = abs(m) * np.linalg.norm(value) / total
+                row = {"layer": number, "neuron": neuron, "coefficient": m, "share": share}
+                expected.append(row | {"score": scores[TOKEN], "centred": centred, "scores": scores})
+    expected.sort(key=lambda row: -row[sort])
+    found = traced(folder, token_id=TOKEN, n_raising=20, sort=sort).raising.to_dicts()
+    assert [row["rank"] for row in found] == list(range(1, 21))
+    for row, wanted in zip(found, expected, strict=False):
+        assert row[sort] == pytest.approx(wanted[sort], rel=TOLERANCE, abs=TOLERANCE)
+        (own,) = (one for one in expected if (one["layer"], one["neuron"]) == (row["layer"], row["neuron"]))
+        for name in ("coefficient", "share", "score", "centred"):
+            assert row[name] == pytest.approx(own[name], rel=TOLERANCE, abs=TOLERANCE)
+        assert_rank(row["token_rank"], own["scores"], TOKEN)
+
+
+def test_effects_are_those_of_transformers_own_model_with_each_neuron_at_0(folder: Path) -> None:
+    reference = PlainStreams(folder)
+    ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    found = traced(folder, n_raising=12, effects=True)
+    untouched = reference.own_logits(ids)
+    assert found.raised_token == found.final_token
+    assert found.raised_logit == pytest.approx(untouched[found.final_token], rel=TOLERANCE, abs=TOLERANCE)
+    rows = found.raising.to_dicts()
+    for row in rows[: trace.N_EFFECTS]:
+
+        def zero(_: object, given: tuple[torch.Tensor], neuron: int = row["neuron"]) -> tuple[torch.Tensor]:
+            changed = given[0].clone()
+            changed[..., neuron] = 0
+            return (changed,)
+
+        handle = reference.body.values(row["layer"]).register_forward_pre_hook(zero)
+        logits = reference.own_logits(ids)
+        handle.remove()
+        assert row["logit_off"] == pytest.approx(logits[found.final_token], rel=TOLERANCE, abs=TOLERANCE)
+        expected = plain.probability(logits, found.final_token)
+        assert row["probability_off"] == pytest.approx(expected, rel=TOLERANCE)
+    assert all(row["probability_off"] is None for row in rows[trace.N_EFFECTS :])
+    assert traced(folder, n_raising=3).raising["probability_off"].null_count() == 3
+
+
+OUTPUTS = {
+    "opt": ("model.decoder.embed_tokens.weight", "model.decoder.layers.0.fc2.weight"),
+    "gpt2": ("transformer.wte.weight", "transformer.h.0.mlp.c_proj.weight"),
+    "llama": ("lm_head.weight", "model.layers.0.mlp.down_proj.weight"),
+}
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_what_is_added_to_every_token_alike_raises_none(kind: Kind, tmp_path: Path) -> None:
+    """A planted neuron with the largest raw score for every token and a centred one of 0: a constant moves nothing."""
+    unembedding, values = OUTPUTS[kind]
+    folder = build(tmp_path / kind, kind)
+    edit_tensors(folder, lambda tensors: tensors[unembedding][:, 0].fill_(1))
+    reference = PlainStreams(folder)
+    ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    own = reference.layers(ids)[0].coefficients
+    planted = int(np.abs(own).argmax())
+
+    def plant(tensors: dict[str, torch.Tensor]) -> None:
+        rows = tensors[values] if kind == "gpt2" else tensors[values].T
+        rows[planted] = 0
+        rows[planted, 0] = 100 / float(own[planted])
+
+    edit_tensors(folder, plant)
+    found = traced(folder, token_id=TOKEN, n_raising=20)
+    (row,) = found.neurons.filter(layer=0, neuron=planted).to_dicts()
+    assert row["rank"] == 1
+    assert row["score_token"] == found.neurons["score_token"].max() == pytest.approx(100, rel=TOLERANCE)
+    assert abs(row["centred_token"]) < TOLERANCE
+    assert (0, planted) not in found.raising.select("layer", "neuron").rows()
+    assert found.raising["centred"].min() > 0
+
+
+def test_signs_of_a_gated_ffn_are_a_convention(tmp_path: Path) -> None:
+    """Negated rows of up_proj and columns of down_proj change no logit, and nothing of a trace but coefficients."""
+    folder, flipped = build(tmp_path / "llama", "llama"), build(tmp_path / "flipped", "llama")
+    chance = np.random.default_rng(4)
+    signs = [torch.from_numpy(chance.choice([-1.0, 1.0], size=128)).float() for _ in range(2)]
+
+    def flip(tensors: dict[str, torch.Tensor]) -> None:
+        for layer, sign in enumerate(signs):
+            tensors[f"model.layers.{layer}.mlp.up_proj.weight"] *= sign[:, None]
+            tensors[f"model.layers.{layer}.mlp.down_proj.weight"] *= sign
+
+    edit_tensors(flipped, flip)
+    before, after = (traced(one, token_id=TOKEN, effects=True, n_raising=30) for one in (folder, flipped))
+    assert before.final_probability == after.final_probability
+    for name in ("layers", "top_tokens"):
+        assert getattr(before, name).equals(getattr(after, name))
+    for name in ("neurons", "raising"):
+        one, other = getattr(before, name), getattr(after, name)
+        sign = [float(signs[layer][neuron]) for layer, neuron in one.select("layer", "neuron").rows()]
+        assert (one["coefficient"] * pl.Series(sign)).equals(other["coefficient"].cast(pl.Float64))
+        assert one.drop("coefficient").equals(other.drop("coefficient"))
 
 
 def test_without_a_token_its_columns_are_empty(folder: Path) -> None:
