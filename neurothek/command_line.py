@@ -21,7 +21,7 @@ from queries.neuron.commands import neuron
 from queries.search.commands import search
 from queries.sql.commands import sql
 from queries.steering.commands import intervene
-from queries.trace.commands import trace
+from queries.trace.commands import switch, trace
 from queries.views.commands import corpora, models, runs, schema, views
 
 
@@ -40,7 +40,7 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS: Sequence[click.Command] = (
     *(demo, ingest, train, verify, golden),
-    *(search, neuron, compare, claims, reproduce, trace, intervene, sql, dashboard, annotate),
+    *(search, neuron, compare, claims, reproduce, trace, switch, intervene, sql, dashboard, annotate),
     *(views, schema, models, corpora, runs),
     *(pin, label, rename, remove, export, import_, merge, check),
 )

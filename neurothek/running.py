@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from catalog.tables.traces import RaisingOrder
     from queries.trace.along import AlongPage
     from queries.trace.grid import GridPage
-    from queries.trace.switch import SwitchPage
+    from queries.trace.switch import SwitchPage, TogetherPage
     from queries.trace.trace import Lens, TracePage
 
 
@@ -294,6 +294,70 @@ class Running(Opened):
             found = switched(*opened, prompt, wanted, position=position, firing=firing, n_random=n_random, seed=seed)
         with self.reader() as connection:
             return switch_page(connection, known, found)
+
+    @checked
+    def switch_together(
+        self,
+        model: str,
+        prompt: str,
+        *neurons: str,
+        set: float = 0.0,  # noqa: A002 - as the command intervene calls it
+        pre: bool = False,
+        position: int | None = None,
+        n_random: int = 20,
+        seed: int = 0,
+        weights: str | Path | None = None,
+        allow_pickle: bool = False,
+    ) -> "TogetherPage":
+        """What the next token of a prompt becomes when some neurons are set to a value: each alone, and all together.
+
+        Beside them stand random sets of as many neurons of each layer, drawn as `switch` draws them.
+
+        Args:
+            model: name of the model.
+            prompt: the text that it reads.
+            neurons: addresses of the neurons, such as "L3N17" or "opt-125m/L3N17".
+            set: what they are set to, at every position: 0 turns them off.
+            pre: set them before the non-linearity instead of after it.
+            position: a position of the prompt, from 0, or below 0 from its end; None: the last one.
+            n_random: how many random sets to compare them with.
+            seed: of their draw.
+            weights: folder of the weights, if they are no longer where they were.
+            allow_pickle: whether pickled weights may be read.
+
+        Returns:
+            An answer with the polars frames `sets` and `changes`.
+
+        Raises:
+            NeurothekError: there is no such model or neuron, its weights are not at hand, the prompt does not fit, or
+                the model predicts no next token.
+
+        Example:
+            >>> page = warehouse.switch_together("mini-opt-0.7m", "The river is near the", "L2N17", "L3N4")
+            >>> page.sets["kind"].to_list()[:4]
+            ['alone', 'alone', 'together', 'random']
+        """
+        _require_switch(value=set, n_random=n_random, seed=seed)
+        if not neurons:
+            raise BadArgument("neurons", neurons, "give one address or more")
+        from ingest.planning.first_look import require_weights
+        from queries.trace.switch import firing_beside, neuron_of, together_page
+
+        with self.reader() as connection:
+            addresses = list(dict.fromkeys(neuron_of(connection, model, neuron) for neuron in neurons))
+            firing = {one.layer: firing_beside(connection, one) for one in addresses}
+        known = addresses[0].of
+        require_weights(known, weights=weights, allow_pickle=allow_pickle)
+        from ingest.trace.open_models import OPEN_MODELS
+        from ingest.trace.switched import Switch, switched_together
+
+        wanted = [Switch(one.layer, one.neuron, float(set), is_before=pre) for one in addresses]
+        with OPEN_MODELS.model(known, weights=weights, allow_pickle=allow_pickle) as opened:
+            found = switched_together(
+                *opened, prompt, wanted, position=position, firing=firing, n_random=n_random, seed=seed
+            )
+        with self.reader() as connection:
+            return together_page(connection, known, found)
 
 
 _MOST_RANDOM = 1000

@@ -182,13 +182,20 @@ dominated as (
         sub_updates.neuron,
         count(*) as times_dominant,
         count(*) filter (
-            examples.saturation_by_ffn and examples.saturation_layer = sub_updates.layer and sub_updates.score_final > 0
+            examples.saturation_by_ffn
+            and examples.saturation_layer = sub_updates.layer
+            -- What a neuron adds to every token alike moves none of them: as in the view pushers.
+            and sub_updates.score_final > sub_updates.coefficient::double * coalesce(projections.score_mean, 0)
         ) as times_saturating
     from store.sub_updates as sub_updates
     inner join store.examples as examples
         on examples.model_id = sub_updates.model_id
         and examples.corpus_id = sub_updates.corpus_id
         and examples.example_id = sub_updates.example_id
+    left join store.projections as projections
+        on projections.model_id = sub_updates.model_id
+        and projections.layer = sub_updates.layer
+        and projections.neuron = sub_updates.neuron
     where sub_updates.model_id = $model_id
         and sub_updates.corpus_id = (select corpus_id from shown)
         and sub_updates.kind = 'dominant'

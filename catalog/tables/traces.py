@@ -157,6 +157,26 @@ SWITCH_TOKENS = Table(
     },
 )
 
+SWITCH_SETS = Table(
+    name="switch_sets",
+    scope="none",
+    is_fact=False,
+    key=("place",),
+    columns={
+        "place": INTEGER,
+        "kind": TEXT,
+        "layer": SMALL,
+        "neuron": INTEGER,
+        "coefficient": FLOAT,
+        "kl": DOUBLE,
+        "token_id": INTEGER,
+        "probability": DOUBLE,
+        "probability_of_token": DOUBLE,
+    },
+    # Of a set.
+    nullable=frozenset({"layer", "neuron", "coefficient"}),
+)
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -268,4 +288,34 @@ class Switched:
     percentile: float
     median_neuron: int
     neurons: pl.DataFrame
+    changes: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class SwitchedTogether:
+    """What becomes of the next token when some neurons are set to a value at every position: each alone, and all.
+
+    Attributes:
+        tokens: texts of the prompt's tokens, a prepended BOS included.
+        position: the position after which the next token is read, 0-based.
+        value: what the neurons are set to.
+        is_before: whether before the non-linearity, or after it.
+        token: the token that the untouched model predicts.
+        probability: its probability.
+        percentile: percent of the random sets whose divergence is smaller than that of all together; of equal ones half
+            counts.
+        sets: rows of SWITCH_SETS: of kind `alone` each neuron, in the order in which they were named; `together` all of
+            them; `random` sets of as many neurons of each layer, by divergence, the largest first.
+            `probability_of_token` is that of `token`; the other columns are as in SWITCH_NEURONS.
+        changes: the tokens whose probability changes most with all together: rows of SWITCH_TOKENS, whose neuron is 0.
+    """
+
+    tokens: tuple[str, ...]
+    position: int
+    value: float
+    is_before: bool
+    token: int
+    probability: float
+    percentile: float
+    sets: pl.DataFrame
     changes: pl.DataFrame

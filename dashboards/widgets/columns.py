@@ -174,16 +174,17 @@ def _of_events() -> dict[str, Any]:
         "push_share": _share("share"),
         "base_share": _share("of all examples", "Share of all examples in which it is dominant in its layer."),
         "push_gain": _share("difference", "The share minus that of all examples."),
-        "mean_score": _number("mean score", format="%.3f"),
+        "mean_score": _number("mean raw score", format="%.3f"),
+        "mean_centred": _number("mean score", format="%.3f", help="Less the mean over all tokens, which moves none."),
         "mean_coefficient": _number("mean coefficient", format="%.3f"),
         "mean_share": _share("share of the update"),
         "event": _text("event"),
         "kind": _text("kind"),
         "n_events": _number("events", format="localized"),
         **{
-            f"mean_{what}{unit}": _number(f"{said}{', logit' if unit else ''}", format="%.3f")
+            f"mean_{what}{unit}": _number(f"{said}{unit.replace('_', ', ')}", format="%.3f")
             for what, said in (("max", "largest"), ("mean", "mean"), ("min", "smallest"), ("abs", "absolute"))
-            for unit in ("", "_logit")
+            for unit in ("", "_centred", "_logit")
         },
     }
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from catalog.tables.traces import SWITCH_NEURONS, SWITCH_TOKENS, Switched
+from catalog.tables.traces import SWITCH_NEURONS, SWITCH_SETS, SWITCH_TOKENS, Switched, SwitchedTogether
 from ingest.jobs.interventions.errors import GatesInTheWay
 from ingest.lens.logit_lens import Lens
 from ingest.models.tokenizer import Tokenizer
@@ -41,8 +41,12 @@ class Switch:
 
     def change(self, device: torch.device) -> Change:
         """What becomes of the neuron in its block."""
-        value = torch.tensor([self.value], device=device)
-        return Change(torch.tensor([self.neuron], device=device), value, is_before=self.is_before)
+        return self.of([self.neuron], device)
+
+    def of(self, neurons: Sequence[int], device: torch.device) -> Change:
+        """The same done to some neurons of a block."""
+        values = torch.full((len(neurons),), self.value, device=device)
+        return Change(torch.tensor(list(neurons), device=device), values, is_before=self.is_before)
 
 
 def switched(
@@ -105,6 +109,99 @@ def switched(
         neurons=SWITCH_NEURONS.check(beside.neurons_frame()),
         changes=SWITCH_TOKENS.check(pl.concat([beside.changes_frame(0), beside.changes_frame(beside.median())])),
     )
+
+
+def switched_together(
+    transformer: Transformer,
+    tokenizer: Tokenizer,
+    prompt: str,
+    switches: Sequence[Switch],
+    *,
+    position: int | None = None,
+    firing: Mapping[int, Sequence[int]],
+    n_random: int = 20,
+    seed: int = 0,
+) -> SwitchedTogether:
+    """The next token of a prompt with some neurons set to a value: each alone, all together, and random sets ([ours]).
+
+    Args:
+        transformer: the model.
+        tokenizer: its tokenizer.
+        prompt: the text; a BOS is put in front where the tokenizer does so.
+        switches: the neurons, each once, all set to one value in one way.
+        position: the position after which the next token is read, as `trace` takes it; None: the last.
+        firing: by layer neurons that fire on some text, among which the random ones are drawn; none: among all.
+        n_random: how many random sets, each of as many neurons of each layer.
+        seed: of their draw.
+
+    Raises:
+        NoNextToken, GatesInTheWay, ValueOverflows: as `switched`.
+        NobodyBeside: a layer has fewer other neurons than are switched in it.
+        PromptEmpty, PromptTooLong, PositionMissing: as `trace`.
+    """
+    shape, first = transformer.shape, switches[0]
+    require_possible(transformer, first)
+    chosen: dict[int, list[int]] = {}
+    for one in switches:
+        chosen.setdefault(one.layer, []).append(one.neuron)
+    drawn = _random_sets(chosen, firing, shape.d_ffn, n_random=n_random, seed=seed)
+    ids = ids_of(tokenizer, prompt, context_length=shape.context_length)
+    place = place_of(ids, position)
+    sets = [*({one.layer: [one.neuron]} for one in switches), chosen, *drawn]
+    changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
+    found = ends(transformer, ids[: place + 1], changes)
+    lens = Lens.of(transformer, tokenizer)
+    said = _said(lens, found.streams, first.value)
+    # The sets stand in the place of neurons of one layer.
+    beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), said, torch.zeros(len(sets)))
+    own = [float(found.coefficients[one.layer][one.neuron]) for one in switches]
+    top, n = int(said[0].argmax()), len(switches)
+    rows = [
+        {"kind": "alone", "layer": one.layer, "neuron": one.neuron, "coefficient": m, "at": at}
+        for at, (one, m) in enumerate(zip(switches, own, strict=True))
+    ]
+    kl = beside.divergences
+    by_size = sorted(range(n + 1, len(sets)), key=lambda at: (-kl[at], at))
+    rows += [{"kind": "together", "at": n}, *({"kind": "random", "at": at} for at in by_size)]
+    for number, row in enumerate(rows):
+        after = said[row.pop("at") + 1]
+        now = int(after.argmax())
+        row |= {"place": number, "token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())}
+        row["probability_of_token"] = float(after[top].exp())
+        row["kl"] = kl[number] if number <= n else kl[by_size[number - n - 1]]
+    return SwitchedTogether(
+        tokens=tokenizer.texts(ids),
+        position=place,
+        value=first.value,
+        is_before=first.is_before,
+        token=int(lens.vocabulary.ids[top]),
+        probability=float(said[0][top].exp()),
+        percentile=percentile_of(kl[n], kl[n + 1 :]),
+        sets=SWITCH_SETS.check(pl.DataFrame(rows, schema=dict(SWITCH_SETS.columns))),
+        changes=SWITCH_TOKENS.check(beside.changes_frame(n).with_columns(neuron=pl.lit(0, pl.Int32))),
+    )
+
+
+def _random_sets(
+    chosen: Mapping[int, Sequence[int]], firing: Mapping[int, Sequence[int]], d_ffn: int, *, n_random: int, seed: int
+) -> list[dict[int, list[int]]]:
+    """Sets of as many other neurons of each layer."""
+    sets: list[dict[int, list[int]]] = [{} for _ in range(n_random)]
+    for layer, neurons in chosen.items():
+        others = sorted({*firing.get(layer, ())} - {*neurons})
+        if len(others) < len(neurons):
+            others = sorted({*range(d_ffn)} - {*neurons})
+        if len(others) < len(neurons):
+            raise NobodyBeside(layer)
+        draw = random_stream(seed, Purpose.SWITCH, layer, neurons[0])
+        for one in sets:
+            one[layer] = draw.choice(others, size=len(neurons), replace=False).tolist()
+    return sets
+
+
+def percentile_of(own: float, others: Sequence[float]) -> float:
+    """Percent of the others that are smaller; of equal ones half counts."""
+    return 100 * sum((one < own) + (one == own) / 2 for one in others) / len(others)
 
 
 def require_possible(transformer: Transformer, switch: Switch) -> None:
@@ -214,7 +311,7 @@ class _Beside:
     def percentile(self) -> float:
         """Percent of the random neurons whose divergence is smaller; of equal ones half counts."""
         asked, *others = self.divergences
-        return 100 * sum((one < asked) + (one == asked) / 2 for one in others) / len(others)
+        return percentile_of(asked, others)
 
     def median(self) -> int:
         """The place of the random neuron whose divergence is their median, of an even number the lower one."""

@@ -1,4 +1,4 @@
-"""The command `trace`: how a model builds its prediction for one prompt."""
+"""The commands `trace` and `switch`: how a model builds its prediction for a prompt, and what neurons do to it."""
 
 from __future__ import annotations
 
@@ -92,6 +92,66 @@ def trace(  # noqa: PLR0917 - click hands arguments over by name
         sort=sort,
         effects=effects,
         corpus=corpus,
+        weights=weights,
+        allow_pickle=allow_pickle,
+    )
+    show_tables(page.sections(), output_format, page.data(), head=page.summary)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("prompt")
+@click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
+@click.option(
+    "--set", "value", type=float, default=0.0, show_default=True, help="What to set them to, at every position; 0: off."
+)
+@click.option("--pre", is_flag=True, help="Set them before the non-linearity instead of after it.")
+@click.option("--position", type=int, help="Position to read, counted from 0, or back from -1.  [default: the last]")
+@click.option(
+    "--random",
+    "n_random",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Random neurons of the layer, or sets of as many, to compare with.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of their draw.")
+@click.option("--weights", metavar="PATH", help="Folder of the weights.  [default: where they were measured]")
+@click.option("--allow-pickle", is_flag=True, help="Allow pickled weights; loads tensors only, never code.")
+@format_option
+@common_options
+@click.pass_context
+def switch(  # noqa: PLR0917 - click hands arguments over by name
+    ctx: click.Context,
+    /,
+    model: str,
+    prompt: str,
+    addresses: tuple[str, ...],
+    value: float,
+    pre: bool,
+    position: int | None,
+    n_random: int,
+    seed: int,
+    weights: str | None,
+    allow_pickle: bool,
+    output_format: Format,
+) -> None:
+    """Switch neurons of MODEL off, or set them to a value, and show what it then predicts after PROMPT.
+
+    An ADDRESS is a neuron's, such as L3N17. The answer shows the prediction before and after, of each neuron alone and
+    of all together, beside random neurons of the same layers that are set likewise. The command runs the model, from
+    the weights that were measured.
+    """
+    ask = ctx.obj.switch if len(addresses) == 1 else ctx.obj.switch_together
+    page = ask(
+        model,
+        prompt,
+        *addresses,
+        set=value,
+        pre=pre,
+        position=position,
+        n_random=n_random,
+        seed=seed,
         weights=weights,
         allow_pickle=allow_pickle,
     )

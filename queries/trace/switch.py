@@ -9,7 +9,7 @@ import polars as pl
 
 from catalog.spelling import visible
 from catalog.tables.table import DOUBLE, FLAG, FLOAT, SMALL, TEXT
-from catalog.tables.traces import Switched
+from catalog.tables.traces import Switched, SwitchedTogether
 from queries.ask.answer import Section, TabularAnswer, with_its_sql
 from queries.ask.statements import ask_records, framed
 from queries.errors import NeuronOfOther
@@ -34,6 +34,15 @@ CHANGE_COLUMNS: Mapping[str, pl.DataType] = {
     "probability_before": DOUBLE,
     "probability_after": DOUBLE,
     "change": DOUBLE,
+}
+SET_COLUMNS: Mapping[str, pl.DataType] = {
+    "kind": TEXT,
+    "address": TEXT,
+    "coefficient": FLOAT,
+    "kl": DOUBLE,
+    "token": TEXT,
+    "probability": DOUBLE,
+    "probability_of_token": DOUBLE,
 }
 _CHANGES = ("token", "probability_before", "probability_after", "change")
 
@@ -147,6 +156,85 @@ class SwitchPage(TabularAnswer):
         return {"switch": said, "neurons": self.neurons, "changes": self.changes}
 
 
+@dataclass(frozen=True, repr=False)
+class TogetherPage(TabularAnswer):
+    """What setting some neurons to a value does to the next token of a prompt: each alone, and all together.
+
+    Attributes:
+        model: its name.
+        switched: what was measured: the position, the percentile of all together among random sets, and so on.
+        token: text of the token that the untouched model predicts.
+        sets: of kind `alone` each neuron, `together` all of them, `random` sets of as many neurons of each layer, with
+            the columns of `SET_COLUMNS`: `coefficient` is a neuron's own activation at the position, `kl` the
+            divergence KL(untouched || changed) of the next token, nats, `token` what is predicted then,
+            `probability_of_token` that of the untouched model's token.
+        changes: the tokens whose probability changes most with all together.
+    """
+
+    model: str
+    switched: SwitchedTogether
+    token: str
+    sets: pl.DataFrame
+    changes: pl.DataFrame
+
+    @property
+    def summary(self) -> str:
+        """What is predicted with all of them changed, and how that compares with random sets."""
+        done = self.switched
+        together = self.sets.row(by_predicate=pl.col("kind") == "together", named=True)
+        n, random = self.sets.filter(kind="alone").height, self.sets.filter(kind="random")
+        after = quoted_end(done.tokens[: done.position + 1])
+        when = ", before the non-linearity" if done.is_before else ""
+        predicted = f"{visible(together['token'])} ({100 * together['probability']:.1f}%)"
+        return (
+            f"{self.model} at position {done.position} (0 to {len(done.tokens) - 1}), after {after}: it predicts"
+            f" {visible(self.token)} ({100 * done.probability:.1f}%); with all {n} neurons set to {done.value:g} at"
+            f" every position{when} it predicts {predicted}. The next token diverges by {together['kl']:.3g} nats:"
+            f" percentile {done.percentile:.3g} among {random.height} random sets of as many neurons of these layers, whose"
+            f" median is {random['kl'].median():.3g}."
+        )
+
+    def sections(self) -> list[Section]:
+        """What is predicted with each, with all and with the random set of median divergence; what changes most."""
+        n_random = self.sets.filter(kind="random").height
+        shown = self.sets.head(self.sets.height - n_random)
+        median = self.sets.filter(kind="random").row((n_random - 1) // 2, named=True)
+        rows = [("(nothing)", None, self.token, self.switched.probability, self.switched.probability, 0.0)]
+        rows += [
+            (
+                row["address"] or ("all of them" if row["kind"] == "together" else "random set of median divergence"),
+                *(row[name] for name in ("coefficient", "token", "probability", "probability_of_token", "kl")),
+            )
+            for row in (*shown.to_dicts(), median)
+        ]
+        token = f"of {visible(self.token)}"
+        columns = ["changed", "coefficient", "token", "probability", token, "kl"]
+        schema = dict(zip(columns, (TEXT, DOUBLE, TEXT, DOUBLE, DOUBLE, DOUBLE), strict=True))
+        remark = (
+            f"token, probability: what is predicted then; {token}: its probability then; coefficient: the neuron's own"
+            " activation at the position; kl: nats"
+        )
+        return [
+            Section("next token", pl.DataFrame(rows, schema=schema, orient="row"), remark),
+            Section("what changes most with all of them", self.changes.select(_CHANGES)),
+        ]
+
+    def data(self) -> dict[str, Any]:
+        """The switches for programs: `sets`, `changes`, and `switch` with the rest."""
+        done = self.switched
+        said = {
+            "model": self.model,
+            "set_to": done.value,
+            "before_the_non_linearity": done.is_before,
+            "tokens": list(done.tokens),
+            "position": done.position,
+            "token": self.token,
+            "probability": done.probability,
+            "percentile": done.percentile,
+        }
+        return {"switch": said, "sets": self.sets, "changes": self.changes}
+
+
 def neuron_of(connection: duckdb.DuckDBPyConnection, model: str, neuron: str) -> NeuronAddress:
     """The neuron of a model at a whole address, or at one without the model's name, such as L3N17.
 
@@ -179,6 +267,27 @@ def switch_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, switch
         token=texts[switched.token],
         neurons=_told(switched.neurons.to_dicts(), model, switched, texts, SWITCHED_COLUMNS),
         changes=_told(switched.changes.to_dicts(), model, switched, texts, CHANGE_COLUMNS),
+    )
+
+
+@with_its_sql
+def together_page(connection: duckdb.DuckDBPyConnection, model: KnownModel, switched: SwitchedTogether) -> TogetherPage:
+    """Join what the model predicted with the texts of its tokens."""
+    ids = {switched.token, *switched.sets["token_id"], *switched.changes["token_id"]}
+    texts = texts_of(connection, model.tokenizer_id, ids)
+    sets, changes = switched.sets.to_dicts(), switched.changes.to_dicts()
+    for row in sets:
+        row["address"] = None if row["neuron"] is None else f"{model.name}/L{row['layer']}N{row['neuron']}"
+        row["token"] = texts[row["token_id"]]
+    for row in changes:
+        row |= {"address": None, "is_random": False, "token": texts[row["token_id"]]}
+        row["change"] = row["probability_after"] - row["probability_before"]
+    return TogetherPage(
+        model=model.name,
+        switched=switched,
+        token=texts[switched.token],
+        sets=framed(sets, SET_COLUMNS),
+        changes=framed(changes, CHANGE_COLUMNS).drop("address", "is_random"),
     )
 
 

@@ -14,6 +14,9 @@
 --   mean_mean: Mean over events of the mean score.
 --   mean_min: Mean over events of the smallest score.
 --   mean_abs: Mean over events of the mean absolute score.
+--   mean_max_centred: As mean_max, of scores less their mean over all tokens, which moves none; null without projections.
+--   mean_mean_centred: As mean_mean, likewise.
+--   mean_min_centred: As mean_min, likewise.
 --   mean_max_logit: As mean_max, of the scores through the final norm, which can be compared between layers and models.
 --   mean_mean_logit: As mean_mean, likewise.
 --   mean_min_logit: As mean_min, likewise.
@@ -47,12 +50,17 @@ scored as (
                 else sub_updates.score_logit_candidate
             end as double
         ) as score_logit,
+        cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
     from shown
     inner join store.sub_updates as sub_updates
         on sub_updates.model_id = shown.model_id
         and sub_updates.corpus_id = shown.corpus_id
         and sub_updates.example_id = shown.example_id
         and sub_updates.layer = shown.layer
+    left join store.projections as projections
+        on projections.model_id = sub_updates.model_id
+        and projections.layer = sub_updates.layer
+        and projections.neuron = sub_updates.neuron
 ),
 per_event as (
     select
@@ -65,6 +73,9 @@ per_event as (
         avg(score) as score_mean,
         min(score) as score_min,
         avg(abs(score)) as score_abs,
+        max(score - common) as centred_max,
+        avg(score - common) as centred_mean,
+        min(score - common) as centred_min,
         max(score_logit) as logit_max,
         avg(score_logit) as logit_mean,
         min(score_logit) as logit_min,
@@ -82,6 +93,9 @@ averaged as (
         avg(score_mean) as mean_mean,
         avg(score_min) as mean_min,
         avg(score_abs) as mean_abs,
+        avg(centred_max) as mean_max_centred,
+        avg(centred_mean) as mean_mean_centred,
+        avg(centred_min) as mean_min_centred,
         avg(logit_max) as mean_max_logit,
         avg(logit_mean) as mean_mean_logit,
         avg(logit_min) as mean_min_logit,
@@ -97,6 +111,9 @@ select
     averaged.mean_mean,
     averaged.mean_min,
     averaged.mean_abs,
+    averaged.mean_max_centred,
+    averaged.mean_mean_centred,
+    averaged.mean_min_centred,
     averaged.mean_max_logit,
     averaged.mean_mean_logit,
     averaged.mean_min_logit,

@@ -11,7 +11,7 @@
 --   extreme_score: What counts as extreme: |m (e . v)| for the token at the top before the FFN.
 --   n_extreme: Extreme dominant sub-updates of the cluster's neurons.
 --   extreme_share: n_extreme over all extreme ones of the model.
---   n_negative: Those that hold the candidate back.
+--   n_negative: Those whose raw score is below 0.
 --   n_firing_neurons: Neurons of the cluster that made them.
 --   cluster_size: Neurons of the cluster.
 --   neuron_share: cluster_size over all neurons of the model.

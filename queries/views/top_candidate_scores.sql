@@ -1,7 +1,8 @@
 -- One row per model, layer and kind of sub-update: what ten neurons do to the token at the top before their FFN.
 -- Why: Figure 3 of Geva et al. 2022: until the last layers scores lie around a mean that is not negative; in the last
 -- ones they spread, and strongly negative minima appear. From: store.sub_updates, store.examples (the event sample only),
--- measured_corpora. Source: Geva et al. 2022, section 5.2; random_active and the scores in units of the logit are ours.
+-- store.projections, measured_corpora. Source: Geva et al. 2022, section 5.2, whose scores are raw; random_active, the
+-- centred scores and those in units of the logit are ours.
 -- Kinds of rows: kind.
 -- key: model, layer, kind
 -- columns:
@@ -13,23 +14,23 @@
 --   mean_max: Mean over examples of the largest score m (e . v).
 --   mean_mean: Mean over examples of the mean score.
 --   mean_min: Mean over examples of the smallest score.
+--   mean_max_centred: As mean_max, of scores less their mean over all tokens, which moves none; null without projections.
+--   mean_mean_centred: As mean_mean, likewise.
+--   mean_min_centred: As mean_min, likewise.
 --   mean_max_logit: As mean_max, of the scores through the final norm, which can be compared between layers and models.
 --   mean_mean_logit: As mean_mean, likewise.
 --   mean_min_logit: As mean_min, likewise.
 --   corpus: The shown corpus.
-with per_example as (
+with scored as (
     select
         sub_updates.model_id,
         measured_corpora.corpus,
         sub_updates.layer,
         sub_updates.kind,
         sub_updates.example_id,
-        cast(max(sub_updates.score_candidate) as double) as score_max,
-        avg(cast(sub_updates.score_candidate as double)) as score_mean,
-        cast(min(sub_updates.score_candidate) as double) as score_min,
-        cast(max(sub_updates.score_logit_candidate) as double) as logit_max,
-        avg(cast(sub_updates.score_logit_candidate as double)) as logit_mean,
-        cast(min(sub_updates.score_logit_candidate) as double) as logit_min,
+        cast(sub_updates.score_candidate as double) as score,
+        cast(sub_updates.score_logit_candidate as double) as score_logit,
+        cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
     from store.sub_updates as sub_updates
     inner join measured_corpora
         on measured_corpora.model_id = sub_updates.model_id and measured_corpora.corpus_id = sub_updates.corpus_id
@@ -37,9 +38,30 @@ with per_example as (
         on examples.model_id = sub_updates.model_id
         and examples.corpus_id = sub_updates.corpus_id
         and examples.example_id = sub_updates.example_id
+    left join store.projections as projections
+        on projections.model_id = sub_updates.model_id
+        and projections.layer = sub_updates.layer
+        and projections.neuron = sub_updates.neuron
     where measured_corpora.is_shown and examples.in_event_sample
-    group by
-        sub_updates.model_id, measured_corpora.corpus, sub_updates.layer, sub_updates.kind, sub_updates.example_id
+),
+per_example as (
+    select
+        model_id,
+        corpus,
+        layer,
+        kind,
+        example_id,
+        max(score) as score_max,
+        avg(score) as score_mean,
+        min(score) as score_min,
+        max(score - common) as centred_max,
+        avg(score - common) as centred_mean,
+        min(score - common) as centred_min,
+        max(score_logit) as logit_max,
+        avg(score_logit) as logit_mean,
+        min(score_logit) as logit_min,
+    from scored
+    group by model_id, corpus, layer, kind, example_id
 ),
 averaged as (
     select
@@ -51,6 +73,9 @@ averaged as (
         avg(score_max) as mean_max,
         avg(score_mean) as mean_mean,
         avg(score_min) as mean_min,
+        avg(centred_max) as mean_max_centred,
+        avg(centred_mean) as mean_mean_centred,
+        avg(centred_min) as mean_min_centred,
         avg(logit_max) as mean_max_logit,
         avg(logit_mean) as mean_mean_logit,
         avg(logit_min) as mean_min_logit,
@@ -66,6 +91,9 @@ select
     averaged.mean_max,
     averaged.mean_mean,
     averaged.mean_min,
+    averaged.mean_max_centred,
+    averaged.mean_mean_centred,
+    averaged.mean_min_centred,
     averaged.mean_max_logit,
     averaged.mean_mean_logit,
     averaged.mean_min_logit,

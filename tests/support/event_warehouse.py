@@ -125,7 +125,7 @@ def _add_layer(found: Rows, ids: Row, example: Row, plan: tiny.ModelPlan, draw: 
                 "kind": kind,
                 "rank": rank,
                 "neuron": neuron,
-                "coefficient": draw.choice([0.0, 0.5, 1.5]),
+                "coefficient": draw.choice([0.0, 0.5, 1.5] if plan.is_relu else [-1.0, 0.5, 1.5]),
                 "contribution": 1.0,
                 "share": (1 + rank + neuron) / 64 if has_sum else None,
                 # GPT-2 has a bound of its own.

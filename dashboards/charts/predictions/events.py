@@ -12,7 +12,7 @@ _KINDS_OF_UPDATE = {"dominant": "#4a86c2", "random_active": "#c9a227", "random":
 
 
 def candidate_scores(rows: pl.DataFrame) -> alt.Chart:
-    """Largest, mean and smallest score of ten sub-updates for the candidate, by layer; a colour per kind.
+    """Largest, mean and smallest raw score of ten sub-updates for the candidate, by layer; a colour per kind.
 
     Args:
         rows: rows with layer, kind, mean_max, mean_mean, mean_min, n_examples.
@@ -27,7 +27,7 @@ def candidate_scores(rows: pl.DataFrame) -> alt.Chart:
         .mark_line(point=alt.OverlayMarkDef(size=24), strokeWidth=2)
         .encode(
             alt.X("layer:Q", axis=layer_axis(rows.get_column("layer"))),
-            alt.Y("score:Q", title="score"),
+            alt.Y("score:Q", title="raw score"),
             alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=kinds, range=[_KINDS_OF_UPDATE[kind] for kind in kinds]),
@@ -65,10 +65,11 @@ _EVENTS = {"saturation": "settles", "elimination": "is pushed down"}
 """What happens to the token."""
 
 _RANGE_HEIGHT, _BAND_HEIGHT = 170, 180
+_FEW = alt.Axis(tickCount=5)
 
 
 def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerChart:
-    """Scores of ten sub-updates for the token of an event: a dot at the mean, a line from the least to the largest.
+    """Centred scores of ten sub-updates for an event's token: a dot at the mean, a line from least to largest.
 
     Args:
         rows: rows of one model of `event_scores`.
@@ -88,7 +89,7 @@ def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerCh
             alt.Tooltip("kind:N"),
             alt.Tooltip("event:N", title="the token"),
             *(
-                alt.Tooltip(f"mean_{which}_logit:Q", format="+.3f", title=title)
+                alt.Tooltip(f"mean_{which}_centred:Q", format="+.3f", title=title)
                 for which, title in (("mean", "mean"), ("min", "smallest of ten"), ("max", "largest of ten"))
             ),
             alt.Tooltip("n_events:Q", format=",", title="events"),
@@ -97,16 +98,16 @@ def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerCh
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(UPDATE_COLOURS.values())), legend=None)
     scale = alt.Scale(domain=list(domain))
     lines = base.mark_rule(strokeWidth=2, opacity=0.6).encode(
-        alt.X("mean_min_logit:Q", title="score, in units of the logit", scale=scale, axis=alt.Axis(tickCount=5)),
-        alt.X2("mean_max_logit:Q"),
+        alt.X("mean_min_centred:Q", title="score less its mean over all tokens", scale=scale, axis=_FEW),
+        alt.X2("mean_max_centred:Q"),
         colour,
     )
-    dots = base.mark_circle(size=70, opacity=1).encode(alt.X("mean_mean_logit:Q", scale=scale), colour)
+    dots = base.mark_circle(size=70, opacity=1).encode(alt.X("mean_mean_centred:Q", scale=scale), colour)
     return _layered([_zero("x"), lines, dots], _RANGE_HEIGHT)
 
 
 def candidate_bands(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerChart:
-    """Scores for the token at the top by layer: a band from the least to the largest of ten, a line at their mean.
+    """Centred scores for the token at the top by layer: a band from the least to the largest of ten, their mean.
 
     Args:
         rows: rows of one model of `top_candidate_scores`.
@@ -120,17 +121,19 @@ def candidate_bands(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.Laye
         tooltip=[
             alt.Tooltip("layer:Q"),
             alt.Tooltip("kind:N"),
-            alt.Tooltip("mean_max:Q", format="+.3f", title="largest of ten"),
-            alt.Tooltip("mean_mean:Q", format="+.3f", title="mean"),
-            alt.Tooltip("mean_min:Q", format="+.3f", title="smallest of ten"),
+            alt.Tooltip("mean_max_centred:Q", format="+.3f", title="largest of ten"),
+            alt.Tooltip("mean_mean_centred:Q", format="+.3f", title="mean"),
+            alt.Tooltip("mean_min_centred:Q", format="+.3f", title="smallest of ten"),
             alt.Tooltip("n_examples:Q", format=",", title="examples"),
         ],
     )
     scale = alt.Scale(domain=list(domain))
     bands = base.mark_area(opacity=0.25).encode(
-        alt.Y("mean_min:Q", title="score", scale=scale, axis=alt.Axis(tickCount=5)), alt.Y2("mean_max:Q")
+        alt.Y("mean_min_centred:Q", title="score less its mean", scale=scale, axis=_FEW), alt.Y2("mean_max_centred:Q")
     )
-    means = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24)).encode(alt.Y("mean_mean:Q", scale=scale))
+    means = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24)).encode(
+        alt.Y("mean_mean_centred:Q", scale=scale)
+    )
     return _layered([bands, _zero("y"), means], _BAND_HEIGHT)
 
 

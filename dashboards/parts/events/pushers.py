@@ -85,7 +85,7 @@ def pushers_html(
     asked: Mapping[str, str],
     muted: Mapping[str, Muted] | None = None,
 ) -> str:
-    """A card per model: its neurons that push the word, each with how often, its base rate and what it promotes.
+    """A card per model: its neurons that push the word, each with how often, its base rate and what it writes.
 
     Args:
         rows: as `shown_pushers` yields them.
@@ -110,12 +110,14 @@ def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str], muted: M
     share, base = row["push_share"], row["base_share"]
     told = (
         f"{row['n_pushes']:,} of {row['n_saturations']:,} examples of {visible(row['token'])}; dominant in "
-        f"{row['times_dominant']:,} of all {row['n_examples']:,}; mean score {row['mean_score']:.3f}, mean coefficient "
+        f"{row['times_dominant']:,} of all {row['n_examples']:,}; {_scores(row)}, mean coefficient "
         f"{row['mean_coefficient']:.3f}"
     )
+    # At a coefficient below 0 a neuron promotes the bottom of its list.
+    written = row["bottom_tokens" if row["mean_coefficient"] < 0 else "top_tokens"]
     address = row["address"]
     link = link_html(address.rpartition("/")[2], "neuron", title=told, css="nt-row", neuron=address, **asked)
-    tokens = " ".join(token_html(token, muted=muted) for token in (row["top_tokens"] or ())[:_MOST_TOKENS])
+    tokens = " ".join(token_html(token, muted=muted) for token in (written or ())[:_MOST_TOKENS])
     return (
         f'<div class="nt-push" title="{html.escape(told)}"><span>{link}</span>'
         f'<span class="nt-bar"><i style="width: {100 * share:.0f}%; background: {colour}"></i>'
@@ -123,6 +125,12 @@ def _row(row: Mapping[str, Any], colour: str, asked: Mapping[str, str], muted: M
         f'<span class="nt-share">{percent(share)} ({percent(base)} of all examples)</span>'
         f'<span class="nt-promoted">{tokens}</span></div>'
     )
+
+
+def _scores(row: Mapping[str, Any]) -> str:
+    """The mean score, less what the neuron adds to every token, where that is known; and the raw one."""
+    raw = f"mean raw score {row['mean_score']:.3f}"
+    return raw if row["mean_centred"] is None else f"mean score {row['mean_centred']:.3f}, {raw}"
 
 
 def _together(words: Sequence[str]) -> str:

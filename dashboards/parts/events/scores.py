@@ -15,10 +15,14 @@ from dashboards.widgets.links import link_html
 from dashboards.widgets.reading import Reading
 
 GEVA = "Geva et al. 2022"
-SCORES_SOURCE = f"Table 4 of {GEVA}. Scores through the final norm, in units of the logit, are this project's."
+SCORES_SOURCE = (
+    f"After Table 4 of {GEVA}, whose scores are raw: those stand in the table below. Taking their mean over all tokens "
+    "off, which moves none, and scores through the final norm, in units of the logit, are this project's."
+)
 LAYERS_SOURCE = (
-    f"Figure 3 of {GEVA}: there the mean is not negative until the last layers, where scores spread and strongly "
-    "negative minima appear. Random active sub-updates are this project's."
+    f"After Figure 3 of {GEVA}, whose scores are raw (`neurothek reproduce` draws it so): there the mean is not "
+    "negative until the last layers, where scores spread and strongly negative minima appear. Taking the mean over all "
+    "tokens off, and random active sub-updates, are this project's."
 )
 EXTREMES_SOURCE = f"Section 5.2 of {GEVA}, who sort clusters by reading them; the bounds are this project's."
 _MOST_COLUMNS = 4
@@ -39,12 +43,15 @@ def show_scores(reader: Reading, models: Sequence[str], told: str) -> None:
     st.subheader("What ten neurons do to the token of an event", anchor=False)
     st.markdown(plain(told_scores(data.frame, told)))
     st.html(legend_html(events.UPDATE_COLOURS))
-    domain = events.bounds(data.frame, "mean_min_logit", "mean_max_logit")
+    domain = events.bounds(data.frame, "mean_min_centred", "mean_max_centred")
     for model, rows in _in_columns(models, data.frame):
         n_events = rows.unique("event").get_column("n_events").sum()
         caption = f"{n_events:,} events that an FFN caused."
         _show(model, partial(events.score_ranges, rows, domain), caption, data, SCORES_SOURCE)
-    st.caption("Dots: the mean of ten sub-updates. Lines: from the smallest to the largest of ten.")
+    st.caption(
+        "Scores m (e . v) less their mean over all tokens. Dots: the mean of ten sub-updates. Lines: from the smallest "
+        "to the largest of ten."
+    )
     with st.expander("All scores"):
         named = pl.col("kind").replace(events.KIND_NAMES)
         tables.show_table(data.frame.drop("corpus").with_columns(named), key="event_scores")
@@ -59,7 +66,7 @@ def told_scores(rows: pl.DataFrame, model: str) -> str:
         model: which one.
     """
     means: dict[tuple[str, str], float] = {
-        (row["event"], row["kind"]): row["mean_mean_logit"] for row in rows.filter(model=model).to_dicts()
+        (row["event"], row["kind"]): row["mean_mean_centred"] for row in rows.filter(model=model).to_dicts()
     }
 
     def mean(event: str, kind: str) -> str:
@@ -67,10 +74,9 @@ def told_scores(rows: pl.DataFrame, model: str) -> str:
         return "an unknown amount" if number is None else f"{number:+.2f}"
 
     return (
-        f"In {model}, a dominant neuron changes the logit of the token that settles by "
-        f"{mean('saturation', 'dominant')} on average, and of the one that is pushed down by "
-        f"{mean('elimination', 'dominant')}; a random neuron by {mean('saturation', 'random')} and "
-        f"{mean('elimination', 'random')}."
+        f"In {model}, a dominant neuron adds {mean('saturation', 'dominant')} more to the score of the token that "
+        f"settles than to that of the mean token on average, and {mean('elimination', 'dominant')} to that of the one "
+        f"that is pushed down; a random neuron {mean('saturation', 'random')} and {mean('elimination', 'random')}."
     )
 
 
@@ -92,13 +98,13 @@ def show_layers(reader: Reading, models: Sequence[str], told: str) -> None:
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
     whole = pl.concat([data.frame for data in known.values()])
-    domain = events.bounds(whole, "mean_min", "mean_max")
+    domain = events.bounds(whole, "mean_min_centred", "mean_max_centred")
     for model, rows in _in_columns(list(known), whole):
         caption = f"Up to {max(rows.get_column('n_examples').to_list()):,} examples a layer."
         _show(model, partial(events.candidate_bands, rows, domain), caption, known[model], LAYERS_SOURCE)
     st.caption(
-        "Scores m (e . v) for the token at the top before the FFN, averaged over examples. Bands: from the smallest to "
-        "the largest of ten sub-updates. Lines: their mean."
+        "Scores m (e . v) for the token at the top before the FFN, less their mean over all tokens, averaged over "
+        "examples. Bands: from the smallest to the largest of ten sub-updates. Lines: their mean."
     )
 
 

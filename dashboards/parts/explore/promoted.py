@@ -14,11 +14,12 @@ _SCHEMA: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "layer": pl.Int64,
     "neuron": pl.Int64,
     "top_tokens": pl.List(pl.String),
+    "bottom_tokens": pl.List(pl.String),
 }
 
 
 def with_promoted(reader: Reader, model: KnownModel, neurons: pl.DataFrame) -> pl.DataFrame:
-    """The neurons with `top_tokens`, the first ten tokens that each promotes.
+    """The neurons with `top_tokens`, the first ten tokens that each promotes at a coefficient above 0, `bottom_tokens`.
 
     Args:
         reader: what the page reads; what a neuron promotes is the same on every corpus.
@@ -35,7 +36,7 @@ def with_promoted(reader: Reader, model: KnownModel, neurons: pl.DataFrame) -> p
 def promoted(
     connection: duckdb.DuckDBPyConnection, model: str, model_id: int, places: Sequence[tuple[int, int]]
 ) -> pl.DataFrame:
-    """Rows with layer, neuron and top_tokens.
+    """Rows with layer, neuron, top_tokens and bottom_tokens.
 
     Args:
         connection: a reader.
@@ -46,5 +47,5 @@ def promoted(
     wanted = [{"model": model, "model_id": model_id, "layer": layer, "neuron": neuron} for layer, neuron in places]
     # A neuron may stand out in more than one way.
     distinct = list({(row["layer"], row["neuron"]): row for row in wanted}.values())
-    rows = with_facts(connection, distinct, ("top_tokens",))
+    rows = with_facts(connection, distinct, ("top_tokens", "bottom_tokens"))
     return pl.DataFrame([{name: row[name] for name in _SCHEMA} for row in rows], schema=dict(_SCHEMA))

@@ -20,8 +20,8 @@ from dashboards.widgets.reading import Reading
 from queries.names.models import choose_models
 
 PUSHED = (
-    *("address", "token", "n_pushes", "n_saturations", "push_share", "base_share", "push_gain", "mean_score"),
-    *("mean_coefficient", "mean_share"),
+    *("address", "token", "n_pushes", "n_saturations", "push_share", "base_share", "push_gain", "mean_centred"),
+    *("mean_score", "mean_coefficient", "mean_share"),
 )
 
 _N_EXAMPLES = 8
@@ -91,9 +91,10 @@ def _pushers(reader: Reading, models: Sequence[str], colours: dict[str, str]) ->
     say_first(
         pushers.told_pushers(data.frame, models, word),
         "Bars: the share of the examples in which an FFN brought the token to the top for good where the neuron pushed "
-        "it: was dominant in that FFN with a score above 0. Ticks and brackets: the base rate, the share of all "
-        "examples in which the neuron is dominant in its layer. Ordered by the first minus the second, tokens with "
-        "fewer than 10 such examples last. Beside them what the neuron promotes.",
+        "it: was dominant in that FFN and added more to it than to the mean token. Ticks and brackets: the base rate, "
+        "the share of all examples in which the neuron is dominant in its layer. Ordered by the first less the second, "
+        "tokens with fewer than 10 such examples last. Beside them what the neuron promotes where it pushes the word: "
+        "at an activation below 0 the tokens that it suppresses at one above 0.",
         rule="By this project, on the saturation events of Geva et al. 2022, section 5. Pushing asks for more than the "
         "base rate does, that the FFN of the neuron's own layer settled the token: a share below it does not say that "
         "the neuron avoids the word.",

@@ -17,7 +17,7 @@ compared as (
         pushers.model, pushers.layer, pushers.neuron, pushers.address, pushers.token, pushers.n_pushes, pushers.n_saturations,
         pushers.push_share, neurons.times_dominant, sampled.n_examples,
         cast(neurons.times_dominant as double) / sampled.n_examples as base_share,
-        pushers.mean_score, pushers.mean_coefficient, pushers.mean_share, pushers.corpus,
+        pushers.mean_score, pushers.mean_centred, pushers.mean_coefficient, pushers.mean_share, pushers.corpus,
     from pushers
     inner join sampled on sampled.model = pushers.model
     inner join neurons
@@ -34,7 +34,7 @@ ranked as (
 )
 select
     model, layer, neuron, address, token, n_pushes, n_saturations, push_share, times_dominant, n_examples, base_share,
-    push_gain, mean_score, mean_coefficient, mean_share, corpus,
+    push_gain, mean_score, mean_centred, mean_coefficient, mean_share, corpus,
 from ranked
 qualify row_number() over (partition by model order by is_frequent desc, push_gain desc, n_pushes desc, address) <= 100
 order by is_frequent desc, push_gain desc, n_pushes desc, address

@@ -6,6 +6,7 @@ select
     n_saturations,
     push_share,
     mean_score,
+    mean_centred,
 from pushers
 where model = $model and layer = $layer and neuron = $neuron
 order by n_pushes desc, push_share desc, token_id

@@ -1,6 +1,6 @@
 """One neuron's switch against transformers' own models whose weights were edited by hand, and planted neurons."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from ingest.models.measured import open_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer
 from ingest.trace.errors import NobodyBeside, NoNextToken, ValueOverflows
-from ingest.trace.switched import N_CHANGED, Switch, switched
+from ingest.trace.switched import N_CHANGED, Switch, switched, switched_together
 from tests.ingest.interventions.test_changed import edited
 from tests.support.anatomy import loaded
 from tests.support.events import PlainStreams
@@ -232,3 +232,53 @@ def test_what_cannot_be_asked_is_refused(tiny_models: dict[str, Path], tmp_path:
         switched(*planted, PROMPT, Switch(0, 0, 1e30))
     with pytest.raises(NobodyBeside, match="layer 0 has no other neuron"):
         switched(*opened(build(tmp_path / "one", "opt", d_ffn=1)), PROMPT, Switch(0, 0, 0.0))
+
+
+def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_value(folder: Path, model: Opened) -> None:
+    """Of two layers: each alone, all together, and random sets that are drawn from others of the same layers."""
+    reference = PlainStreams(folder)
+    ids = [*reference.plain.bos, *reference.plain.tokenizer(PROMPT, add_special_tokens=False).input_ids]
+    places = [(0, 3), (2, 7), (2, 9)]
+
+    def log_of(changed: Sequence[tuple[int, int]]) -> np.ndarray:
+        handles = []
+        for layer in {layer for layer, _ in changed}:
+            columns = [neuron for other, neuron in changed if other == layer]
+
+            def become(_: object, given: tuple[Tensor], columns: list[int] = columns) -> tuple[Tensor]:
+                own = given[0].clone()
+                own[..., columns] = 2.5
+                return (own,)
+
+            handles.append(reference.body.values(layer).register_forward_pre_hook(become))
+        logits = reference.own_logits(ids)
+        for handle in handles:
+            handle.remove()
+        said: np.ndarray = logits - logits.max() - np.log(np.exp(logits - logits.max()).sum())
+        return said
+
+    switches = [Switch(layer, neuron, 2.5) for layer, neuron in places]
+    found = switched_together(*model, PROMPT, switches, firing={0: [3, 4, 6]}, n_random=5)
+    before = log_of([])
+    own = reference.layers(ids)
+    rows = found.sets.to_dicts()
+    assert [row["kind"] for row in rows] == ["alone"] * 3 + ["together"] + ["random"] * 5
+    assert (found.token, found.probability) == (int(before.argmax()), pytest.approx(np.exp(before.max()), rel=CLOSE))
+    for row, changed in zip(rows, [*([one] for one in places), places], strict=False):
+        after = log_of(changed)
+        assert row["kl"] == pytest.approx(kl(before, after), rel=5e-3, abs=1e-6)
+        assert row["probability"] == pytest.approx(float(np.exp(after.max())), rel=CLOSE)
+        assert row["token_id"] == int(after.argmax())
+        assert row["probability_of_token"] == pytest.approx(float(np.exp(after[found.token])), rel=CLOSE)
+        if row["kind"] == "alone":
+            m = own[row["layer"]].coefficients[row["neuron"]]
+            assert row["coefficient"] == pytest.approx(m, rel=CLOSE, abs=CLOSE)
+    together, random = rows[3]["kl"], [row["kl"] for row in rows[4:]]
+    assert random == sorted(random, reverse=True)
+    assert found.percentile == 100 * sum(one < together for one in random) / 5
+    after = log_of(places)
+    for row in found.changes.to_dicts():
+        pair = (row["probability_before"], row["probability_after"])
+        assert pair == pytest.approx([float(np.exp(one[row["token_id"]])) for one in (before, after)], rel=5e-3)
+    with pytest.raises(NobodyBeside):
+        switched_together(*model, PROMPT, [Switch(0, n, 0.0) for n in range(D_FFN)], firing={})

@@ -4,14 +4,15 @@ import json
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import neurothek
 from catalog.arguments import BadArgument
 from catalog.errors import NeurothekError
 from catalog.spelling import visible
-from neurothek import Neurothek
+from neurothek import Neurothek, main
 from queries.errors import BadAddress, NeuronOfOther, UnknownModel, UnknownNeuron
-from queries.trace.switch import CHANGE_COLUMNS, SWITCHED_COLUMNS
+from queries.trace.switch import CHANGE_COLUMNS, SET_COLUMNS, SWITCHED_COLUMNS
 from tests.support import ingests
 from tests.support.models import build
 
@@ -124,3 +125,30 @@ def test_neurons_that_are_not_of_the_model_are_refused(
 def test_numbers_out_of_range_are_refused(door: Neurothek, arguments: dict[str, float], said: str) -> None:
     with pytest.raises(BadArgument, match=said):
         door.switch("tiny", PROMPT, "L0N0", **arguments)  # type: ignore[arg-type]  # of either kind
+
+
+def test_the_command_shows_before_and_after_of_each_neuron_and_of_all(door: Neurothek) -> None:
+    def run(*arguments: str) -> str:
+        asked = ["switch", "tiny", PROMPT, *arguments, "--warehouse", str(door.path), "--random", "3"]
+        result = CliRunner().invoke(main, asked)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    page = door.switch_together("tiny", PROMPT, "L1N3", "tiny/L0N5", "L1N3", set=2, n_random=3)
+    assert dict(page.sets.schema) == dict(SET_COLUMNS)
+    addresses = ["tiny/L1N3", "tiny/L0N5", None, None, None, None]
+    assert page.sets["address"].to_list() == addresses
+    alone = door.switch("tiny", PROMPT, "L1N3", set=2, n_random=3)
+    assert page.sets["kl"][0] == pytest.approx(alone.neurons["kl"][0], rel=1e-5)
+    said = json.loads(run("L1N3", "tiny/L0N5", "--set", "2", "--format", "json"))
+    assert [row["kl"] for row in said["sets"]] == page.sets["kl"].to_list()
+    shown = run("L1N3", "tiny/L0N5", "--set", "2")
+    for text in ("tiny/L1N3", "tiny/L0N5", "all of them", "random set of median", "what changes most with all of them"):
+        assert text in shown
+    one = json.loads(run("L1N3", "--set", "2", "--format", "json"))
+    assert one["switch"]["address"] == "tiny/L1N3"
+    refused = CliRunner().invoke(main, ["switch", "tiny", PROMPT, "other/L0N1", "L0N1", "--warehouse", str(door.path)])
+    assert isinstance(refused.exception, NeurothekError | SystemExit)
+    assert "other/L0N1 is not a neuron of tiny" in refused.output + str(refused.exception)
+    with pytest.raises(BadArgument, match="neurons"):
+        door.switch_together("tiny", PROMPT)

@@ -97,6 +97,23 @@ def test_saturation_by_layer(connection: duckdb.DuckDBPyConnection) -> None:
 AGGREGATES: dict[str, Callable[[list[float]], float]] = {"max": max, "mean": mean, "min": min}
 
 
+def common(update: Row) -> float:
+    """What a sub-update adds to the score of every token on average: m times the mean score of its neuron."""
+    (own,) = (row for row in hand_made().rows["projections"] if at_of(row) == at_of(update))
+    return float(update["coefficient"]) * float(own["score_mean"])
+
+
+def at_of(row: Row) -> tuple[int, int, int]:
+    return row["model_id"], row["layer"], row["neuron"]
+
+
+def with_centred(updates: list[Row]) -> list[Row]:
+    return [
+        update | {f"centred_{name}": update[f"score_{name}"] - common(update) for name in ("candidate", "final")}
+        for update in updates
+    ]
+
+
 def test_event_scores(connection: duckdb.DuckDBPyConnection) -> None:
     found = {(row["model"], row["event"], row["kind"]): row for row in ask(connection, "select * from event_scores")}
     seen = set()
@@ -105,13 +122,16 @@ def test_event_scores(connection: duckdb.DuckDBPyConnection) -> None:
             happened = [row for row in shown("events", model_id, kind=event) if row["by_ffn"]]
             for kind in made.KINDS:
                 groups = [
-                    shown("sub_updates", model_id, example_id=row["example_id"], layer=row["layer"], kind=kind)
+                    with_centred(
+                        shown("sub_updates", model_id, example_id=row["example_id"], layer=row["layer"], kind=kind)
+                    )
                     for row in happened
                 ]
                 row = found[MODELS[model_id].name, event, kind]
                 seen.add((MODELS[model_id].name, event, kind))
                 assert row["n_events"] == len(groups) > 0
-                for suffix, column in (("", f"score_{token}"), ("_logit", f"score_logit_{token}")):
+                columns = {"": f"score_{token}", "_centred": f"centred_{token}", "_logit": f"score_logit_{token}"}
+                for suffix, column in columns.items():
                     for name, aggregate in AGGREGATES.items():
                         expected = mean(aggregate([update[column] for update in group]) for group in groups)
                         assert row[f"mean_{name}{suffix}"] == pytest.approx(expected, abs=CLOSE)
@@ -129,14 +149,15 @@ def test_top_candidate_scores(connection: duckdb.DuckDBPyConnection) -> None:
         for layer in range(MODELS[model_id].n_layers):
             for kind in made.KINDS:
                 groups = [
-                    shown("sub_updates", model_id, example_id=number, layer=layer, kind=kind)
+                    with_centred(shown("sub_updates", model_id, example_id=number, layer=layer, kind=kind))
                     for number in range(made.N_EVENTS)
                 ]
                 row = found[MODELS[model_id].name, layer, kind]
                 n_seen += 1
                 assert row["n_examples"] == made.N_EVENTS
                 assert row["depth"] == (layer + 0.5) / MODELS[model_id].n_layers
-                for suffix, column in (("", "score_candidate"), ("_logit", "score_logit_candidate")):
+                columns = {"": "score_candidate", "_centred": "centred_candidate", "_logit": "score_logit_candidate"}
+                for suffix, column in columns.items():
                     for name, aggregate in AGGREGATES.items():
                         expected = mean(aggregate([update[column] for update in group]) for group in groups)
                         assert row[f"mean_{name}{suffix}"] == pytest.approx(expected, abs=CLOSE)
@@ -176,7 +197,7 @@ def test_pushers(connection: duckdb.DuckDBPyConnection) -> None:
             for update in shown(
                 "sub_updates", model_id, example_id=example["example_id"], layer=layer, kind="dominant"
             ):
-                if update["score_final"] > 0:
+                if update["score_final"] > common(update):
                     pushes.setdefault((name, token, layer, update["neuron"]), []).append(update)
     assert found.keys() == pushes.keys()
     for key, updates in pushes.items():
@@ -185,10 +206,16 @@ def test_pushers(connection: duckdb.DuckDBPyConnection) -> None:
         assert row["n_saturations"] == saturated[key[:2]]
         assert row["push_share"] == pytest.approx(len(updates) / saturated[key[:2]])
         assert row["mean_score"] == pytest.approx(mean(update["score_final"] for update in updates), abs=CLOSE)
+        centred = mean(update["score_final"] - common(update) for update in updates)
+        assert row["mean_centred"] == pytest.approx(centred, abs=CLOSE)
         assert row["mean_coefficient"] == pytest.approx(mean(update["coefficient"] for update in updates), abs=CLOSE)
+        fact = next(one for one in hand_made().rows["neuron_facts"] if at_of(one) == at_of(updates[0]))
+        assert row["writes"] == fact["bottom_tokens" if row["mean_coefficient"] < 0 else "top_tokens"]
         tokenizer_id = next(plan.tokenizer_id for plan in MODELS if plan.name == key[0])
         assert row["token"] == TEXTS[tokenizer_id][key[1]]
         assert row["address"] == f"{key[0]}/L{key[2]}N{key[3]}"
+    assert any(row["mean_coefficient"] < 0 for row in found.values())
+    assert any(update["score_final"] <= 0 for updates in pushes.values() for update in updates)
 
 
 def test_extreme_clusters(connection: duckdb.DuckDBPyConnection) -> None:
@@ -286,7 +313,7 @@ def test_columns_of_neurons(connection: duckdb.DuckDBPyConnection) -> None:
         assert row["times_saturating"] == sum(
             examples[update["example_id"]]["saturation_by_ffn"]
             and examples[update["example_id"]]["saturation_layer"] == row["layer"]
-            and update["score_final"] > 0
+            and update["score_final"] > common(update)
             for update in mine
         )
 
