@@ -32,8 +32,8 @@ def neuron_figure(page: NeuronPage, *, on: Sequence[str] = ()) -> alt.HConcatCha
             title=alt.TitleParams(title, fontSize=12, subtitleFontSize=11), width=150
         )
         for side, title, colour in (
-            ("promoted", "promotes", ACCENT["light"]),
-            ("suppressed", "suppresses", CONTRAST["light"]),
+            ("promoted", page.sides["promoted"], ACCENT["light"]),
+            ("suppressed", page.sides["suppressed"], CONTRAST["light"]),
         )
     ]
     title = alt.TitleParams(page.address, subtitle=subtitle(page))

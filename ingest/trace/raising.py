@@ -33,7 +33,7 @@ def written_ranks(
 ) -> list[list[int | None]]:
     """Of each neuron the ranks of some tokens among all by m (e . v), from 1; None where m is 0."""
     found: list[list[int | None]] = []
-    for m, some in zip(coefficients.split(_BLOCK), values.split(_BLOCK), strict=True):
+    for m, some in zip(torch.split(coefficients, _BLOCK), torch.split(values, _BLOCK), strict=True):
         scores = (m[:, None] * some) @ lens.vocabulary.rows.T
         of_tokens = ranks(scores, rows.expand(len(scores), -1)).tolist()
         found += [own if one else [None] * len(own) for own, one in zip(of_tokens, m.tolist(), strict=True)]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -156,19 +157,19 @@ def switched_together(
     beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), said, torch.zeros(len(sets)))
     own = [float(found.coefficients[one.layer][one.neuron]) for one in switches]
     top, n = int(said[0].argmax()), len(switches)
-    rows = [
-        {"kind": "alone", "layer": one.layer, "neuron": one.neuron, "coefficient": m, "at": at}
-        for at, (one, m) in enumerate(zip(switches, own, strict=True))
-    ]
+    names = [{"kind": "alone", "layer": one.layer, "neuron": one.neuron} for one in switches]
     kl = beside.divergences
     by_size = sorted(range(n + 1, len(sets)), key=lambda at: (-kl[at], at))
-    rows += [{"kind": "together", "at": n}, *({"kind": "random", "at": at} for at in by_size)]
-    for number, row in enumerate(rows):
-        after = said[row.pop("at") + 1]
+    rows: list[dict[str, Any]] = []
+    for at in (*range(n + 1), *by_size):
+        after = said[at + 1]
         now = int(after.argmax())
-        row |= {"place": number, "token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())}
-        row["probability_of_token"] = float(after[top].exp())
-        row["kl"] = kl[number] if number <= n else kl[by_size[number - n - 1]]
+        row: dict[str, Any] = {"place": len(rows), "kind": "together" if at == n else "random"}
+        if at < n:
+            row |= names[at] | {"coefficient": own[at]}
+        row |= {"kl": kl[at], "probability_of_token": float(after[top].exp())}
+        row |= {"token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())}
+        rows.append(row)
     return SwitchedTogether(
         tokens=tokenizer.texts(ids),
         position=place,

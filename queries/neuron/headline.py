@@ -56,7 +56,9 @@ def _firing(page: NeuronPage) -> list[str]:
 
 
 def _moving(page: NeuronPage, passed_over: Collection[str]) -> Iterator[str]:
-    for side, verb in (("promoted", "promotes"), ("suppressed", "suppresses")):
+    signed = ("at activations above 0 promotes", "at those below 0")
+    verbs = signed if page.is_signed else ("promotes", "suppresses")
+    for side, verb in zip(("promoted", "suppressed"), verbs, strict=True):
         tokens = page.tokens.filter(pl.col("side") == side).sort("rank").get_column("token").to_list()
         named = [token for token in tokens if token not in passed_over] or tokens
         if named:

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from catalog.spelling import quoted
 from catalog.tables.table import BIG, DOUBLE, INTEGER, SMALL, TEXT, TIME
 from queries.ask.answer import Section, TabularAnswer, first_of, with_its_sql
 from queries.ask.statements import ask_records, framed
@@ -20,7 +21,7 @@ from queries.neuron.page_rows import neuron_rows
 from queries.neuron.profiles import LEVELS, POSITION_COLUMNS, position_rows
 from queries.neuron.relatives import Relatives, neuron_relatives
 from queries.neuron.triggers import Triggers, neuron_triggers
-from queries.neuron.windows import histogram_frame, windows_frame
+from queries.neuron.windows import histogram_frame, windows_frame, written_at
 from queries.neuron.windows import sections as window_sections
 from queries.views.on_corpus import on_corpus
 
@@ -49,6 +50,7 @@ CONTEXT_COLUMNS: Mapping[str, pl.DataType] = {
     "before": TEXT,
     "token": TEXT,
     "after": TEXT,
+    "writes": pl.List(TEXT),
     "sequence_id": INTEGER,
     "position": INTEGER,
 }
@@ -59,7 +61,18 @@ PUSHED_COLUMNS: Mapping[str, pl.DataType] = {
     "n_saturations": BIG,
     "push_share": DOUBLE,
     "mean_score": DOUBLE,
+    "mean_centred": DOUBLE,
 }
+SIDES: Mapping[str, str] = {"promoted": "promotes", "suppressed": "suppresses"}
+SIGNED_SIDES: Mapping[str, str] = {
+    "promoted": "writes at positive coefficients",
+    "suppressed": "writes at negative coefficients",
+}
+"""Headings of the two lists: a neuron whose coefficient can be below 0 promotes the second one then."""
+
+POLES = "a list is what the neuron promotes at coefficients of that sign, and what it suppresses at those of the other"
+_WRITTEN = 3
+"""Tokens of what a neuron writes that stand beside a place."""
 ANNOTATION_COLUMNS: Mapping[str, pl.DataType] = {
     "concept": TEXT,
     "class": TEXT,
@@ -84,7 +97,8 @@ class NeuronPage(TabularAnswer):
         is_shown: whether that is the model's shown one; others may have its name.
         activation_rule: when a coefficient counted as active there; None before activity was measured.
         domains: how it fires on each domain, with the columns of `DOMAIN_COLUMNS`.
-        contexts: where it fires most strongly, with the columns of `CONTEXT_COLUMNS`.
+        contexts: where it fires most strongly, with the columns of `CONTEXT_COLUMNS`: `writes` are the first tokens
+            that it promotes there, at an activation below 0 those at the bottom of its list.
         windows: what it does at every token around its strongest places, in a sample of the sequences in which it
             fires and at random, with the columns of `WINDOW_COLUMNS`; `place` is the index of its token.
         activation_histogram: how often its activation is of which size, with the columns of `HISTOGRAM_COLUMNS`.
@@ -100,6 +114,7 @@ class NeuronPage(TabularAnswer):
         limit: how many tokens of a side the page shows; `tokens` has all.
         special_tokens: texts of tokens in its contexts that stand for no text.
         show_all: whether it also shows neurons of other models that are no more similar than random vectors.
+        is_signed: whether its coefficients can be below 0.
     """
 
     address: str
@@ -124,6 +139,12 @@ class NeuronPage(TabularAnswer):
     limit: int = 10
     special_tokens: Sequence[str] = ()
     show_all: bool = False
+    is_signed: bool = False
+
+    @property
+    def sides(self) -> Mapping[str, str]:
+        """The heading of each list of tokens."""
+        return SIGNED_SIDES if self.is_signed else SIDES
 
     @property
     def summary(self) -> str:
@@ -134,6 +155,7 @@ class NeuronPage(TabularAnswer):
         said = (
             f"{place}{norm}.",
             self._firing(),
+            self._pole(),
             self._at_bos(),
             self._bound(),
             self._kind(),
@@ -155,6 +177,14 @@ class NeuronPage(TabularAnswer):
             return f"Active{rule} at {n_active:,} of the {n_seen:,} tokens of {self.corpus} ({share})."
         word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
         return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
+
+    def _pole(self) -> str:
+        """Where it is strongest and what it promotes there: at a negative activation not the top of its list."""
+        if not self.is_signed or self.contexts.is_empty():
+            return ""
+        row = self.contexts.row(0, named=True)
+        tokens = " ".join(quoted(token) for token in (row["writes"] or ())[:_WRITTEN])
+        return f"Strongest at {row['activation']:.3g}{f', where it promotes {tokens}' if tokens else ''}."
 
     def _at_bos(self) -> str:
         if self.facts["fires_only_at_bos"]:
@@ -188,14 +218,16 @@ class NeuronPage(TabularAnswer):
     def sections(self) -> list[Section]:
         """The page's tables."""
         columns = ("rank", "token", "score", "z_score", "corpus_count")
+        remark = POLES if self.is_signed else ""
         sides = [
-            first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit)
-            for title, side in (("promotes", "promoted"), ("suppresses", "suppressed"))
+            first_of(title, self.tokens.filter(pl.col("side") == side).select(columns), self.limit, remark)
+            for side, title in self.sides.items()
         ]
         sides += self._concepts()
         if self.corpus is None:
             return [*sides, *self.relatives.sections(self.limit, show_all=self.show_all)]
-        contexts = self.contexts.select("activation", "domain", "before", "token", "after")
+        written = [pl.col("writes").list.head(_WRITTEN)] if self.is_signed else []
+        contexts = self.contexts.select("activation", "domain", "before", "token", "after", *written)
         return [
             *sides,
             Section(f"activity on {self.corpus}", self.domains),
@@ -204,7 +236,7 @@ class NeuronPage(TabularAnswer):
             *self._pushes(),
             *self.changed.sections(),
             Section(f"strongest places in {self.corpus}", contexts),
-            *window_sections(self.windows, self.corpus),
+            *window_sections(self.windows, self.corpus, is_signed=self.is_signed),
             *self.relatives.sections(self.limit, show_all=self.show_all),
         ]
 
@@ -212,7 +244,8 @@ class NeuronPage(TabularAnswer):
         if self.annotations.is_empty():
             return []
         shown = self.annotations.select(pl.col("concept").fill_null("(none)"), "class", "tokens", "annotator")
-        return [Section("concepts that people name in what it promotes", shown)]
+        where = " at positive coefficients" if self.is_signed else ""
+        return [Section(f"concepts that people name in what it promotes{where}", shown)]
 
     def _pushes(self) -> list[Section]:
         if self.pushed.is_empty():
@@ -220,7 +253,7 @@ class NeuronPage(TabularAnswer):
         shown = self.pushed.select(pl.exclude("token_id"))
         remark = (
             "n_saturations: examples in which an FFN brought the token to the top for good; n_pushes: those where this"
-            " neuron was among the dominant ones and raised its score"
+            " neuron was among the dominant ones and raised its score above the mean token's; mean_centred: how far"
         )
         return [first_of(f"tokens it brought to the top in {self.corpus}", shown, self.limit, remark)]
 
@@ -313,8 +346,14 @@ def _page(
         is_shown=rows.is_shown,
         activation_rule=None if rows.measured is None else rows.measured.activation_rule,
         domains=framed(_in_order(rows.of["domains"], "domain"), DOMAIN_COLUMNS),
-        contexts=framed(spelled(_in_order(rows.of["contexts"], "rank"), rows.texts), CONTEXT_COLUMNS),
-        windows=windows_frame(rows.of["windows"], rows.texts),
+        contexts=framed(
+            [
+                row | {"writes": written_at(row["activation"], rows.facts)}
+                for row in spelled(_in_order(rows.of["contexts"], "rank"), rows.texts)
+            ],
+            CONTEXT_COLUMNS,
+        ),
+        windows=windows_frame(rows.of["windows"], rows.texts, rows.facts),
         activation_histogram=histogram_frame(rows.of["windows"]),
         positions=framed(position_rows(rows), POSITION_COLUMNS),
         triggers=neuron_triggers(shown, neuron, rows, has),
@@ -323,6 +362,7 @@ def _page(
         changed=neuron_changed(shown, neuron, rows.facts, has),
         annotations=_annotations(connection, named, has),
         special_tokens=rows.special,
+        is_signed=neuron.of.is_signed,
         unmeasured=() if corpus is None else tuple(unmeasured(shown, [neuron.model], corpus, OF_NEURON)),
     )
 

@@ -1,6 +1,7 @@
 """What one neuron does at every token around its places, and how large its activations are."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -18,6 +19,7 @@ WINDOW_COLUMNS: Mapping[str, pl.DataType] = {
     "tokens": pl.List(TEXT),
     "activations": pl.List(DOUBLE),
     "place": INTEGER,
+    "writes": pl.List(TEXT),
     "sequence_id": INTEGER,
     "position": INTEGER,
 }
@@ -39,16 +41,29 @@ _SHOWN = 3
 _BEFORE, _AFTER = 12, 6
 
 
-def windows_frame(rows: Sequence[Row], texts: Mapping[int, str]) -> pl.DataFrame:
+def written_at(activation: float, facts: Mapping[str, Any]) -> list[str] | None:
+    """The first tokens that a neuron promotes at an activation: below 0 those at the bottom of its list.
+
+    Args:
+        activation: its coefficient.
+        facts: what is known of it, with `top_tokens` and `bottom_tokens`.
+    """
+    tokens: list[str] | None = facts["bottom_tokens" if activation < 0 else "top_tokens"]
+    return tokens
+
+
+def windows_frame(rows: Sequence[Row], texts: Mapping[int, str], facts: Mapping[str, Any]) -> pl.DataFrame:
     """The windows in the order of bands and ranks, with the columns of `WINDOW_COLUMNS`.
 
     Args:
         rows: those of the statement `neuron_contexts` that have a band, with the ids around their places.
         texts: texts of these ids.
+        facts: what is known of the neuron, with the tokens of its lists.
     """
     ordered = sorted(rows, key=lambda row: (BANDS.index(row["band"]), row["rank"]))
     n_sampled = sum(row["band"] == "quantile" for row in ordered)
-    return framed([_window(row, texts, n_sampled) for row in ordered], WINDOW_COLUMNS)
+    windows = [_window(row, texts, n_sampled) for row in ordered]
+    return framed([row | {"writes": written_at(row["activation"], facts)} for row in windows], WINDOW_COLUMNS)
 
 
 def histogram_frame(rows: Sequence[Row]) -> pl.DataFrame:
@@ -60,9 +75,9 @@ def histogram_frame(rows: Sequence[Row]) -> pl.DataFrame:
     return framed([_bin(number, n, found["n_positions"]) for number, n in bins if n], HISTOGRAM_COLUMNS)
 
 
-def sections(windows: pl.DataFrame, corpus: str) -> list[Section]:
+def sections(windows: pl.DataFrame, corpus: str, *, is_signed: bool = False) -> list[Section]:
     """A few lines of the sampled and of the random places; the strongest are told as contexts."""
-    lines = [_line(row) for row in _few(windows)]
+    lines = [_line(row) | ({"writes": (row["writes"] or [])[:_SHOWN]} if is_signed else {}) for row in _few(windows)]
     if not lines:
         return []
     remark = (

@@ -1,5 +1,6 @@
 """One neuron's switch: what becomes of a prompt's next token when it is set to a value, beside random neurons."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -183,6 +184,8 @@ class TogetherPage(TabularAnswer):
         done = self.switched
         together = self.sets.row(by_predicate=pl.col("kind") == "together", named=True)
         n, random = self.sets.filter(kind="alone").height, self.sets.filter(kind="random")
+        median = statistics.median(random["kl"].to_list())
+        sets = f"{random.height} random sets of as many neurons of these layers"
         after = quoted_end(done.tokens[: done.position + 1])
         when = ", before the non-linearity" if done.is_before else ""
         predicted = f"{visible(together['token'])} ({100 * together['probability']:.1f}%)"
@@ -190,8 +193,7 @@ class TogetherPage(TabularAnswer):
             f"{self.model} at position {done.position} (0 to {len(done.tokens) - 1}), after {after}: it predicts"
             f" {visible(self.token)} ({100 * done.probability:.1f}%); with all {n} neurons set to {done.value:g} at"
             f" every position{when} it predicts {predicted}. The next token diverges by {together['kl']:.3g} nats:"
-            f" percentile {done.percentile:.3g} among {random.height} random sets of as many neurons of these layers, whose"
-            f" median is {random['kl'].median():.3g}."
+            f" percentile {done.percentile:.3g} among {sets}, whose median is {median:.3g}."
         )
 
     def sections(self) -> list[Section]:

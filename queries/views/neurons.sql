@@ -15,8 +15,8 @@
 --   address: Address of the neuron, e.g. opt-125m/L3N1702.
 --   depth: (layer + 0.5) / n_layers.
 --   value_norm: L2 norm of the value vector.
---   top_tokens: Text of the first ten tokens it promotes, best first.
---   bottom_tokens: Text of the first ten tokens it suppresses, lowest first.
+--   top_tokens: Text of the first ten tokens it promotes, best first: at a coefficient above 0; below 0 it suppresses them.
+--   bottom_tokens: Text of the first ten tokens it suppresses, lowest first; at a coefficient below 0 it promotes them.
 --   frequency: Share of the counted positions at which it was active.
 --   is_dead: Never active on the shown corpus; null for models without exact zeros.
 --   never_active: Never active on the shown corpus, whatever the non-linearity.

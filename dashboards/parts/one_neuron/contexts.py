@@ -52,7 +52,8 @@ def show_contexts(connection: duckdb.DuckDBPyConnection, page: NeuronPage, corpu
             if rows.is_empty():
                 st.caption(plain(f"It did not fire on the tokens of {page.corpus} that were seen."))
                 continue
-            st.html(windows_html(rows.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
+            shown = rows if page.is_signed else rows.drop("writes")
+            st.html(windows_html(shown.to_dicts(), shade=shade, contrast=contrast, strongest=strongest))
             st.caption(plain(told))
 
 

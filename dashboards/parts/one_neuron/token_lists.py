@@ -40,19 +40,22 @@ def places_of(tokens: pl.DataFrame, words: Collection[str]) -> pl.DataFrame:
     ).sort("side", "rank")
 
 
-def told_places(tokens: pl.DataFrame, words: Sequence[str]) -> list[str]:
+def told_places(tokens: pl.DataFrame, words: Sequence[str], *, is_signed: bool = False) -> list[str]:
     """Where each word stands among a neuron's tokens, a sentence a word.
 
     Args:
         tokens: both sides of the neuron, with side, rank, token and z_score.
         words: what was searched for.
+        is_signed: whether the neuron's coefficients can be below 0, at which it promotes the second list.
     """
+    signed = {"promoted": "promoted at activations above 0", "suppressed": "promoted at activations below 0"}
+    sides = signed if is_signed else {side: side for side in signed}
     n_listed = max((tokens.filter(side=side).height for side in ("promoted", "suppressed")), default=0)
     told = []
     for word in words:
         rows = places_of(tokens, [word]).to_dicts()
         places = [
-            f"{visible(row['token'])} {row['side']}, rank {row['rank']} of {n_listed}, z {row['z_score']:.2f}"
+            f"{visible(row['token'])} {sides[row['side']]}, rank {row['rank']} of {n_listed}, z {row['z_score']:.2f}"
             for row in rows
         ]
         absent = f"not among the {n_listed} tokens that it promotes most, nor among those that it suppresses most"

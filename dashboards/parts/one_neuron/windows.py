@@ -12,13 +12,16 @@ _SHEET = """
 .nt-windows { display: grid; grid-template-columns: max-content 1fr; gap: 0.55rem 0.8rem; font-size: 0.88rem; }
 .nt-windows > div { display: contents; }
 .nt-windows .nt-side { text-align: right; font-variant-numeric: tabular-nums; line-height: 1.35; }
-.nt-windows .nt-side span { display: block; opacity: 0.65; }
+.nt-windows .nt-side span { display: block; opacity: 0.65; max-width: 9rem; overflow: hidden; text-overflow: ellipsis; }
 .nt-windows p { margin: 0; font-family: monospace; white-space: break-spaces; overflow-wrap: anywhere;
   line-height: 1.45; }
 .nt-windows p span, .nt-windows p b { border-radius: 0.15rem; }
 .nt-windows p b { font-weight: 700; outline: 1px solid #8a8a8a99; }
 </style>
 """
+
+_WRITTEN = 2
+"""Tokens of what a neuron promotes that stand beside a window."""
 
 _FAINTEST, _MOST_OPAQUE = 0.08, 0.6
 """Opacities of the weakest and of the strongest activation: text stays readable on both, light and dark."""
@@ -30,7 +33,8 @@ def windows_html(
     """Windows under each other: activation, domain, and the text with every token shaded; values show on hover.
 
     Args:
-        windows: rows with activation, domain, part, tokens, activations and place.
+        windows: rows with activation, domain, part, tokens, activations and place; those with writes, the tokens that
+            the neuron promotes there, tell these too.
         shade: the colour of activations above 0, as #rrggbb.
         contrast: the colour of those below.
         strongest: |m| of the deepest shade, the largest of the neuron; None: the largest of these windows.
@@ -48,8 +52,10 @@ def _window(row: Mapping[str, Any], strongest: float, shade: str, contrast: str)
         for at, (token, m) in enumerate(zip(row["tokens"], row["activations"], strict=True))
     ]
     below = " ".join(part for part in (row["part"], readable(row["domain"])) if part)
+    written = " ".join(visible(token) for token in (row.get("writes") or ())[:_WRITTEN])
+    promotes = f'<span title="what it promotes here">→ {html.escape(written)}</span>' if written else ""
     return (
-        f'<div><div class="nt-side">{row["activation"]:.3g}<span>{html.escape(below)}</span></div>'
+        f'<div><div class="nt-side">{row["activation"]:.3g}<span>{html.escape(below)}</span>{promotes}</div>'
         f"<p>{''.join(tokens)}</p></div>"
     )
 

@@ -38,7 +38,7 @@ from queries.names.models import KnownModel
 from queries.names.neurons import NeuronAddress, find_neuron
 from queries.neuron.changed import MOST_LISTED
 from queries.neuron.headline import headline, labels_of
-from queries.neuron.page import NeuronPage, neuron_page
+from queries.neuron.page import POLES, NeuronPage, neuron_page
 
 MOST_TOKENS = 12
 """Of each side."""
@@ -52,7 +52,6 @@ CHANGED = (
     "What changing all neurons of each adds to the loss, beside random sets of as many neurons. After Geva et al. "
     "2022, section 6.1; random sets: this project."
 )
-_SIDES = {"promoted": "Promotes", "suppressed": "Suppresses"}
 _TOLD = ("projections", "ngrams", "positions", "clusters", "events")
 """Jobs whose results the page shows."""
 
@@ -118,7 +117,9 @@ def _told(page: NeuronPage, words: Sequence[str]) -> None:
     st.markdown(plain(headline(page, muted_of([model])[model].reasons)))
     labels = "".join(f'<span class="nt-chip">{html.escape(kind)}</span>' for kind in labels_of(page.facts))
     back = link_html("back to the results", "search", **found) if (found := _question()) else ""
-    places = "".join(f"<span>{html.escape(told)}</span>" for told in told_places(page.tokens, words))
+    places = "".join(
+        f"<span>{html.escape(told)}</span>" for told in told_places(page.tokens, words, is_signed=page.is_signed)
+    )
     if labels or back or places:
         st.html(f'{SHEET}<div class="nt-flow nt-told">{labels}{places}{back}</div>')
     with st.expander("In full"):
@@ -176,12 +177,13 @@ def _tokens(page: NeuronPage, words: Sequence[str]) -> None:
     parameters = {name: page.facts[name] for name in ("model", "layer", "neuron")}
     sql = filled(statement("neuron_tokens"), parameters)
     muted = pick_muted([parameters["model"]])[parameters["model"]]
-    for column, (side, title) in zip(st.columns(2, gap="medium"), _SIDES.items(), strict=True):
+    signs = f" {POLES[0].upper()}{POLES[1:]}." if page.is_signed else ""
+    for column, (side, title) in zip(st.columns(2, gap="medium"), page.sides.items(), strict=True):
         rows = page.tokens.filter(pl.col("side") == side).sort("rank")
         colour = (ACCENT if side == "promoted" else CONTRAST)[theme()]
         with column:
             with title_row(f"tokens_{side}"):
-                st.markdown(f"**{title}**", help=plain(SCORES))
+                st.markdown(f"**{title.capitalize()}**", help=plain(f"{SCORES}{signs}"))
                 show_source(Data(f"tokens_{side}", sql, rows), partial(_bars, side, _with_muted(rows, muted)))
             st.html(list_html(rows, words, colour=colour, most=MOST_TOKENS, muted=muted))
             if told := muted.told(rows.head(MOST_TOKENS).get_column("token")):

@@ -47,7 +47,8 @@ def page(share: float | None) -> TracePage:
         [{"layer": 1, "dominant_share": share}], schema={"layer": pl.Int16, "dominant_share": pl.Float64}
     )
     nothing = pl.DataFrame(schema=dict(TRACE_LAYERS.columns))
-    traced = Traced(("one",), 0, 7, 0.5, 1, False, None, *[nothing] * 4, 7, 0.5, 2.0, nothing)
+    empty = (nothing, nothing, nothing, nothing)
+    traced = Traced(("one",), 0, 7, 0.5, 1, False, None, *empty, 7, 0.5, 2.0, nothing)
     return TracePage("tiny", traced, " yes", None, layers, neurons(), nothing, " yes", nothing, is_signed=False)
 
 

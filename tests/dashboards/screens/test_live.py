@@ -86,7 +86,7 @@ def test_a_grid_is_what_the_model_says_and_a_cell_its_neurons(page: Callable[...
     assert "Layer 0, position 2, after " in "".join(said(one.value) for one in opened.markdown)
     # Of no statement: the model ran for it, so that there is no SQL behind it either.
     assert charts(opened) == []
-    assert downloads(opened) == ["CSV", "Parquet"] * 3
+    assert downloads(opened) == ["CSV", "Parquet"] * 4
 
 
 def test_without_a_cell_it_is_where_the_last_prediction_settles(page: Callable[..., AppTest], path: Path) -> None:
@@ -159,7 +159,31 @@ def test_states_are_read_through_shortcuts_where_there_are_some(page: Callable[.
     cell = grids(through)[0]["rows"][1]["cells"][1]
     assert cell["probability"] == expected.cell(0, 1)["probability"]
     other = page(path, "trace", model="other", prompt="one two three")
-    assert [one.key for one in other.toggle] == ["by"]
+    assert [one.key for one in other.toggle] == ["by", "effects"]
+
+
+def test_the_neurons_that_raise_a_token_are_listed_with_what_is_left_without_each(
+    page: Callable[..., AppTest], path: Path
+) -> None:
+    door = neurothek.open(path)
+    for asked in ({}, {"token": "school", "effects": "off"}):
+        opened = page(path, "trace", model="tiny", prompt="one two three", position="2", **asked)
+        assert not opened.exception
+        assert not opened.error
+        token, effects = asked.get("token"), "effects" in asked
+        expected = door.trace("tiny", "one two three", position=2, raising=30, token=token, effects=effects)
+        (table,) = [one.value for one in opened.dataframe if "centred" in one.value.columns]
+        assert table["address"].to_list() == expected.raising["address"].to_list()
+        assert table["centred"].to_list() == expected.raising["centred"].to_list()
+        assert ("probability_off_percent" in table.columns) == effects
+        if effects:
+            percent = [None if share is None else 100 * share for share in expected.raising["probability_off"]]
+            assert table["probability_off_percent"].to_list()[:10] == percent[:10]
+            assert (opened.query_params["token"], opened.query_params["effects"]) == ("school", "off")
+    unknown = page(path, "trace", model="tiny", prompt="one two three", token="nosuchtokenatall")
+    assert not unknown.exception
+    (error,) = unknown.error
+    assert "nosuchtokenatall" in said(error.value)
 
 
 def test_the_order_of_the_neurons_stands_in_the_address(page: Callable[..., AppTest], path: Path) -> None:

@@ -263,7 +263,8 @@ def test_neurons_together_are_transformers_own_model_with_all_of_them_at_the_val
     own = reference.layers(ids)
     rows = found.sets.to_dicts()
     assert [row["kind"] for row in rows] == ["alone"] * 3 + ["together"] + ["random"] * 5
-    assert (found.token, found.probability) == (int(before.argmax()), pytest.approx(np.exp(before.max()), rel=CLOSE))
+    assert found.token == int(before.argmax())
+    assert found.probability == pytest.approx(float(np.exp(before.max())), rel=CLOSE)
     for row, changed in zip(rows, [*([one] for one in places), places], strict=False):
         after = log_of(changed)
         assert row["kl"] == pytest.approx(kl(before, after), rel=5e-3, abs=1e-6)

@@ -76,15 +76,16 @@ def test_extreme_updates_stand_beside_the_value_vectors_they_come_from() -> None
 
 SCORES = pl.DataFrame(
     [
-        {"event": event, "kind": kind, "n_events": 9, "mean_min_logit": -1.0, "mean_mean_logit": 0.5 * place}
-        | {"mean_max_logit": 2.0}
+        {"event": event, "kind": kind, "n_events": 9, "mean_min_centred": -1.0, "mean_mean_centred": 0.5 * place}
+        | {"mean_max_centred": 2.0}
         for event in ("elimination", "saturation")
         for place, kind in enumerate(events.KIND_NAMES)
     ]
 )
 CANDIDATES = pl.DataFrame(
     [
-        {"layer": layer, "kind": kind, "mean_max": 0.5, "mean_mean": 0.1 * layer, "mean_min": -0.25, "n_examples": 9}
+        {"layer": layer, "kind": kind, "n_examples": 9}
+        | {"mean_max_centred": 0.5, "mean_mean_centred": 0.1 * layer, "mean_min_centred": -0.25}
         for layer in range(3)
         for kind in events.KIND_NAMES
     ]
@@ -96,8 +97,11 @@ def test_scores_of_an_event_are_ranges_with_their_mean_on_a_shared_axis() -> Non
     zero, lines, dots = chart["layer"]
     assert zero["encoding"]["x"]["field"] == "zero"
     assert lines["encoding"]["x"]["scale"]["domain"] == dots["encoding"]["x"]["scale"]["domain"] == [-3, 4]
-    assert (lines["encoding"]["x"]["field"], lines["encoding"]["x2"]["field"]) == ("mean_min_logit", "mean_max_logit")
-    assert dots["encoding"]["x"]["field"] == "mean_mean_logit"
+    assert (lines["encoding"]["x"]["field"], lines["encoding"]["x2"]["field"]) == (
+        "mean_min_centred",
+        "mean_max_centred",
+    )
+    assert dots["encoding"]["x"]["field"] == "mean_mean_centred"
     rows = [row for data in chart["datasets"].values() for row in data if "event" in row]
     assert {(row["event"], row["kind"]) for row in rows} == {
         (event, kind) for event in ("settles", "is pushed down") for kind in events.UPDATE_COLOURS
@@ -107,22 +111,22 @@ def test_scores_of_an_event_are_ranges_with_their_mean_on_a_shared_axis() -> Non
 def test_scores_by_layer_are_bands_with_their_mean() -> None:
     chart = events.candidate_bands(CANDIDATES, (-1, 1)).to_dict()
     band, _, mean = chart["layer"]
-    assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("mean_min", "mean_max")
-    assert mean["encoding"]["y"]["field"] == "mean_mean"
+    assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("mean_min_centred", "mean_max_centred")
+    assert mean["encoding"]["y"]["field"] == "mean_mean_centred"
     assert band["encoding"]["x"]["axis"]["values"] == [0, 1, 2]
     scale = band["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == events.UPDATE_COLOURS
 
 
 def test_bounds_hold_0_and_every_number() -> None:
-    low, high = events.bounds(SCORES, "mean_min_logit", "mean_max_logit")
+    low, high = events.bounds(SCORES, "mean_min_centred", "mean_max_centred")
     assert low < -1
     assert high > 2
     assert (low, high) == (-1 - 0.15, 2 + 0.15)
-    positive = SCORES.with_columns(pl.col("mean_min_logit").abs())
-    assert events.bounds(positive, "mean_min_logit", "mean_max_logit")[0] < 0
+    positive = SCORES.with_columns(pl.col("mean_min_centred").abs())
+    assert events.bounds(positive, "mean_min_centred", "mean_max_centred")[0] < 0
     nothing = SCORES.clear()
-    low, high = events.bounds(nothing, "mean_min_logit", "mean_max_logit")
+    low, high = events.bounds(nothing, "mean_min_centred", "mean_max_centred")
     assert low < 0 < high
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -34,6 +35,15 @@ def texts_of(model_id: int) -> tuple[str, ...]:
     return tiny.TEXTS[tiny.MODELS[model_id].tokenizer_id]
 
 
+@cache
+def mean_scores() -> dict[tuple[int, int, int], float]:
+    return {key_of(row): row["score_mean"] for row in made.hand_made().rows["projections"]}
+
+
+def key_of(row: tiny.Row) -> tuple[int, int, int]:
+    return row["model_id"], row["layer"], row["neuron"]
+
+
 def pushes(word: str) -> tuple[dict[str, int], dict[str, int]]:
     """Examples of each model in which an FFN brought the word to the top, and how often each neuron pushed it there."""
     rows = event_warehouse.rows()
@@ -48,7 +58,10 @@ def pushes(word: str) -> tuple[dict[str, int], dict[str, int]]:
             examples[tiny.MODELS[model_id].name] += 1
             place = here | {"example_id": example["example_id"], "layer": example["saturation_layer"]}
             for update in rows["sub_updates"]:
-                if place.items() <= update.items() and update["kind"] == "dominant" and update["score_final"] > 0:
+                if not (place.items() <= update.items() and update["kind"] == "dominant"):
+                    continue
+                # What a neuron adds to every token alike pushes none.
+                if update["score_final"] > update["coefficient"] * mean_scores()[key_of(update)]:
                     neurons[tiny.address((model_id, update["layer"], update["neuron"]))] += 1
     return dict(examples), dict(neurons)
 
@@ -78,8 +91,10 @@ ROWS = pl.DataFrame(
         "base_share": [0.25, 0.12, 1.5, 0.89],
         "push_gain": [0.5, 0.33, -0.5, -0.44],
         "mean_score": [0.5] * 4,
-        "mean_coefficient": [1.5] * 4,
+        "mean_centred": [0.25, None, 0.25, 0.25],
+        "mean_coefficient": [1.5, 1.5, 1.5, -1.5],
         "top_tokens": [[" <b>", "x"]] * 4,
+        "bottom_tokens": [[" <i>", "y"]] * 4,
     }
 )
 
@@ -129,7 +144,7 @@ def test_who_is_dominant_anyway_does_not_lead(tmp_path: Path) -> None:
             planted = [
                 {"model_id": model_id, "corpus_id": corpus_id, "run_id": 900, "example_id": example, "layer": 0}
                 | {"neuron": neuron, "kind": "dominant", "rank": neuron + 1, "coefficient": 1.0, "contribution": 1.0}
-                | {"share": 0.1, "score_final": 1.0, "score_candidate": 0.0}
+                | {"share": 0.1, "score_final": 20.0, "score_candidate": 0.0}
                 | {"score_logit_final": 1.0, "score_logit_candidate": 0.0}
                 for example in examples
             ]
@@ -169,6 +184,9 @@ def test_each_model_has_a_card_whose_rows_lead_to_neurons_and_searches() -> None
     assert "·&lt;b&gt;" in drawn
     assert "width: 75%" in drawn
     assert "45% (12% of all examples)" in drawn
+    # At a coefficient below 0 a neuron promotes the bottom of its list.
+    assert (drawn.count(">·&lt;i&gt;<"), drawn.count(">·&lt;b&gt;<")) == (1, 3)
+    assert (drawn.count("mean score 0.250, mean raw score 0.500"), drawn.count("mean raw score 0.500")) == (6, 8)
 
 
 def test_the_first_rows_of_each_model_are_shown_with_what_their_neurons_promote(whole_path: Path) -> None:
@@ -184,7 +202,7 @@ def test_the_first_rows_of_each_model_are_shown_with_what_their_neurons_promote(
             shown = shown_pushers(connection, models, rows)
             for model in models:
                 own = shown.filter(model=model.name)
-                assert own.drop("top_tokens").equals(rows.filter(model=model.name).head(MOST_ROWS))
+                assert own.drop("top_tokens", "bottom_tokens").equals(rows.filter(model=model.name).head(MOST_ROWS))
                 texts = texts_of(model.model_id)
                 for row in own.to_dicts():
                     assert row["top_tokens"] == [texts[token] for token in projections[row["address"]]]
