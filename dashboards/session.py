@@ -38,7 +38,16 @@ class Desk(Protocol):
         """Exact scores of one word."""
 
     def trace(
-        self, model: str, prompt: str, *, position: int | None = None, lens: Lens = "id", corpus: str | None = None
+        self,
+        model: str,
+        prompt: str,
+        *,
+        position: int | None = None,
+        token: str | None = None,
+        lens: Lens = "id",
+        raising: int = 10,
+        effects: bool = False,
+        corpus: str | None = None,
     ) -> TracePage:
         """How a model builds its prediction at one position of a prompt."""
 

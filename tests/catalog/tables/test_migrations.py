@@ -8,7 +8,7 @@ import pytest
 from catalog.store.warehouse import Warehouse
 from catalog.tables import migrations
 from queries.views import install
-from tests.support import shortcut_rows
+from tests.support import event_warehouse, shortcut_rows
 from tests.support import warehouse as made
 
 MEASURED = ((0, 0), (0, 1), (1, 1))
@@ -91,3 +91,18 @@ def test_a_file_of_an_earlier_schema_answers_with_what_it_holds(version: int, cu
             expected = rows(whole, view) if version >= SINCE[table] else []
             assert bool(expected) == (version >= SINCE[table])
             assert rows(upgraded, view) == expected
+
+
+def test_pushes_of_an_older_file_are_counted_without_what_moves_no_token(tmp_path: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    event_warehouse.create(path)
+    counted = "select model_id, layer, neuron, times_saturating from store.neuron_facts order by all"
+    with duckdb.connect(str(path)) as connection:
+        expected = connection.execute(counted).fetchall()
+        connection.execute("update store.neuron_facts set times_saturating = 99 where times_dominant > 0")
+        connection.execute("delete from store.schema_versions")
+        connection.execute("insert into store.schema_versions values (22, timestamp '2026-01-01')")
+    assert any(row[3] for row in expected)
+    with Warehouse(path, views=install).current_reader() as upgraded:
+        assert migrations.version_of(upgraded) == migrations.LATEST
+        assert upgraded.execute(counted).fetchall() == expected
