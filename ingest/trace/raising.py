@@ -14,7 +14,7 @@ from catalog.tables.traces import RaisingOrder
 from ingest.jobs.events.layers import Layer
 from ingest.lens.logit_lens import Lens, ranks
 from ingest.models.transformer import Transformer
-from ingest.trace.switched import Switch, ends
+from ingest.trace.switched import Switch, last_streams
 
 # Scores of so many neurons for the whole vocabulary are held at once: 50 MB for the 50,265 tokens of OPT.
 _BLOCK = 256
@@ -101,7 +101,7 @@ def add_effects_(
     """Fill in what the token's probability and logit are with the neuron of each row set to 0 at every position."""
     switches = [Switch(row["layer"], row["neuron"], 0.0) for row in rows]
     changes = [{one.layer: one.change(transformer.device)} for one in switches]
-    _, *streams = ends(transformer, ids, changes).streams
+    _, *streams = last_streams(transformer, ids, changes).streams
     for row, stream in zip(rows, streams, strict=True):
         row["logit_off"], row["probability_off"] = said_of(lens, stream, raised)
 

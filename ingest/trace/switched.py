@@ -90,7 +90,7 @@ def switched(
     neurons = [switch.neuron, *_drawn(candidates, switch, n_random, seed=seed)]
     # Attention looks back only: what comes after the position changes nothing there.
     changes = [{switch.layer: replace(switch, neuron=neuron).change(transformer.device)} for neuron in neurons]
-    found = ends(transformer, ids[: place + 1], changes)
+    found = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
     said = _said(lens, found.streams, switch.value)
     beside = _Beside(lens.vocabulary.ids, neurons, said, found.coefficients[switch.layer])
@@ -150,26 +150,16 @@ def switched_together(
     place = place_of(ids, position)
     sets = [*({one.layer: [one.neuron]} for one in switches), chosen, *drawn]
     changes = [{layer: first.of(neurons, transformer.device) for layer, neurons in one.items()} for one in sets]
-    found = ends(transformer, ids[: place + 1], changes)
+    found = last_streams(transformer, ids[: place + 1], changes)
     lens = Lens.of(transformer, tokenizer)
     said = _said(lens, found.streams, first.value)
     # The sets stand in the place of neurons of one layer.
     beside = _Beside(lens.vocabulary.ids, list(range(len(sets))), said, torch.zeros(len(sets)))
     own = [float(found.coefficients[one.layer][one.neuron]) for one in switches]
-    top, n = int(said[0].argmax()), len(switches)
-    names = [{"kind": "alone", "layer": one.layer, "neuron": one.neuron} for one in switches]
-    kl = beside.divergences
-    by_size = sorted(range(n + 1, len(sets)), key=lambda at: (-kl[at], at))
-    rows: list[dict[str, Any]] = []
-    for at in (*range(n + 1), *by_size):
-        after = said[at + 1]
-        now = int(after.argmax())
-        row: dict[str, Any] = {"place": len(rows), "kind": "together" if at == n else "random"}
-        if at < n:
-            row |= names[at] | {"coefficient": own[at]}
-        row |= {"kl": kl[at], "probability_of_token": float(after[top].exp())}
-        row |= {"token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())}
-        rows.append(row)
+    top, n, kl = int(said[0].argmax()), len(switches), beside.divergences
+    rows = _set_rows(lens, said, kl, n_alone=n)
+    for row, one, m in zip(rows, switches, own, strict=False):
+        row |= {"layer": one.layer, "neuron": one.neuron, "coefficient": m}
     return SwitchedTogether(
         tokens=tokenizer.texts(ids),
         position=place,
@@ -181,6 +171,29 @@ def switched_together(
         sets=SWITCH_SETS.check(pl.DataFrame(rows, schema=dict(SWITCH_SETS.columns))),
         changes=SWITCH_TOKENS.check(beside.changes_frame(n).with_columns(neuron=pl.lit(0, pl.Int32))),
     )
+
+
+def _set_rows(
+    lens: Lens, said: Sequence[Float[Tensor, " vocab"]], kl: Sequence[float], *, n_alone: int
+) -> list[dict[str, Any]]:
+    """Rows of SWITCH_SETS without what is known of single neurons: each alone, all together, random sets by divergence.
+
+    Args:
+        lens: the end of the model.
+        said: log-probabilities of the untouched model, then one a set.
+        kl: the divergence of each set.
+        n_alone: how many sets are one neuron; all together follow.
+    """
+    token = int(said[0].argmax())
+    rows: list[dict[str, Any]] = []
+    by_size = sorted(range(n_alone + 1, len(kl)), key=lambda at: (-kl[at], at))
+    for at in (*range(n_alone + 1), *by_size):
+        after = said[at + 1]
+        now = int(after.argmax())
+        row = {"place": len(rows), "kind": "alone" if at < n_alone else "together" if at == n_alone else "random"}
+        row |= {"kl": kl[at], "probability_of_token": float(after[token].exp())}
+        rows.append(row | {"token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())})
+    return rows
 
 
 def _random_sets(
@@ -233,7 +246,7 @@ def _drawn(candidates: Int[np.ndarray, " others"], switch: Switch, n_random: int
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class LastStreams:
     """What leaves a model at the last position of a prompt, untouched and with some neurons changed.
 
     Attributes:
@@ -246,7 +259,9 @@ class Ends:
 
 
 @torch.inference_mode()
-def ends(transformer: Transformer, ids: Int[np.ndarray, " time"], changes: Sequence[Mapping[int, Change]]) -> Ends:
+def last_streams(
+    transformer: Transformer, ids: Int[np.ndarray, " time"], changes: Sequence[Mapping[int, Change]]
+) -> LastStreams:
     """Run a prompt as it is, and once with each set of changes.
 
     Each runs by itself, so that equal ones are equal to the bit; one that its blocks left as it was needs no others.
@@ -274,7 +289,7 @@ def ends(transformer: Transformer, ids: Int[np.ndarray, " time"], changes: Seque
                 changed[place] = None if is_as_it_was else after
             untouched = output.stream
     streams = [untouched, *(untouched if one is None else one for one in changed)]
-    return Ends(coefficients, [one[:, -1] for one in streams])
+    return LastStreams(coefficients, [one[:, -1] for one in streams])
 
 
 @torch.inference_mode()
