@@ -164,7 +164,8 @@ class TracePage(TabularAnswer):
         token, traced = visible(self.raised), self.traced
         has_effects = self.raising["probability_off"].null_count() < self.raising.height
         effects = ["probability_off", "change_off"] if has_effects else []
-        columns = ["layer", "neuron", "coefficient", "centred", "score", "token_rank", *effects, self._listed]
+        # A narrow terminal leaves out the last ones.
+        columns = ["layer", "neuron", "coefficient", "centred", *effects, "token_rank", "score", self._listed]
         remark = (
             f"centred: what the neuron adds to the score of {token}, less the mean over all tokens, which moves none;"
             f" score: that mean included; token_rank: of {token} in what the neuron writes"
