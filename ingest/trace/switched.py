@@ -190,7 +190,10 @@ def _set_rows(
     for at in (*range(n_alone + 1), *by_size):
         after = said[at + 1]
         now = int(after.argmax())
-        row = {"place": len(rows), "kind": "alone" if at < n_alone else "together" if at == n_alone else "random"}
+        row: dict[str, Any] = {
+            "place": len(rows),
+            "kind": "alone" if at < n_alone else "together" if at == n_alone else "random",
+        }
         row |= {"kl": kl[at], "probability_of_token": float(after[token].exp())}
         rows.append(row | {"token_id": int(lens.vocabulary.ids[now]), "probability": float(after[now].exp())})
     return rows
