@@ -101,7 +101,7 @@ def test_pushes_of_an_older_file_are_counted_without_what_moves_no_token(tmp_pat
         expected = connection.execute(counted).fetchall()
         connection.execute("update store.neuron_facts set times_saturating = 99 where times_dominant > 0")
         connection.execute("delete from store.schema_versions")
-        connection.execute("insert into store.schema_versions values (22, timestamp '2026-01-01')")
+        connection.execute("insert into store.schema_versions values (23, timestamp '2026-01-01')")
     assert any(row[3] for row in expected)
     with Warehouse(path, views=install).current_reader() as upgraded:
         assert migrations.version_of(upgraded) == migrations.LATEST
