@@ -29,8 +29,6 @@ class KnownModel:
         architecture: its family of transformers.
         is_signed: whether a coefficient may have either sign (gated), which then says which list the neuron writes.
         has_exact_zeros: whether its non-linearity gives exact zeros, so that a neuron can be dead.
-        is_signed: whether its coefficients can be below 0, as those of gated and smooth FFNs: a neuron then writes the
-            bottom of its list.
         is_measured_on_text: whether any text was run through it.
         source: where its weights came from: a folder, the name of a shipped model, or a hub id.
         revision: the hub's commit, if they came from there.
@@ -48,7 +46,6 @@ class KnownModel:
     architecture: str
     is_signed: bool
     has_exact_zeros: bool
-    is_signed: bool
     is_measured_on_text: bool
     source: str
     revision: str | None

@@ -324,7 +324,8 @@ def trace_page(
         states=_states(traced, texts),
         raised=texts[traced.raised_token],
         raising=_raising(connection, model, traced),
-        is_signed=model.is_signed,
+        # A smooth non-linearity has coefficients a little below 0.
+        is_signed=model.is_signed or bool((traced.neurons["coefficient"] < 0).any()),
     )
 
 

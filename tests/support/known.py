@@ -15,7 +15,6 @@ _MODEL = KnownModel(
     d_ffn=3072,
     tokenizer_id=0,
     architecture="opt",
-    is_signed=False,
     has_exact_zeros=True,
     is_signed=False,
     is_measured_on_text=True,

@@ -11,7 +11,6 @@ select
     models.architecture,
     starts_with(models.activation_rule, 'gate') as is_signed,
     models.has_exact_zeros,
-    models.activation_rule <> 'm != 0' as is_signed,
     models.model_id in (select runs.model_id from store.runs as runs where runs.corpus_id is not null)
         as is_measured_on_text,
     models.source,
