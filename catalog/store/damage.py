@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from catalog.advice import command_line
-from catalog.errors import NeurothekError
+from catalog.errors import MemoryRefused, NeurothekError
 from catalog.store.leases import has_other_leases, read_beside
 
 _OTHER_CONTENT = re.compile(r"computed checksum (\d+) does not match stored checksum \d+ in block at location (\d+)")
@@ -47,8 +47,10 @@ def log_damaged(path: Path) -> WarehouseDamaged:
     return WarehouseDamaged(path, f"its log {path.name}.wal is not what was written")
 
 
-def damaged(path: Path, error: BaseException) -> WarehouseDamaged:
-    """The sentence for what DuckDB says of the file at the path."""
+def damaged(path: Path, error: BaseException) -> WarehouseDamaged | MemoryRefused:
+    """The sentence for what DuckDB says of the file at the path; for want of memory nothing is wrong with the file."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return MemoryRefused(error)
     text = str(error)
     block = _OTHER_CONTENT.search(text)
     if block:
@@ -66,9 +68,12 @@ def damage_told(path: Path) -> Iterator[None]:
 
     Raises:
         WarehouseDamaged: the file is not what was written. Complaints about other files that are open are left alone.
+        MemoryRefused: there was too little memory.
     """
     try:
         yield
+    except duckdb.OutOfMemoryException as error:
+        raise MemoryRefused(error) from error
     except (duckdb.Error, OSError) as error:
         if not is_damage(error) or (has_other_leases(path) and not _is_about(path, str(error))):
             raise

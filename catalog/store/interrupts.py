@@ -15,6 +15,8 @@ from weakref import WeakSet
 
 import duckdb
 
+from catalog.errors import MemoryRefused
+
 _INTERRUPTING_SECONDS = 5.0
 """Far more than it takes."""
 
@@ -33,13 +35,13 @@ def keyboard_interrupts(connection: duckdb.DuckDBPyConnection) -> Iterator[None]
     Python runs its own handler of the signal when DuckDB returns, which may be never: a thread hears of the signal
     at once, and interrupts the query.
     """
-    try:
-        with interrupted_by_keyboard(connection) as interrupted:
+    with interrupted_by_keyboard(connection) as interrupted:
+        try:
             yield
-    except (RuntimeError, duckdb.Error) as error:
-        if str(error) != "Query interrupted" and not interrupted.is_set():
-            raise
-        raise KeyboardInterrupt from error
+        except (RuntimeError, duckdb.Error) as error:
+            if str(error) != "Query interrupted" and not interrupted.is_set():
+                raise
+            raise KeyboardInterrupt from error
 
 
 @contextmanager
@@ -131,7 +133,13 @@ class _Ear:
         self._before = -1
         self._hearings = WeakSet[_Hearing]()
         self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            # There is no memory for its stack.
+            self._listening.close()
+            self._telling.close()
+            raise MemoryRefused(error) from error
         # A thread that Python's end cuts off keeps modules alive, of which DuckDB's own complains.
         atexit.register(self._stop)
 

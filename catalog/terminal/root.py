@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from catalog.errors import NeurothekError
+from catalog.errors import MemoryRefused, NeurothekError
 from catalog.spelling import harmless, is_text
 from catalog.terminal.console import complain, detail, drop_output
 
@@ -45,6 +45,10 @@ class Root(click.Group):
             raise _in_one_line(error) from error
         except NeurothekError as error:
             complain(error)
+            ctx.exit(2)
+        except (MemoryError, ImportError) as error:
+            # A library that finds no room for its code cannot be imported.
+            complain(MemoryRefused(error))
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("\ninterrupted; what was finished is kept: repeat the command to go on", err=True)
@@ -99,13 +103,17 @@ def _refusal(error: OSError) -> str:
 
 
 def open_what_is_closed() -> None:
-    """Give what a person closed (`>&-`) a place that takes all: else the next file, a warehouse, gets its number.
+    """Give what a person closed (`>&-`) a place: else the next file, a warehouse, gets its number.
 
-    What is written there goes nowhere, as was asked.
+    Remarks go nowhere, as was asked; an answer that nobody can read is an error, as it is to other programs.
     """
-    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+    while (number := os.open(os.devnull, os.O_RDONLY)) < _STDERR:
         pass
-    os.close(number)
+    if number == _STDERR:
+        os.close(number)
+        number = os.open(os.devnull, os.O_WRONLY)
+    else:
+        os.close(number)
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
     sys.stderr = sys.stderr or open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise

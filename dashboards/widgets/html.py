@@ -55,9 +55,15 @@ span.nt-tokens { font-family: monospace; padding-left: 0.6rem; }
 """
 
 
+# What the page makes a link of once all marks are read, wherever it stands: addresses of the web, and of mail.
+_ADDRESS = re.compile(r"(?<=http)(?=s?://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+_WORD_JOINER = "\u2060"
+"""Has no width, and keeps what stands around it from being an address."""
+
+
 def plain(text: str) -> str:
     """The text as Markdown that shows it unchanged."""
-    return _PUNCTUATION.sub(r"\\\1", text)
+    return _PUNCTUATION.sub(r"\\\1", _ADDRESS.sub(_WORD_JOINER, text))
 
 
 def places_html(places: Iterable[Mapping[str, Any]], *, shade: str) -> str:

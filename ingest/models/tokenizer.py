@@ -37,6 +37,9 @@ BYTES_AT_ONCE = 1 << 18
 # A long text is cut at the first place after so many characters where that changes no id.
 CHARACTERS_A_CUT = 1 << 15
 # How SentencePiece writes the bytes of a character that it has no piece for.
+LARGEST_ID = (1 << 24) - 1
+"""The library lists every id below the largest that no piece has: of a file of a kilobyte it would fill memory."""
+
 SINGLE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -241,6 +244,11 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise TokenizerUnreadable(Path(name), "its files do not make a fast tokenizer")
     vocabulary = sorted((token_id, piece) for piece, token_id in tokenizer.get_vocab().items())
+    if vocabulary and vocabulary[-1][0] > LARGEST_ID:
+        token_id, piece = vocabulary[-1]
+        raise TokenizerUnreadable(
+            Path(name), f"it gives {piece!r} the id {token_id:,}, and {LARGEST_ID:,} is the largest"
+        )
     for (token_id, piece), (next_id, other) in itertools.pairwise(vocabulary):
         if token_id == next_id:
             raise TokenizerAmbiguous(name, token_id, (piece, other))

@@ -204,7 +204,11 @@ def _tree(query: str) -> dict[str, Any]:
 def _no_question(query: str) -> QueryFailed | NotAQuery:
     """Why DuckDB hands out no tree of a text that it can read."""
     with parser().cursor() as connection:
-        kinds = [statement.type for statement in connection.extract_statements(query)]
+        try:
+            kinds = [statement.type for statement in connection.extract_statements(query)]
+        except (duckdb.Error, ValueError):
+            # It parses statements that it does not implement, and some for which its own client has no name.
+            return NotAQuery(query.split(maxsplit=1)[0].upper())
     if kinds == [duckdb.StatementType.MULTI]:
         return QueryFailed("PIVOT needs the values that become columns: write ON column IN (value, ...)")
     if kinds and kinds[0] != duckdb.StatementType.SELECT:

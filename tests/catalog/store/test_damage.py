@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.errors import MemoryRefused
 from catalog.exchange.exports import export
 from catalog.exchange.merging import merge
 from catalog.store.damage import WarehouseDamaged, require_log_head
@@ -221,3 +222,20 @@ def test_words_of_a_query_are_no_damage(path: Path) -> None:
     for words in ("Corrupt database file", "Could not read from file", "Failure while replaying WAL file"):
         with pytest.raises(duckdb.BinderException), Warehouse(path).reader() as connection:
             connection.execute(f'select "{words}" from store.models')
+
+
+def test_want_of_memory_is_not_told_as_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody restores a copy of a file with which nothing is wrong: neither while it is opened nor while it is read."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    with warehouse.writer():
+        pass
+    with pytest.raises(MemoryRefused, match=r"not enough memory \(Out of Memory Error"), warehouse.reader():
+        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
+
+    monkeypatch.setattr(duckdb, "connect", refuse)
+    for lease in (warehouse.reader, warehouse.writer):
+        with pytest.raises(MemoryRefused), lease():
+            pass

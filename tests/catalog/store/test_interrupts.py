@@ -13,6 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from catalog.errors import MemoryRefused
+from catalog.store import interrupts
 from catalog.store.interrupts import keyboard_interrupts
 from catalog.store.warehouse import Warehouse
 from tests.support.warehouse import create
@@ -108,6 +110,18 @@ def test_a_command_ends_with_130_and_a_sentence(path: Path, code: str, after: fl
     told = [line for line in err.splitlines() if line and not re.search("nanobind|leaked|skipped", line)]
     assert told == ["interrupted; what was finished is kept: repeat the command to go on"]
     assert seconds < SOON_SECONDS
+
+
+def test_a_thread_that_cannot_be_started_is_told_as_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(interrupts, "_ear", interrupts._Ear)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    connection = duckdb.connect()
+    with pytest.raises(MemoryRefused, match="not enough memory"), keyboard_interrupts(connection):
+        pass
+    connection.close()
 
 
 def test_other_errors_stay_what_they_are() -> None:

@@ -4,11 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import neurothek
 from catalog.store.warehouse import Warehouse
+from catalog.terminal.root import Root
 from tests.support import warehouse as made
 
 
@@ -92,14 +94,33 @@ def test_no_name_of_a_stranger_writes_on_the_terminal(strange: Path, arguments: 
 
 
 @pytest.mark.parametrize("output_format", ["table", "csv", "json", "parquet"])
-def test_an_output_that_is_closed_takes_what_is_printed(tmp_path: Path, output_format: str) -> None:
+def test_an_answer_to_an_output_that_is_closed_is_an_error(tmp_path: Path, output_format: str) -> None:
     warehouse = neurothek.open(tmp_path / "w.duckdb").warehouse
     with warehouse.writer():
         pass
     before = warehouse.path.read_bytes()
-    line = (
-        f"exec {sys.executable} -m neurothek models --format {output_format} --warehouse {warehouse.path} <&- >&- 2>&-"
-    )
+    line = f"exec {sys.executable} -m neurothek models --format {output_format} --warehouse {warehouse.path}"
     # Not even the file that is opened next, the warehouse, is written to.
-    assert subprocess.run(["bash", "-c", line], check=False).returncode == 0
+    assert subprocess.run(["bash", "-c", f"{line} <&- >&- 2>&-"], check=False).returncode == 2
     assert warehouse.path.read_bytes() == before
+    told = subprocess.run(["bash", "-c", f"{line} >&-"], check=False, capture_output=True, text=True)
+    assert told.returncode == 2
+    assert told.stderr.startswith("Error: the answer could not be written: ")
+    # What nobody asked to see may go nowhere.
+    assert subprocess.run(["bash", "-c", f"{line} <&- 2>&-"], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("libarrow.so: failed to map segment from shared object")])
+def test_too_little_memory_is_a_sentence(error: Exception) -> None:
+    @click.group(cls=Root)
+    def group() -> None:
+        pass
+
+    @group.command()
+    def fails() -> None:
+        raise error
+
+    result = CliRunner().invoke(group, ["fails"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: there is not enough memory")
+    assert "`ulimit -v`" in result.stderr

@@ -233,6 +233,18 @@ def test_an_id_of_two_pieces_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_an_id_that_no_vocabulary_reaches_is_refused_before_memory_is_taken_for_all_below(tmp_path: Path) -> None:
+    make_tokenizer("opt", 400).save_pretrained(tmp_path)
+    said = json.loads((tmp_path / "tokenizer.json").read_text())
+    for number in (1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 1):
+        said["model"]["vocab"]["far"] = number
+        (tmp_path / "tokenizer.json").write_text(json.dumps(said))
+        with pytest.raises(
+            TokenizerUnreadable, match=f"it gives 'far' the id {number:,}, and 16,777,215 is the largest"
+        ):
+            load(tmp_path)
+
+
 def test_a_tokenizer_without_tokens_is_refused(tmp_path: Path) -> None:
     backend = Backend(models.BPE())
     backend.add_special_tokens(["</s>"])

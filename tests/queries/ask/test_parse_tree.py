@@ -13,10 +13,12 @@ from queries.ask.parse_tree import (
     functions_of_duckdb,
     mentions_of,
     nodes_in,
+    statements_of,
     syntax_error,
     views_of_duckdb,
 )
 from queries.errors import NotAQuery, QueryFailed
+from queries.sql.admission import check_query
 
 
 @pytest.mark.parametrize(
@@ -101,6 +103,17 @@ def test_what_is_no_question_is_a_sentence(query: str, error: type[Exception], s
     with pytest.raises(error, match=sentence) as refused:
         mentions_of(query)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "query", ["update extensions", "UPDATE EXTENSIONS (httpfs)", "set local x = 1", "Set Local a=2"]
+)
+def test_statements_that_duckdb_only_parses_are_no_questions(query: str) -> None:
+    """Its client has no name for the first, and refuses the second as not implemented: neither is a traceback."""
+    with pytest.raises(NotAQuery, match=f"^{query.split(maxsplit=1)[0].upper()}"):
+        statements_of(query)
+    with pytest.raises((NotAQuery, QueryFailed)):
+        check_query(query, [])
 
 
 def test_a_tree_is_walked_however_deep_it_is() -> None:

@@ -67,7 +67,7 @@ class _Lines:
 
     def __next__(self) -> str:
         """The next line with its end."""
-        longest = self._memory.longest_record
+        longest = self._memory.longest_row
         line = self._file.readline(longest + 1)
         self.number += bool(line)
         self.row_bytes += len(line)

@@ -9,6 +9,7 @@ from ingest.corpora.sources.document import Document, FileFormat, text_blocks
 from ingest.corpora.sources.formats.jsonl import DECODER, texts_of
 from ingest.corpora.text_memory import TextMemory
 
+_CUT_OFF = object()
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -59,20 +60,25 @@ class _Text:
 
     def value(self, place: str) -> object:
         """Read what comes next, up to its end."""
+        longest = self._memory.longest_row
         while True:
-            try:
-                value, self._at = DECODER.raw_decode(self._held, self._at)
-            except ValueError as error:
-                if len(self._held) - self._at > self._memory.longest_record:
-                    longest, memory_bytes = self._memory.longest_record, self._memory.memory_bytes
-                    raise TextTooLong(self._path, place, longest, memory_bytes) from error
-                # It may be cut off where the block ends.
-                if not self._more():
-                    raise SourceNotText(self._path, f"{place} is not JSON") from error
-            except RecursionError as error:
-                raise SourceNotText(self._path, f"{place} is nested too deeply") from error
-            else:
+            value, end = self._decoded(place)
+            if end - self._at > longest:
+                raise TextTooLong(self._path, place, longest, self._memory.memory_bytes)
+            if value is not _CUT_OFF:
+                self._at = end
                 return value
+            if not self._more():
+                raise SourceNotText(self._path, f"{place} is not JSON")
+
+    def _decoded(self, place: str) -> tuple[object, int]:
+        """The value that begins here, and where it ends; of one that goes on in the next block, all that is held."""
+        try:
+            return DECODER.raw_decode(self._held, self._at)
+        except ValueError:
+            return _CUT_OFF, len(self._held)
+        except RecursionError as error:
+            raise SourceNotText(self._path, f"{place} is nested too deeply") from error
 
     def _more(self) -> bool:
         """Read as much as is held and not used yet, so that a long value is not tried again and again."""

@@ -42,10 +42,10 @@ def texts_of(rows: Iterator[tuple[str, object]], path: Path, column: str) -> Ite
 def _lines(path: Path, memory: TextMemory) -> Iterator[tuple[str, object]]:
     with byte_stream(path) as file:
         number = 0
-        while line := file.readline(memory.longest_record + 1):
+        while line := file.readline(memory.longest_row + 1):
             number += 1
-            if len(line) > memory.longest_record:
-                raise TextTooLong(path, f"line {number}", memory.longest_record, memory.memory_bytes)
+            if len(line) > memory.longest_row:
+                raise TextTooLong(path, f"line {number}", memory.longest_row, memory.memory_bytes)
             if line.strip():
                 yield f"line {number}", _value(line, path, number)
 

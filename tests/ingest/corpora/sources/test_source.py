@@ -7,7 +7,10 @@ import io
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -350,16 +353,98 @@ def test_a_text_that_is_read_in_blocks_is_the_text(tmp_path: Path, block: int, m
 
 def test_what_memory_does_not_allow_of_one_line_or_row_is_refused(tmp_path: Path) -> None:
     texts = ["short", "x" * 80_000]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    pl.DataFrame({"text": texts}).write_parquet(tmp_path / "a.parquet")
-    for name, place in (("a.jsonl", "line 2"), ("a.parquet", "row 2")):
+    rows = [{"text": text} for text in texts]
+    cases = {
+        "a.jsonl": ("line 2", "0.02 MB", 6_000_000),
+        "a.json": ("object 2", "0.02 MB", 6_000_000),
+        "a.csv": ("the row at line 3", "0.02 MB", 6_000_000),
+        "a.jsonl.gz": ("line 2", "0.02 MB", 6_000_000),
+        "a.parquet": ("row 2", "0.06 MB", 2_000_000),
+    }
+    for name, (place, most, enough) in cases.items():
+        write_table(tmp_path / name, rows)
         source = Source("x", str(tmp_path / name))
         with pytest.raises(TextTooLong) as caught:
             list(source.text.documents("measure", TextMemory(1_000_000)))
         assert str(caught.value).startswith(
-            f"{place} of {tmp_path / name} has more than 0.06 MB, the most that --memory"
+            f"{place} of {tmp_path / name} has more than {most}, the most that --memory"
         )
-        assert len(list(source.text.documents("measure", TextMemory(2_000_000)))) == 2
+        assert len(list(source.text.documents("measure", TextMemory(enough)))) == 2
+
+
+BOMBS = """
+import sys
+from pathlib import Path
+import pyarrow.parquet
+from catalog.errors import NeurothekError
+from ingest.corpora.sources.source import Source
+from ingest.corpora.text_memory import TextMemory
+
+def resident(what):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(what))
+
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    pyarrow.default_memory_pool().release_unused()
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmRSS")
+    try:
+        found = sum(d.n_bytes for d in Source("x", str(path)).text.documents("measure", TextMemory(int(sys.argv[2]))))
+    except NeurothekError as error:
+        found = type(error).__name__
+    print(path.name, found, resident("VmHWM") - before)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
+def test_small_files_that_unpack_to_large_ones_stay_within_memory(tmp_path: Path) -> None:
+    """Refused before they are unpacked or parsed, or read in pieces; what is just short enough stays within, too."""
+    memory = 64_000_000
+    text = "x" * 48_000_000
+
+    def parquet(name: str, values: list[str], **options: Any) -> None:
+        table = pa.table({"text": pa.array(values, pa.large_string())})
+        pq.write_table(table, tmp_path / name, compression="zstd", write_statistics=False, **options)
+
+    parquet("1 plain.parquet", [text], use_dictionary=False)
+    parquet("2 dictionary.parquet", [text] * 3)
+    several = [text[:1_000_000] + str(n) for n in range(100)]
+    parquet("3 differences.parquet", several, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})
+    parquet("4 long enough.parquet", ["\u4e00" * 1_300_000] * 3)
+    lists = '{"text": "a", "n": [' + ("[" * 400 + "]" * 400 + ",") * 1_200 + "0]}"
+    (tmp_path / "5 lists.jsonl").write_text(lists + "\n")
+    (tmp_path / "6 lists.json").write_text(lists)
+    (tmp_path / "7 longer.jsonl").write_text(lists.replace("0]}", ("[" * 400 + "]" * 400 + ",") * 2_000 + "0]}"))
+    (tmp_path / "8 packed.jsonl.gz").write_bytes(gzip.compress(b'{"text": "' + text.encode() + b'"}\n'))
+    (tmp_path / "9 packed.txt.gz").write_bytes(gzip.compress(text.encode()))
+    command = [sys.executable, "-c", BOMBS, str(tmp_path), str(memory)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = {name: (what, int(peak)) for name, what, peak in (line.rsplit(" ", 2) for line in done.stdout.splitlines())}
+    assert {name: what for name, (what, _) in found.items()} == {
+        "1 plain.parquet": "TextTooLong",
+        "2 dictionary.parquet": "TextTooLong",
+        "3 differences.parquet": str(sum(map(len, several))),
+        "4 long enough.parquet": str(3 * 3 * 1_300_000),
+        "5 lists.jsonl": "1",
+        "6 lists.json": "1",
+        "7 longer.jsonl": "TextTooLong",
+        "8 packed.jsonl.gz": "TextTooLong",
+        "9 packed.txt.gz": str(len(text)),
+    }, done.stderr
+    assert {name: peak for name, (_, peak) in found.items() if peak > memory} == {}
+
+
+def test_what_is_no_page_of_a_parquet_file_is_refused(tmp_path: Path) -> None:
+    """One byte in five of a file is changed in turn: it is read or refused, and never a traceback."""
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"text": ["some text", "more"], "n": [1, 2]}).write_parquet(path)
+    whole = path.read_bytes()
+    for place in range(4, len(whole) - 8, 5):
+        changed = (0xFF, 0x00, whole[place] ^ 0x10)[place % 3]
+        path.write_bytes(whole[:place] + bytes([changed]) + whole[place + 1 :])
+        with suppress(NeurothekError):
+            read(path)
 
 
 def _pipe(path: Path) -> None:
