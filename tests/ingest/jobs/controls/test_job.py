@@ -121,7 +121,7 @@ def plain_updates(measured: Measured, layer: int) -> list[np.ndarray]:
 def test_coherence_equals_a_plain_loop(measured: Measured) -> None:
     for layer in range(N_LAYERS):
         values = measured.transformer.value_vectors(layer)
-        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer)
+        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer, either_sign=measured.transformer.shape.is_gated)
         null = np.array([plain_coherence(measured, vector) for vector in drawn.double().numpy()])
         for row, vector in zip(measured.frames[layer]["coherences"], values.double().numpy(), strict=True):
             if (layer, row["neuron"]) == (0, FLAT):
@@ -157,7 +157,7 @@ def test_norm_overlap_equals_a_plain_loop(measured: Measured) -> None:
 
     for layer in range(N_LAYERS):
         values = measured.transformer.value_vectors(layer)
-        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer)
+        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer, either_sign=measured.transformer.shape.is_gated)
         by_kind = {row["kind"]: row for row in measured.frames[layer]["norm_overlaps"]}
         assert by_kind.keys() == {"value", "random"}
         for kind, vectors in (("value", values), ("random", drawn)):
@@ -180,7 +180,8 @@ def test_lists_of_controls_equal_a_plain_sort(measured: Measured) -> None:
     E = measured.transformer.unembedding().double().numpy()[ids]
     for layer in range(N_LAYERS):
         values = measured.transformer.value_vectors(layer)
-        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer).double().numpy()
+        either_sign = measured.transformer.shape.is_gated
+        drawn = random_vectors(values, n=N_RANDOM, seed=0, layer=layer, either_sign=either_sign).double().numpy()
         rows = measured.frames[layer]["controls"]
         assert [row["kind"] for row in rows] == ["random"] * N_RANDOM + ["ffn_update"] * N_UPDATES
         for row, vector in zip(rows, [*drawn, *plain_updates(measured, layer)], strict=True):
