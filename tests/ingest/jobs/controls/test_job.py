@@ -272,10 +272,10 @@ def test_a_text_without_frequent_tokens_has_no_coherence(tmp_path: Path) -> None
     warehouse = ingests.open_warehouse(tmp_path / "w.duckdb")
     text = TextRequest(corpora=(f"short={tmp_path / 'short.txt'}",))
     report = ingests.measure(warehouse, model, IngestRequest(jobs=("controls",), text=text))
-    assert report.rows == {"controls": 22, "norm_overlaps": 4, "coherences": 24, "control_coherences": 22}
+    assert report.rows == {"controls": 1002, "norm_overlaps": 4, "coherences": 24, "control_coherences": 1002}
     assert ingests.table(warehouse, "coherences")["coherence"].null_count() == 24
     # One sentence is one update a layer.
     counts = dict(ingests.table(warehouse, "controls")["kind"].value_counts().iter_rows())
-    assert counts == {"random": 20, "ffn_update": 2}
+    assert counts == {"random": 1000, "ffn_update": 2}
     again = ingests.measure(warehouse, model, IngestRequest(jobs=("controls",), text=text))
     assert again.up_to_date == ("controls",)
