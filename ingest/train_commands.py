@@ -11,7 +11,12 @@ from catalog.terminal.options import UserPath
 
 @click.command()
 @click.option("--size", required=True, help="Number of parameters: 0.7m, 2m or 5m.")
-@click.option("--steps", type=int, required=True, help="Optimizer steps, each of 16 sequences of 256 tokens.")
+@click.option(
+    "--steps",
+    type=int,
+    required=True,
+    help="Optimizer steps, each of 16 sequences of 256 tokens; 0 writes the fresh weights.",
+)
 @click.option("--output", type=UserPath(), required=True, help="New folder for the model.")
 @click.option(
     "--corpus", "corpora", multiple=True, default=("builtin",), show_default=True, help="builtin or NAME=SOURCE."
@@ -42,6 +47,9 @@ def train(
     device: str,
 ) -> None:
     """Train a small OPT from scratch, for studying its neurons.
+
+    With --steps 0 it is the untrained model of a size, the control of claims about what training makes. Give it the
+    tokenizer of the trained one.
 
     Training never uses the built-in documents that `ingest` measures. If the command is killed, run it again: it
     resumes from the last saved state and ends with the same weights.

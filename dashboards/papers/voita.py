@@ -12,6 +12,7 @@ from dashboards.papers.panels import depth_panels
 from dashboards.papers.voita_ngrams import NAMES, new_longer_ngrams, new_tokens, ngram_detectors, token_detectors
 from dashboards.papers.voita_positions import (
     during_training,
+    norms_after,
     position_ranges,
     positional_neurons_by_layer,
     without_positions,
@@ -20,7 +21,7 @@ from queries.views.thresholds import thresholds
 
 
 def paper_figures(material: Material) -> list[Figure]:
-    """Figures 1 to 4 and 8 to 15, in order; 5 and 6 are examples in words, 7 is the figure of a neuron."""
+    """Figures 1 to 4 and 8 to 16, in order; 5 and 6 are examples in words, 7 is the figure of a neuron."""
     figures = []
     for number, (slug, draw) in _FIGURES.items():
         drawn = draw(material)
@@ -86,4 +87,5 @@ _FIGURES: Mapping[int, tuple[str, Callable[[Material], Drawn]]] = {
     13: ("trigrams-that-cover", _coverage(3, "13")),
     14: ("ngram-detectors", ngram_detectors),
     15: ("new-ngrams", new_longer_ngrams),
+    16: ("norms-after", norms_after),
 }

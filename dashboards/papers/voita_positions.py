@@ -1,9 +1,10 @@
-"""Figures 8 to 11 of Voita et al. 2023: neurons that fire by position."""
+"""Figures 8 to 11 and 16 of Voita et al. 2023: neurons that fire by position."""
 
 from collections.abc import Sequence
 
 import polars as pl
 
+from catalog.variants import POST_NORM
 from dashboards.charts import positions as positions_charts
 from dashboards.papers.figure import Drawn, NotDrawn, captioned, source
 from dashboards.papers.material import Material
@@ -31,6 +32,15 @@ def during_training(material: Material) -> Drawn:
         return NotDrawn("there is no early checkpoint (variant 'step N') with its trained model")
     models = material.measured(material.kinds.positions, [*variants, base])
     return _circles(material, models, "Positional neurons during training", "11")
+
+
+def norms_after(material: Material) -> Drawn:
+    """Figure 16: the same of models with norms after their blocks, as OPT-350m."""
+    rows = material.comparison.models.filter(pl.col("variant") == POST_NORM)
+    if rows.is_empty():
+        return NotDrawn("there is no variant 'post-norm', a model with norms after its blocks")
+    models = material.measured(material.kinds.positions, rows.get_column("model").to_list())
+    return _circles(material, models, "Positional neurons of a model with norms after its blocks", "16")
 
 
 def _circles(material: Material, models: Sequence[str], title: str, number: str) -> Drawn:

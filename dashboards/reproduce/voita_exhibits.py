@@ -61,10 +61,14 @@ EXHIBITS = (
     Exhibit(
         "Figure 7",
         "Positional neurons of each kind, strong and weak: how often they fire by position.",
-        (Sheet("positional_neurons", ("layer", "neuron")),),
+        (
+            Sheet("positional_neurons", ("layer", "neuron")),
+            Sheet("positions_by_layer", _BY_LAYER, "variant is null or variant = 'step 0'", name="beside_untrained"),
+        ),
         ("kinds-of-positions",),
         _POSITIONS,
-        "The paper tells kinds by eye; here four stated rules do.",
+        "The paper tells kinds by eye; here four stated rules do. Neurons of an untrained model differ by position,"
+        " too: one of the same shape, the variant step 0, is the control.",
     ),
     Exhibit(
         "Figure 8",
@@ -159,5 +163,13 @@ EXHIBITS = (
         ("new-ngrams",),
         _N_GRAMS,
         "It takes bigrams or trigrams that can be labelled.",
+    ),
+    Exhibit(
+        "Figure 16",
+        "Positional neurons of a model with norms after its blocks, as OPT-350m has.",
+        (Sheet("positions_by_layer", _BY_LAYER, "variant = 'post-norm'", name="positions_of_norms_after"),),
+        ("norms-after",),
+        _POSITIONS,
+        "It takes a model of the variant post-norm.",
     ),
 )

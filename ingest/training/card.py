@@ -33,7 +33,7 @@ class TrainingOutcome:
     @property
     def variant(self) -> str | None:
         """What sets the model apart from the plain one of its size, None for the plain one."""
-        if self.step < self.settings.steps:
+        if self.step < self.settings.steps or self.step == 0:
             return f"step {self.step}"
         if self.settings.no_positions:
             return NO_POSITION
@@ -89,11 +89,16 @@ def card(model: OPTForCausalLM, text: TrainingText, outcome: TrainingOutcome, sc
         projections = (
             "\n  No norm before the unembedding. The projections to the stream and back start with variance 1/inputs."
         )
+    made, loss = "left untrained", ""
+    if outcome.step:
+        made = "trained from nothing"
+        last = f"{outcome.training_loss:.3f} nats a token"
+        loss = f"\n  Last training loss (running mean over about fifty steps): {last}."
     positions = "an all-zero, never trained position table" if settings.no_positions else "learned positions"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "tokenizers"))
     return f"""# A small OPT{f" ({outcome.variant})" if outcome.variant else ""}
 
-A language model of the OPT architecture, trained from nothing by `neurothek train` for studying its neurons.
+A language model of the OPT architecture, {made} by `neurothek train` for studying its neurons.
 It is not an assistant and does not write useful text.
 
 - **Architecture**: {config.num_hidden_layers} layers of {config.ffn_dim} ReLU neurons, width {config.hidden_size},
@@ -102,8 +107,7 @@ It is not an assistant and does not write useful text.
 - **Tokenizer**: byte-level BPE of {config.vocab_size:,} tokens; `</s>` is prepended to every sequence.
 - **Training**: {outcome.step:,} of {settings.steps:,} steps of {settings.batch_size} sequences;
   {outcome.tokens_seen:,} tokens seen ({outcome.tokens_seen / text.n_tokens:.2f} epochs of {text.n_tokens:,});
-  AdamW with warm-up and cosine decay, bfloat16 autocast, seed {settings.seed}, on {settings.device}.
-  Last training loss (running mean over about fifty steps): {outcome.training_loss:.3f} nats a token.
+  AdamW with warm-up and cosine decay, bfloat16 autocast, seed {settings.seed}, on {settings.device}.{loss}
 - **Libraries**: Python {platform.python_version()}, {libraries}.
 
 ## Held-out loss

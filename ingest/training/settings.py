@@ -50,11 +50,11 @@ class Settings:
 
     Attributes:
         size: a key of `SIZES`.
-        steps: optimizer steps.
+        steps: optimizer steps; 0 leaves the fresh weights, the control of what training makes.
         seed: of the fresh weights and of the order of the text.
         no_positions: the position table is zero and stays so.
         post_norm: norms after the blocks, no final norm, and a stream twice as wide as the embeddings, as OPT-350m has.
-        checkpoint_at: steps after which the model is written too.
+        checkpoint_at: steps after which the model is written too; 0 for the fresh weights.
         vocab_size: tokens of the tokenizer, special ones included.
         context: ids a sequence holds, BOS included.
         batch_size: sequences a step.
@@ -80,16 +80,16 @@ def check_settings(settings: Settings) -> None:
 
     Raises:
         SizeUnknown: the size is not in the table.
-        StepsInvalid: no step, or a checkpoint outside the run.
+        StepsInvalid: fewer steps than none, or a checkpoint outside the run.
         VocabularyTooSmall: fewer tokens than bytes and special tokens.
         ArchitecturesCombined: neither positions nor norms before the blocks.
     """
     if settings.size not in SIZES:
         raise SizeUnknown(settings.size, list(SIZES))
-    if settings.steps < 1:
+    if settings.steps < 0:
         raise StepsInvalid(f"a run of {settings.steps} steps")
     for step in settings.checkpoint_at:
-        if not 1 <= step < settings.steps:
+        if not 0 <= step < settings.steps:
             raise StepsInvalid(f"a checkpoint at step {step} of {settings.steps}")
     if settings.vocab_size < SMALLEST_VOCABULARY:
         raise VocabularyTooSmall(settings.vocab_size, SMALLEST_VOCABULARY)

@@ -163,3 +163,8 @@ def difference(found: Interval) -> str:
 def signed(found: Interval) -> str:
     """A number and its interval, with their signs."""
     return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def times(found: Interval) -> str:
+    """A ratio and its interval, of a difference of logarithms to base ten."""
+    return f"{10**found.value:.2f} times [{10**found.low:.2f}, {10**found.high:.2f}]"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -58,6 +58,7 @@ class Family:
         jobs: model -> jobs that were run on it.
         everybody: all of its models, smallest first.
         read: the rows of a statement of this room.
+        n_parameters: model -> its parameters without embeddings.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Family:
     jobs: Mapping[str, frozenset[str]]
     read: Read
     everybody: tuple[str, ...] = ()
+    n_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -108,6 +110,7 @@ class Family:
             jobs={row["model"]: frozenset(row["jobs"]) for row in ran},
             read=lambda statement, parameters: ask(connection, statement, parameters),
             everybody=tuple(model.name for model in own),
+            n_parameters={model.name: model.size for model in own},
         )
 
     def lacking(self, jobs: Iterable[str]) -> str:
@@ -138,17 +141,21 @@ class Family:
         raise CannotTell(f"there is no variant {kind!r} with a plain model beside it", "does not apply")
 
     def steps(self) -> tuple[list[str], str]:
-        """Early checkpoints in the order of training, and the plain model that they lead to.
+        """Early checkpoints in the order of training, and the plain model that they lead to; step 0 is none.
 
         Raises:
             CannotTell: there is none.
         """
         of = [(step_of(variant), model, plain) for variant, model, plain in self.variants if plain is not None]
-        early = [(step, model, plain) for step, model, plain in of if step is not None]
+        early = [(step, model, plain) for step, model, plain in of if step]
         if not early:
             raise CannotTell("there is no early checkpoint (variant 'step N') with its trained model", "does not apply")
         trained = early[0][2]
         return [model for _, model, plain in sorted(early) if plain == trained], trained
+
+    def untrained(self) -> dict[str, str]:
+        """The sizes beside which there is an untrained model of the same shape (variant 'step 0') -> that model."""
+        return {plain: model for variant, model, plain in self.variants if step_of(variant) == 0 and plain is not None}
 
     def rows(self, statement: str, models: Sequence[str] | None = None, **parameters: Any) -> pl.DataFrame:
         """Rows of a statement about the models, the sizes unless given."""
@@ -163,6 +170,7 @@ class Family:
             [*self.sizes, *(model for _, model, _ in self.variants)],
             min_activations=limits["min_activations"],
             most_tokens=limits["most_tokens"],
+            strong_roughness=limits["strong_roughness"],
         )
         return counted.with_columns(
             (2 * pl.col("layer") + 1 <= pl.col("n_layers")).alias("in_first_half"),
@@ -232,7 +240,21 @@ class Family:
     def texts(self) -> Mapping[str, Mapping[str, int]]:
         """What each model was run on; see `claimed_text.sql`."""
         models = [*self.sizes, *(model for _, model, _ in self.variants)]
-        return {str(row["model"]): row for row in self.rows("claimed_text", models).to_dicts()}
+        least = thresholds("neurons")["min_activations"]
+        rows = self.rows("claimed_text", models, min_activations=least).to_dicts()
+        return {str(row["model"]): row for row in rows}
+
+    def too_few(self, model: str, numbers: str) -> Finding:
+        """The outcome of too few detectors: more text, if it was too little to label half of the neurons."""
+        text, least = self.texts[model], int(thresholds("neurons")["min_activations"])
+        if 2 * text["n_active_enough"] >= text["n_alive"]:
+            return Finding("needs larger models", numbers)
+        needed = math.ceil(text["n_tokens"] * least / text["median_active"])
+        return Finding(
+            "needs more text",
+            f"{numbers}; on {text['n_tokens']:,} tokens only {text['n_active_enough']:,} of {text['n_alive']:,} neurons"
+            f" of {self.short(model)} that fire do so {least} times, half of them would on about {needed:,}",
+        )
 
     def require_sizes(self) -> None:
         """Refuse a single size.
@@ -265,10 +287,14 @@ class Family:
 
 DEAD, FIRST_HALF, FIRST_THIRD = pl.col("is_dead"), pl.col("in_first_half"), pl.col("in_first_third")
 POSITIONAL, DETECTOR = pl.col("is_positional"), pl.col("is_token_detector")
+REST = ~FIRST_THIRD
 FEW = pl.col("is_covered_by_few")
 STRONG = POSITIONAL & (pl.col("position_strength") == "strong")
-OSCILLATORY = pl.col("position_kind") == "oscillatory"
-BOTH = pl.col("position_kind") == "both extremes"
+OSCILLATORY, BOTH, ONE, OTHER = (
+    pl.col("position_kind") == kind for kind in ("oscillatory", "both extremes", "one extreme", "other")
+)
+SMOOTH = POSITIONAL & pl.col("is_smooth")
+"""Positional, and as active at a position as at its neighbours: fresh position embeddings do not make it so [ours]."""
 DECIDED = pl.col("position_kind") != "too few sequences"
 
 

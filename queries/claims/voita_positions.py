@@ -2,9 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
+import polars as pl
+
+from catalog.variants import POST_NORM
 from queries.claims.claim import (
     LEAST_OBJECTS,
+    CannotTell,
     Claim,
     Finding,
     above_half,
@@ -14,53 +19,140 @@ from queries.claims.claim import (
     in_all,
     points,
     signed,
+    times,
 )
 from queries.claims.family import (
     BOTH,
     DEAD,
     FIRST_HALF,
     FIRST_THIRD,
+    ONE,
     OSCILLATORY,
+    OTHER,
     POSITIONAL,
+    REST,
+    SMOOTH,
     STRONG,
     Family,
 )
-from queries.claims.intervals import Interval, share, share_difference
+from queries.claims.intervals import Interval, difference_of_means, share, share_difference
 
 
 def _are_positional(family: Family) -> Finding:
-    family.require_sequences(family.sizes)
-    counts = {model: family.count(model, POSITIONAL) for model in family.sizes}
-    numbers = family.told({model: f"{k}, {points(share(k, n))}" for model, (k, n) in counts.items()})
-    return if_enough(min(k for k, _ in counts.values()), "holds", numbers)
-
-
-def _oscillate(family: Family) -> Finding:
-    family.require_sequences(family.sizes)
-    found = {model: family.count(model, OSCILLATORY, POSITIONAL) for model in family.sizes}
-    numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
-    if min(n for _, n in found.values()) < LEAST_OBJECTS:
+    """Against an untrained model of the same shape, whose neurons differ by position as fresh embeddings do."""
+    control = family.untrained()
+    sizes = [model for model in family.sizes if model in control]
+    if not sizes:
+        raise CannotTell(
+            "an untrained model has positional neurons too, and there is none of the same shape (variant 'step 0') to"
+            " hold these against; the documentation's recipe for Voita et al. says how to make one",
+            "does not apply",
+        )
+    family.require_sequences([*sizes, *(control[model] for model in sizes)])
+    counts = {model: [family.count(one, POSITIONAL) for one in (model, control[model])] for model in sizes}
+    found = {model: [family.count(one, SMOOTH) for one in (model, control[model])] for model in sizes}
+    numbers = family.told({model: _beside_untrained(counts[model], found[model]) for model in sizes})
+    if min(counts[model][0][0] for model in sizes) < LEAST_OBJECTS:
         return Finding("needs larger models", numbers)
-    return in_all([above_half(count) for count in found.values()], numbers, show=difference)
+    parts = [share_difference(own, untrained) for own, untrained in found.values()]
+    return in_all(parts, numbers, show=difference)
 
 
-def _fade_with_size(family: Family) -> Finding:
-    family.require_sequences(family.sizes)
-    return family.by_steps(
-        lambda small, large: share_difference(family.count(small, POSITIONAL), family.count(large, POSITIONAL)),
-        difference,
+def _beside_untrained(positional: Sequence[tuple[int, int]], smooth: Sequence[tuple[int, int]]) -> str:
+    (own, n), (other, n_other) = positional
+    over_untrained = share_difference(*smooth)
+    return (
+        f"{own} of {n:,} positional, {smooth[0][0]} smoothly; untrained {other} of {n_other:,},"
+        f" {smooth[1][0]} smoothly: {difference(over_untrained)}"
     )
 
 
-def _first_third(family: Family) -> Finding:
+def _oscillate(family: Family) -> Finding:
+    """Against the most frequent other kind of each size, as a share of both."""
+    small = [model for model in family.sizes if family.n_parameters.get(model, 0) < SMALL]
+    if not small:
+        raise CannotTell("the paper says so of models smaller than 6.7b, and there is none", "does not apply")
+    family.require_sequences(small)
+    counts = {model: {name: family.count(model, kind)[0] for name, kind in _KINDS.items()} for model in small}
+    numbers = family.told({model: ", ".join(f"{n} {kind}" for kind, n in of.items()) for model, of in counts.items()})
+    if min(sum(of.values()) for of in counts.values()) < LEAST_OBJECTS:
+        return Finding("needs larger models", numbers)
+    pairs = [(of["oscillatory"], max(n for kind, n in of.items() if kind != "oscillatory")) for of in counts.values()]
+    return in_all([above_half((own, own + other)) for own, other in pairs], numbers, show=difference)
+
+
+SMALL = 6_000_000_000
+"""Parameters without embeddings: OPT-6.7b has 6.4 billion."""
+
+_KINDS = {"oscillatory": OSCILLATORY, "both extremes": BOTH, "one extreme": ONE, "other": OTHER}
+
+
+def _fade_with_size(family: Family) -> Finding:
+    """Kinds that tell where a position lies: oscillatory neurons, and those that switch between both extremes."""
+    family.require_sizes()
     family.require_sequences(family.sizes)
-    found = {
-        model: share_difference(
-            family.count(model, POSITIONAL, FIRST_THIRD), family.count(model, POSITIONAL, ~FIRST_THIRD)
-        )
-        for model in family.sizes
-    }
-    return family.in_each(found, difference)
+    found = {model: family.count(model, OSCILLATORY | BOTH, POSITIONAL) for model in family.sizes}
+    numbers = family.told({model: f"{k} of {n}, {points(share(k, n))}" for model, (k, n) in found.items()})
+    if min(n for _, n in found.values()) < LEAST_OBJECTS:
+        return Finding("needs larger models", numbers)
+    steps = family.by_steps(lambda small, large: share_difference(found[small], found[large]), difference)
+    return Finding(steps.outcome, f"{numbers}; {steps.numbers}", steps.n)
+
+
+def _two_stages(family: Family) -> Finding:
+    family.require_sequences(family.sizes)
+    found, told = [], {}
+    for model in family.sizes:
+        if family.count(model, POSITIONAL)[0] < LEAST_OBJECTS:
+            told[model] = f"fewer than {LEAST_OBJECTS} positional neurons"
+            continue
+        valley = _valley(family, model)
+        if valley is None:
+            told[model] = "no layer between two others"
+            continue
+        layers, one = valley
+        found.append(one)
+        told[model] = "layer {} over {} under {}: ".format(*layers) + difference(one)
+    if not found:
+        return Finding("needs larger models", family.told(told))
+    return in_all(found, family.told(told), show=difference)
+
+
+def _valley(family: Family, model: str) -> tuple[tuple[int, int, int], Interval] | None:
+    """The deepest valley between a layer of the first third and one of the rest: how far the lower peak is above."""
+    layers = sorted(set(family.of_model(model).get_column("layer")))
+    first = set(family.of_model(model, FIRST_THIRD).get_column("layer"))
+    counts = {layer: family.count(model, POSITIONAL, pl.col("layer") == layer) for layer in layers}
+    triples = [
+        ((low, between, high), share_difference(min(counts[low], counts[high], key=_share_of), counts[between]))
+        for low, between, high in combinations(layers, 3)
+        if low in first and high not in first
+    ]
+    return max(triples, key=lambda one: one[1].value, default=None)
+
+
+def _share_of(count: tuple[int, int]) -> float:
+    return count[0] / count[1]
+
+
+def _count_or_none(family: Family, model: str, what: pl.Expr, *conditions: pl.Expr) -> tuple[int, int]:
+    """As `Family.count`, of which there may be none at all."""
+    return (0, 0) if family.of_model(model, *conditions).is_empty() else family.count(model, what, *conditions)
+
+
+def _weaker_later(family: Family) -> Finding:
+    family.require_sequences(family.sizes)
+    found, told = [], {}
+    for model in family.sizes:
+        stages = [_count_or_none(family, model, STRONG, POSITIONAL, stage) for stage in (FIRST_THIRD, REST)]
+        told[model] = " and ".join(f"{k} of {n} strong" for k, n in stages)
+        if min(n for _, n in stages) >= LEAST_OBJECTS:
+            one = share_difference(*stages)
+            found.append(one)
+            told[model] += f": {difference(one)}"
+    if not found:
+        return Finding("needs larger models", family.told(told))
+    return in_all(found, family.told(told), show=difference)
 
 
 def _teams(family: Family) -> Finding:
@@ -138,17 +230,33 @@ def _incoherent(family: Family) -> Finding:
     return family.in_each(found, lambda one: f"{signed(one)}, n = {one.n}")
 
 
-def _norms_after(family: Family) -> Finding:
-    after, plain = family.variant("post-norm")
-    found = {}
-    for half, rows in (("first half", FIRST_HALF), ("second half", ~FIRST_HALF)):
-        found[half] = share_difference(family.count(plain, DEAD, rows), family.count(after, DEAD, rows))
-    numbers = f"{family.short(plain)} over {family.short(after)}: " + "; ".join(
-        f"{half} {difference(one)}" for half, one in found.items()
+def _without_dead(family: Family) -> Finding:
+    after, plain = family.variant(POST_NORM)
+    counts = [family.count(model, DEAD) for model in (plain, after)]
+    found = share_difference(*counts)
+    numbers = (
+        f"{family.short(plain)} {counts[0][0]} of {counts[0][1]:,}, {family.short(after)} {counts[1][0]} of"
+        f" {counts[1][1]:,}: {difference(found)}"
     )
-    n = sum(one.n for one in found.values())
-    apart = [one for one in found.values() if one.is_positive != "undecided"]
-    return decided("holds" if apart else "undecided", n, numbers)
+    if not any(k for k, _ in counts):
+        return Finding("needs larger models", numbers)
+    if counts[1][0]:
+        return Finding("does not hold", numbers)
+    return decided(found.is_positive, found.n, numbers)
+
+
+def _less_sparse(family: Family) -> Finding:
+    after, plain = family.variant(POST_NORM)
+    found = difference_of_means(*(family.moments(model, "coverage", FIRST_HALF) for model in (after, plain)))
+    return decided(found.is_positive, found.n, f"{family.short(after)} over {family.short(plain)}: {times(found)}")
+
+
+def _positional_after(family: Family) -> Finding:
+    model, _ = family.variant(POST_NORM)
+    family.require_sequences([model])
+    there, n = family.count(model, SMOOTH)
+    numbers = f"{family.short(model)} {family.count(model, POSITIONAL)[0]}, smooth {there}, {points(share(there, n))}"
+    return if_enough(there, "holds", numbers)
 
 
 def _claim(section: str, text: str, rule: str, shown_in: str, judge: Callable[[Family], Finding]) -> Claim:
@@ -159,30 +267,43 @@ POSITIONS: Sequence[Claim] = (
     _claim(
         "5.1",
         "Some neurons fire by position rather than by content.",
-        f"at least {LEAST_OBJECTS} positional neurons in each size (Wilson)",
+        f"at least {LEAST_OBJECTS} positional neurons in each size that has an untrained model of its shape beside it;"
+        " smooth ones, whose frequency changes little from position to position, a larger share of its neurons than of"
+        " the untrained ones (Newcombe); ours",
         "Figure 7",
         _are_positional,
     ),
     _claim(
         "5.3",
-        "In small models most positional neurons are oscillatory.",
-        "more than half of the positional neurons of each size (Wilson)",
+        "In small models (under 6.7b) oscillatory neurons are the most frequent kind of positional neurons.",
+        "more of them than of the most frequent other kind, in each size (Wilson, of both)",
         "Figure 8",
         _oscillate,
     ),
     _claim(
         "5.3",
         "Larger models are less focused on absolute position.",
-        "share of positional neurons of each size above that of the next (Newcombe)",
+        f"at least {LEAST_OBJECTS} positional neurons in each size; oscillatory or both extremes: a larger share of"
+        " them in each size than in the next (Newcombe)",
         "Figure 8",
         _fade_with_size,
     ),
     _claim(
         "5.3",
-        "Positional neurons are more frequent in the first third of the network than later.",
-        "share of positional neurons in the first third above that of the rest, in each size (Newcombe)",
+        "Positional neurons come in two stages, roughly the first third of the network and the rest.",
+        "between a layer of the first third and one of the rest there is one with a smaller share of positional neurons"
+        " than both, in each size with ten of them (Newcombe); the layers are chosen after the fact, which flatters the"
+        " claim, ours",
         "Figure 8",
-        _first_third,
+        _two_stages,
+    ),
+    _claim(
+        "5.3",
+        "Positional patterns of the second stage are weaker than those of the first.",
+        "strong ones: a larger share of the positional neurons of the first third than of the rest, in each size with"
+        " ten in both (Newcombe)",
+        "Figure 8",
+        _weaker_later,
     ),
     _claim(
         "5.3",
@@ -194,7 +315,7 @@ POSITIONS: Sequence[Claim] = (
     _claim(
         "5.4",
         "A model without position embeddings has positional neurons too.",
-        f"at least {LEAST_OBJECTS} positional neurons (Wilson)",
+        f"at least {LEAST_OBJECTS} positional neurons (Wilson; no untrained model is asked for)",
         "Figure 10",
         _without_positions,
     ),
@@ -229,11 +350,29 @@ POSITIONS: Sequence[Claim] = (
         ("projections", "controls", "activity", "positions"),
         _incoherent,
     ),
+    Claim(
+        "voita",
+        "6",
+        "A model with norms after its blocks has no dead neurons.",
+        "none of its neurons dead, and a smaller share than of the model beside it, with norms before them (Newcombe)",
+        ("Section 6",),
+        ("activity",),
+        _without_dead,
+    ),
+    Claim(
+        "voita",
+        "6",
+        "Its neurons are not as sparse: it takes more tokens to cover one.",
+        "geometric mean of the coverage in the first half over that of the model beside it: above 1 (normal interval)",
+        ("Section 6",),
+        ("activity", "ngrams"),
+        _less_sparse,
+    ),
     _claim(
         "6",
-        "Norms after the blocks change where a model has dead neurons.",
-        "dead share of either half differs from that of the model of as many neurons with norms before them (Newcombe)",
-        "Section 6",
-        _norms_after,
+        "It has positional neurons all the same.",
+        f"at least {LEAST_OBJECTS} smooth positional neurons, which an untrained model lacks (Wilson); ours",
+        "Figure 16",
+        _positional_after,
     ),
 )

@@ -1,5 +1,6 @@
 """Claims of Voita et al. 2023 on dead neurons, coverage and detectors (sections 3 and 4)."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
@@ -11,22 +12,35 @@ from queries.claims.claim import (
     Claim,
     Finding,
     above_half,
+    decided,
     difference,
-    if_enough,
     in_all,
     points,
+    times,
 )
 from queries.claims.family import DEAD, DETECTOR, FEW, FIRST_HALF, Family
 from queries.claims.intervals import (
     Interval,
     Moments,
+    all_of,
     difference_of_means,
     mean,
+    over,
     share,
     share_difference,
 )
+from queries.rules.word_forms import are_one_word
+from queries.views.thresholds import thresholds
 
 _NAMES = {2: "bigram", 3: "trigram"}
+
+SUBSTANTIAL = 0.05
+"""The paper's "substantial proportion" of the neurons is at least so much [ours]."""
+
+SUPPRESSING = 0.8
+"""The paper: "over 80% of token-detecting neurons"."""
+
+_LEAST_FREQUENT_SHARE = thresholds("corpus_ngrams")["least_frequent_share"]
 
 
 def _dead_grow(family: Family) -> Finding:
@@ -99,19 +113,17 @@ def _covered_by_fewer(family: Family) -> Finding:
 
     return family.by_steps(
         lambda small, large: difference_of_means(coverage(small), coverage(large)),
-        lambda one: f"{10**one.value:.2f} times [{10**one.low:.2f}, {10**one.high:.2f}]",
+        times,
     )
 
 
 def _few_tokens(family: Family) -> Finding:
-    def covered(model: str) -> tuple[int, int]:
-        return family.count(model, FEW, FIRST_HALF, _alive(family, model))
-
-    found = family.by_steps(lambda small, large: share_difference(covered(large), covered(small)), difference)
+    found = {model: family.count(model, FEW, FIRST_HALF, _alive(family, model)) for model in family.sizes}
+    numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
     largest = family.sizes[-1]
-    return Finding(
-        found.outcome, f"{family.short(largest)} has {points(share(*covered(largest)))}; {found.numbers}", found.n
-    )
+    if found[largest][0] < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    return decided(over(share(*found[largest]), SUBSTANTIAL).is_positive, found[largest][1], numbers)
 
 
 def _alive(family: Family, model: str) -> pl.Expr:
@@ -125,32 +137,54 @@ def _detectors(family: Family) -> Finding:
     family.require_sizes()
     numbers = family.told({model: f"{k} of {n:,}, {points(share(k, n))}" for model, (k, n) in found.items()})
     steps = [share_difference(found[large], found[small]) for small, large in pairwise(family.sizes)]
-    largest = found[family.sizes[-1]][0]
-    if largest < LEAST_OBJECTS:
-        return Finding("needs larger models", numbers)
+    if found[family.sizes[-1]][0] < LEAST_OBJECTS:
+        return family.too_few(family.sizes[-1], numbers)
     whole = share_difference(found[family.sizes[-1]], found[family.sizes[0]])
     return in_all(steps, numbers, show=difference, whole=whole)
 
 
-def _new_tokens(family: Family) -> Finding:
+def _groups(family: Family) -> Finding:
     largest = family.sizes[-1]
-    (row,) = family.rows("claimed_detected", [largest]).to_dicts() or [{"n_detected": 0, "n_new": 0}]
-    detected, new = int(row["n_detected"] or 0), int(row["n_new"] or 0)
-    verdict = above_half((new, detected)).is_positive
-    numbers = f"{family.short(largest)}: {new} of {detected} detected tokens are new in their layer"
-    return if_enough(detected, verdict, numbers)
+    groups = [tokens for _, _, tokens in family.rows("claimed_groups", [largest]).iter_rows()]
+    several = [tokens for tokens in groups if len(tokens) > 1]
+    alike = sum(are_one_word(tokens) for tokens in several)
+    numbers = (
+        f"{family.short(largest)}: {len(several)} of {len(groups)} detectors have several tokens, of one word in"
+        f" {alike}, {points(share(alike, len(several)))}"
+    )
+    if len(several) < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    return decided(above_half((alike, len(several))).is_positive, len(several), numbers)
+
+
+def _new_tokens(family: Family) -> Finding:
+    """The first layer that detects anything is left out: all that it detects is new."""
+    largest = family.sizes[-1]
+    of_layers = family.rows("claimed_detected", [largest]).to_dicts()
+    following = [(int(row["n_new"]), int(row["n_detected"])) for row in of_layers[1:]]
+    new, detected = (sum(count[place] for count in following) for place in (0, 1))
+    told = ", ".join(f"layer {row['layer']} {row['n_new']} of {row['n_detected']}" for row in of_layers)
+    numbers = f"{family.short(largest)}: {told or 'no layer detects any'}"
+    if detected < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    parts = [above_half(count) for count in following]
+    return in_all(parts, numbers, show=difference, whole=above_half((new, detected)))
 
 
 def _suppress(family: Family) -> Finding:
     largest = family.sizes[-1]
     rows = family.rows("claimed_suppression", [largest])
     over_chance = mean([float(is_so) - expected for is_so, expected in rows.iter_rows()])
-    k = int(rows.get_column("suppresses").sum())
+    k, chance = int(rows.get_column("suppresses").sum()), mean(rows.get_column("expected").to_list()).value
     numbers = (
-        f"{family.short(largest)}: {k} of {rows.height} detectors, {points(share(k, rows.height))};"
-        f" over chance {difference(over_chance) if over_chance.n > 1 else 'no interval'}"
+        f"{family.short(largest)}: {k} of {rows.height} detectors, {points(share(k, rows.height))}; chance"
+        f" {'unknown' if math.isnan(chance) else f'{chance:.1%}'}, over it"
+        f" {difference(over_chance) if over_chance.n > 1 else 'no interval'}"
     )
-    return if_enough(rows.height, over_chance.is_positive, numbers)
+    if rows.height < LEAST_OBJECTS:
+        return family.too_few(largest, numbers)
+    is_most = over(share(k, rows.height), SUPPRESSING).is_positive
+    return decided(all_of([is_most, over_chance.is_positive]), rows.height, numbers)
 
 
 def _longer(family: Family) -> Finding:
@@ -159,8 +193,11 @@ def _longer(family: Family) -> Finding:
     counts = {(row["model"], row["n"]): row for row in rows if row["status"] == "labelled"}
     told = {model: ", ".join(_of_length(row) for row in rows if row["model"] == model) for model in family.sizes}
     most = max((int(row["n_detectors"] or 0) for key, row in counts.items() if key[0] == family.sizes[-1]), default=0)
+    unlabelled = [n for n in _NAMES if (family.sizes[-1], n) not in counts]
+    if most < LEAST_OBJECTS and unlabelled:
+        return Finding("needs more text", f"{family.told(told)}; {_tokens_for(family, unlabelled[0])}")
     if most < LEAST_OBJECTS:
-        return Finding("needs larger models", family.told(told))
+        return family.too_few(family.sizes[-1], family.told(told))
     smallest, *_, largest = family.sizes
     parts = [_more(counts, n, *pair) for n in _NAMES for pair in pairwise(family.sizes)]
     # Bigrams and trigrams are of the same neurons: the whole is the length with the weaker case.
@@ -171,6 +208,25 @@ def _longer(family: Family) -> Finding:
         show=difference,
         whole=min(ends, key=lambda one: one.low, default=None),
     )
+
+
+def _tokens_for(family: Family, n: int) -> str:
+    """How much text of the kind would let n-grams be labelled.
+
+    In twice the text an n-gram occurs about twice as often, so that the share of positions that n-grams seen ten times
+    hold is what those seen five times hold now; from there on each doubling is taken to add as much [ours].
+    """
+    largest = family.sizes[-1]
+    rows = family.rows("claimed_frequent", [largest]).filter(n=n)
+    shares = dict(rows.select("least_occurrences", "frequent_share").iter_rows())
+    step = shares[5] - shares[10]
+    held = (
+        f"{_NAMES[n]}s seen ten times hold {shares[10]:.0%} of the positions, and it takes {_LEAST_FREQUENT_SHARE:.0%}"
+    )
+    if step <= 0:
+        return held
+    doublings = 1 + max(0, math.ceil((_LEAST_FREQUENT_SHARE - shares[5]) / step))
+    return f"{held}: about {family.texts[largest]['n_tokens'] * 2**doublings:,} tokens would do"
 
 
 def _more(counts: Mapping[tuple[str, int], Mapping[str, int]], n: int, small: str, large: str) -> Interval | None:
@@ -243,7 +299,7 @@ SPARSE: Sequence[Claim] = (
     _claim(
         "4.1",
         "In the largest models 1 to 5 tokens cover a substantial part of the neurons.",
-        "share of the alive neurons of the first half, each size above the one below (Newcombe)",
+        f"share of the alive neurons of the first half of the largest size above {SUBSTANTIAL:.0%}, ours (Wilson)",
         _few_tokens,
         shown_in="Figure 2",
         jobs="activity ngrams",
@@ -257,9 +313,19 @@ SPARSE: Sequence[Claim] = (
         jobs="projections activity ngrams",
     ),
     _claim(
+        "4.2",
+        "The tokens that a detector detects are in most cases variants of one word.",
+        f"at least {LEAST_OBJECTS} detectors of several tokens in the largest size; in more than half of them the"
+        " tokens are the same but for capitals, white space and regular endings (Wilson)",
+        _groups,
+        shown_in="Figure 3, Figure 5",
+        jobs="projections activity ngrams",
+    ),
+    _claim(
         "4.3",
         "Each layer detects mostly tokens that no layer below detects.",
-        f"at least {LEAST_OBJECTS} detected tokens, and more than half of them new (Wilson)",
+        f"at least {LEAST_OBJECTS} tokens detected above the first layer that detects any, more than half of them new"
+        " in every layer (Wilson)",
         _new_tokens,
         shown_in="Figure 4",
         jobs="projections activity ngrams",
@@ -267,7 +333,8 @@ SPARSE: Sequence[Claim] = (
     _claim(
         "4.4",
         "Token detectors suppress the tokens that trigger them (over 80%).",
-        f"at least {LEAST_OBJECTS} detectors, more of which do so than for equally frequent tokens (paired bootstrap)",
+        f"at least {LEAST_OBJECTS} detectors, of which more than {SUPPRESSING:.0%} do so (Wilson), and more than would"
+        " with equally frequent tokens (paired bootstrap)",
         _suppress,
         shown_in="Figure 5, Figure 6",
         jobs="projections activity ngrams",

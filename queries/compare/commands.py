@@ -52,7 +52,7 @@ def compare(
     It begins with what the plain sizes of a family show, and what that rests on: a number rises or falls where no size
     breaks the order and the ends differ by more than 5%, shares of neurons by more than their 95% interval.
 
-    --figure writes figures 1 to 4 and 8 to 15 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din
+    --figure writes figures 1 to 4 and 8 to 16 of Voita et al. 2023 for these models, as PNG and SVG, and those of Din
     et al. 2023 on linear shortcuts (how states predict each other, precision, surprisal, parts replaced) and exits.
     With --corpus, everything is about that corpus; if something was not measured on it, the answer gives the command
     that measures it. A second --corpus is shown beside the first, as in figures 12 to 21 of Din et al. 2023.

@@ -1,6 +1,6 @@
 """Inflected words, known by their ending and by their stem, which is a word of the same vocabulary."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from queries.rules.function_words import STOP_WORDS
 from queries.rules.pattern import Property
@@ -18,6 +18,22 @@ def word_forms(vocabulary: Vocabulary) -> list[Property]:
         Property(concept, "syntactic", frozenset(_having(words, stems, vocabulary.words)))
         for concept, stems in _STEMS.items()
     ] + [Property("comparatives and superlatives", "syntactic", frozenset(_compared(words, vocabulary.words)))]
+
+
+def are_one_word(tokens: Sequence[str]) -> bool:
+    """Whether tokens are variants of one word: the same but for capitals and white space, or inflected from one stem.
+
+    Signs are words too; nothing but white space is none. Irregular forms (ran, run) are not known.
+    """
+    words = [token.strip().casefold() for token in tokens]
+    return all(words) and bool(set.intersection(*({word, *_stems_of(word)} for word in words)))
+
+
+def _stems_of(word: str) -> Iterator[str]:
+    """What a word may be an inflection of, whether or not there is such a word."""
+    found = [*(stem for stems in _STEMS.values() for stem in stems(word)), word.removesuffix("'s")]
+    found += [word.removesuffix(ending) for ending in ("er", "est")]
+    yield from (stem for stem in found if len(stem) >= _FEWEST_LETTERS)
 
 
 def _having(words: dict[int, str], stems: Callable[[str], Iterator[str]], known: frozenset[str]) -> Iterator[int]:

@@ -20,6 +20,7 @@ VARIANTS = (
     ("2m-step250", "step 250", "2m"),
     ("2m-step1000", "step 1000", "2m"),
     ("2m-postnorm", "post-norm", "2m"),
+    *((f"{size}-step0", "step 0", size) for size, _, _ in SIZES),
 )
 PER_LAYER = 400
 
@@ -44,11 +45,20 @@ def family(
 
 def voita_family(*, is_true: bool) -> Family:
     """A family in which all that Voita et al. claim is so, or nothing."""
-    few = pl.DataFrame({"suppresses": [i % 10 != 0 for i in range(40 if is_true else 3)]})
+    suppressing = pl.DataFrame({"suppresses": [i % 10 != 0 for i in range(200)] if is_true else [True, False] * 20})
+    group = [" Walk", "walked"] if is_true else [" Walk", "house"]
     rows = {
         "claimed_neurons": counted(_neurons(is_true=is_true)),
-        "claimed_suppression": few.with_columns(pl.lit(0.5).alias("expected")),
-        "claimed_detected": pl.DataFrame({"n_detected": [60 if is_true else 15], "n_new": [50 if is_true else 0]}),
+        "claimed_suppression": suppressing.with_columns(pl.lit(0.5 if is_true else 0.9).alias("expected")),
+        "claimed_groups": pl.DataFrame(
+            {"model": ["made-5m"] * 40, "address": ["a"] * 40, "detected_tokens": [group] * 40}
+        ),
+        "claimed_detected": pl.DataFrame(
+            {"model": ["made-5m"] * 2, "layer": [0, 1], "n_detected": [60, 60], "n_new": [60, 50 if is_true else 10]}
+        ),
+        "claimed_frequent": pl.DataFrame(
+            {"model": ["made-5m"] * 2, "n": [2, 2], "least_occurrences": [5, 10], "frequent_share": [0.4, 0.3]}
+        ),
         "claimed_ngram_detectors": pl.DataFrame(
             [
                 {"model": f"made-{name}", "n": n, "status": "labelled" if is_true else "cannot be labelled"}
@@ -64,7 +74,7 @@ def voita_family(*, is_true: bool) -> Family:
                 for layer in range(2)
             ]
         ),
-        "claimed_teams": pl.DataFrame({"is_one": [True, False]}),
+        "claimed_teams": pl.DataFrame({"is_one": [is_true, False]}),
         "claimed_text": texts([f"made-{name}" for name, *_ in (*SIZES, *VARIANTS)]),
     }
     return family(
@@ -74,10 +84,19 @@ def voita_family(*, is_true: bool) -> Family:
     )
 
 
-def texts(models: Sequence[str], *, n_tokens: int = 100_000, n_full_sequences: int = 400) -> pl.DataFrame:
+def texts(models: Sequence[str], *, n_full_sequences: int = 400, n_active_enough: int = 900) -> pl.DataFrame:
     """The text that models were run on, as `claimed_text.sql` says it."""
-    of = {"n_tokens": n_tokens, "sequence_length": 256, "n_full_sequences": n_full_sequences}
+    of = {"n_tokens": 100_000, "sequence_length": 256, "n_full_sequences": n_full_sequences}
+    of |= {"n_alive": 1_000, "n_active_enough": n_active_enough, "median_active": 40}
     return pl.DataFrame([{"model": model, **of} for model in models])
+
+
+def of_neurons(
+    neurons: Sequence[Mapping[str, Any]], sizes: Sequence[str], variants: Sequence[tuple[str, str, str | None]] = ()
+) -> Family:
+    """A family of single neurons, run on text that suffices."""
+    models = [*sizes, *(model for _, model, _ in variants)]
+    return family({"claimed_neurons": counted(neurons), "claimed_text": texts(models)}, sizes, variants=variants)
 
 
 def counted(neurons: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -86,7 +105,7 @@ def counted(neurons: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     for one in neurons:
         is_enough = one["n_active"] >= 100
         key = (one["model"], one["layer"], one["n_layers"], one["is_dead"], is_enough and one["unigrams_95"] <= 5)
-        of = sums[*key, one["is_token_detector"], one["position_kind"], one["position_strength"]]
+        of = sums[*key, *(one[name] for name in _KEYS[5:])]
         of["n"] += 1
         of["frequency_n"] += 1
         of["frequency_sum"] += one["frequency"]
@@ -100,7 +119,7 @@ def counted(neurons: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 _KEYS = (
     *("model", "layer", "n_layers", "is_dead", "is_covered_by_few"),
-    *("is_token_detector", "position_kind", "position_strength"),
+    *("is_token_detector", "position_kind", "position_strength", "is_smooth"),
 )
 _SUMS = ("n", *(f"{of}_{name}" for of in ("frequency", "coverage") for name in ("n", "sum", "squares")))
 
@@ -121,21 +140,35 @@ def _neurons(*, is_true: bool) -> list[dict[str, Any]]:
 
 
 def _shares(is_true: bool, *, size: int, layer: int, n_layers: int, variant: str | None) -> dict[str, float]:
-    early, third = 2 * layer + 1 <= n_layers, 3 * layer < n_layers
-    if not is_true:
-        return {"dead": 0.0 if early else 0.4 - size / 100, "rare": 0.5, "covered": 0.0, "detector": 0.0} | {
-            "positional": 0.01 if third else 0.2,
-            "oscillatory": 0.0,
+    early, third, late = 2 * layer + 1 <= n_layers, 3 * (2 * layer + 1) <= 2 * n_layers, 3 * layer >= 2 * n_layers
+    if variant == "step 0":
+        # Fresh neurons differ by position, though not smoothly; where nothing is true even that.
+        return {"dead": 0.0, "rare": 0.5, "covered": 0.0, "detector": 0.0, "positional": 1.0, "oscillatory": 0.0} | {
+            "smooth": float(not is_true),
             "strong": 0.0,
         }
+    if not is_true:
+        return {"dead": 0.0 if early else 0.4 - size / 100, "rare": 0.5, "detector": size / 4000} | {
+            "covered": 0.5 if variant == "post-norm" else 0.02,
+            "positional": 0.03 * (layer + 1),
+            "oscillatory": size / 80,
+            "smooth": 1.0,
+            "strong": 0.1 if third else 0.5,
+        }
+    covered = size / 100
     if variant == "post-norm":
-        early = not early
-    oscillates = 0.0 if variant in ("no-position", "step 250", "step 1000") else 0.8
-    return {"dead": size / 100 if early else 0.0, "rare": 0.02 if early else 0.3, "covered": size / 100} | {
+        return {"dead": 0.0, "rare": 0.3, "covered": 0.0, "detector": 0.0, "positional": 0.1} | {
+            "oscillatory": 0.1,
+            "smooth": 1.0,
+            "strong": 0.1,
+        }
+    oscillates = 0.0 if variant in ("no-position", "step 250", "step 1000") else 0.95 - size / 80
+    return {"dead": size / 100 if early else 0.0, "rare": 0.02 if early else 0.3, "covered": covered} | {
         "detector": size / 400,
-        "positional": 0.5 - size / 100 if third else 0.02,
+        "positional": 0.5 if third else 0.2 if late else 0.02,
         "oscillatory": oscillates,
-        "strong": 0.9,
+        "smooth": 1.0,
+        "strong": 0.9 if third else 0.5,
     }
 
 
@@ -149,6 +182,7 @@ def _neuron(of: Mapping[str, float], draw: random.Random) -> dict[str, Any]:
         "n_active": 500,
         "unigrams_95": 3 if draw.random() < of["covered"] else 900,
         "is_token_detector": draw.random() < of["detector"],
+        "is_smooth": draw.random() < of["smooth"],
         "position_kind": kind,
         "position_strength": kind if kind == "not positional" else "strong" if draw.random() < of["strong"] else "weak",
     }

@@ -53,6 +53,22 @@ no claim about size counts it.
 neurothek label opt-350m --variant post-norm --warehouse opt.duckdb
 ```
 
+Neurons of an untrained model differ by position, too, since its position embeddings do: 93% of those of a fresh
+mini-OPT of the size 2m are positional. The claim of section 5.1 is judged beside an untrained model of the same shape,
+the variant `step 0`. Of a size of the hub:
+
+```python
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, set_seed
+
+set_seed(0)
+AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("facebook/opt-125m")).save_pretrained("opt-125m-step0")
+AutoTokenizer.from_pretrained("facebook/opt-125m").save_pretrained("opt-125m-step0")
+```
+
+Ingest the folder on the same text as the others, with `--job activity --job positions`, then
+`neurothek label opt-125m-step0 --family opt --variant "step 0"`. For the small models that `neurothek train` makes,
+`--steps 0` writes the fresh weights, and `--checkpoint-at 0` writes them beside a model in training.
+
 ## The figures of the paper
 
 ```sh

@@ -1,8 +1,9 @@
--- How many tokens the detectors of each model detect, summed over its layers, and how many are new in their layer.
+-- How many tokens the detectors of each layer detect, and how many of them no layer below detects; layers that detect.
 select
     model,
-    sum(n_detected)::bigint as n_detected,
-    sum(n_new)::bigint as n_new,
+    layer,
+    n_detected,
+    n_new,
 from detected_by_layer
-where list_contains($models::varchar[], model) and n = 1
-group by model
+where list_contains($models::varchar[], model) and n = 1 and n_detected > 0
+order by model, layer

@@ -8,6 +8,7 @@ select
     neurons.is_token_detector,
     neurons.position_kind,
     neurons.position_strength,
+    coalesce(profiles.roughness <= $strong_roughness, false) as is_smooth,
     count(*) as n,
     count(neurons.frequency) as frequency_n,
     coalesce(sum(neurons.frequency), 0) as frequency_sum,
@@ -21,6 +22,8 @@ select
     ), 0) as coverage_squares,
 from neurons
 inner join models on models.model = neurons.model
+left join positional_neurons as profiles
+    on profiles.model = neurons.model and profiles.layer = neurons.layer and profiles.neuron = neurons.neuron
 where list_contains($models::varchar[], neurons.model) and neurons.n_tokens_seen is not null
 group by
     neurons.model,
@@ -29,5 +32,6 @@ group by
     is_covered_by_few,
     neurons.is_token_detector,
     neurons.position_kind,
-    neurons.position_strength
+    neurons.position_strength,
+    is_smooth
 order by all

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +31,11 @@ from ingest.training.errors import (
     VocabularyTooLarge,
     VocabularyTooSmall,
 )
+from ingest.training.fresh_model import build
 from ingest.training.losses import Bigram
 from ingest.training.optimization import learning_rate
 from ingest.training.settings import Settings
-from ingest.training.text import TrainingText, batch_ids, batch_numbers, divide
+from ingest.training.text import TrainingText, batch_ids, batch_numbers, divide, reuse_tokenizer
 from ingest.training.train import train
 from tests.support.texts import write_text
 
@@ -79,6 +81,25 @@ def test_the_model_is_complete_and_says_what_it_is(trained: Path) -> None:
         assert tokenizer("bus").input_ids[0] == tokenizer.bos_token_id
         assert tokenizer.decode(tokenizer("bus dor").input_ids, skip_special_tokens=True) == "bus dor"
     assert (trained / WEIGHTS).read_bytes() != (trained.with_name("model-step5") / WEIGHTS).read_bytes()
+
+
+def test_no_steps_leave_the_fresh_weights(words: Source, trained: Path, tmp_path: Path) -> None:
+    """The untrained model of the size: the same that a run begins with."""
+    (alone,) = train([words], tmp_path / "alone", replace(SMALL, steps=0, checkpoint_at=()), tokenizer=trained)
+    run = replace(SMALL, steps=1, checkpoint_at=(0,))
+    before, after = train([words], tmp_path / "run", run, tokenizer=trained)
+    assert before.name == "run-step0"
+    assert (alone / WEIGHTS).read_bytes() == (before / WEIGHTS).read_bytes() != (after / WEIGHTS).read_bytes()
+    fresh = build(SMALL, reuse_tokenizer(trained, vocab_size=SMALL.vocab_size))
+    own = load_file(alone / WEIGHTS)
+    assert own
+    assert all(torch.equal(own[name], weight.half()) for name, weight in fresh.state_dict().items() if name in own)
+    for folder in (alone, before):
+        said = json.loads((folder / "config.json").read_text())["neurothek"]
+        assert (said["variant"], said["training_tokens"]) == ("step 0", 0)
+        card = (folder / "README.md").read_text()
+        assert "nan" not in card
+        assert "left untrained by `neurothek train`" in card
 
 
 def test_the_card_says_how_to_rebuild_it(trained: Path) -> None:
@@ -279,8 +300,8 @@ def test_settings_that_no_run_can_have_are_refused_before_anything_is_written(wo
     output = tmp_path / "model"
     with pytest.raises(SizeUnknown, match=r"choose one of 0\.7m, 2m, 5m"):
         train([words], output, Settings("66b", 1))
-    with pytest.raises(StepsInvalid, match="a run of 0 steps"):
-        train([words], output, Settings("2m", 0))
+    with pytest.raises(StepsInvalid, match="a run of -1 steps"):
+        train([words], output, Settings("2m", -1))
     with pytest.raises(StepsInvalid, match="a checkpoint at step 9 of 5"):
         train([words], output, Settings("2m", 5, checkpoint_at=(9,)))
     with pytest.raises(VocabularyTooSmall, match="100 tokens"):

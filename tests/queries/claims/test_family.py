@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
 import pytest
 
+from catalog.store.warehouse import Warehouse
 from queries.claims.claim import CannotTell
 from queries.claims.family import (
     DEAD,
@@ -13,6 +15,7 @@ from queries.claims.family import (
     FEW,
     FIRST_HALF,
     POSITIONAL,
+    SMOOTH,
     Family,
     FamilyUnclear,
     FamilyUnknown,
@@ -21,6 +24,7 @@ from queries.claims.family import (
 from queries.errors import UnknownModel
 from queries.names.models import choose_models
 from tests.support.claims import family
+from tests.support.detectors import detectors, publish
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +87,70 @@ def test_neurons_are_counted_as_a_loop_counts_them(
                 kinds = ("not positional", "too few sequences")
                 assert own.count(model, POSITIONAL)[0] == sum(one["position_kind"] not in kinds for one in neurons)
     assert n_checked >= 2
+
+
+def test_smooth_neurons_are_those_of_their_profiles(
+    full: duckdb.DuckDBPyConnection, names: dict[str, list[str]]
+) -> None:
+    rough = full.execute(
+        "select models.name, layer, neuron, roughness from store.neuron_facts join store.models using (model_id)"
+    ).fetchall()
+    smooth = {row[:3] for row in rough if row[3] is not None and row[3] <= 0.02}
+    labels = full.execute("select model, layer, neuron, position_kind from neurons").fetchall()
+    n_checked = 0
+    for name in names:
+        own = Family.of(full, family=name)
+        for model in own.sizes:
+            kinds = {row[:3]: row[3] for row in labels if row[0] == model and row[3] is not None}
+            if kinds:
+                expected = sum(
+                    kind not in ("not positional", "too few sequences") and key in smooth for key, kind in kinds.items()
+                )
+                assert own.count(model, SMOOTH)[0] == expected
+                n_checked += len(kinds)
+    assert n_checked
+
+
+def test_what_text_suffices_is_counted_as_a_loop_counts_it(
+    full: duckdb.DuckDBPyConnection, names: dict[str, list[str]]
+) -> None:
+    n_checked = 0
+    for name in names:
+        for model, found in Family.of(full, family=name).texts.items():
+            active = full.execute(
+                "select n_active, n_position_sequences from neurons where model = ?", [model]
+            ).fetchall()
+            alive = sorted(row[0] for row in active if row[0])
+            corpus = "select n_tokens, sequence_length from measured_corpora where model = ? and is_shown"
+            assert (found["n_tokens"], found["sequence_length"]) == full.execute(corpus, [model]).fetchone()
+            assert found["n_full_sequences"] == max((row[1] or 0 for row in active), default=0)
+            assert (found["n_alive"], found["n_active_enough"]) == (len(alive), sum(n >= 100 for n in alive))
+            middle = len(alive) // 2
+            median = (alive[middle] + alive[~middle]) / 2 if alive else 0
+            assert found["median_active"] == median
+            n_checked += bool(alive)
+    assert n_checked >= 2
+
+
+def test_groups_and_layers_of_detectors_are_those_of_the_stored_triggers(tmp_path: Path) -> None:
+    publish(tmp_path / "planted.duckdb")
+    with Warehouse(tmp_path / "planted.duckdb").reader() as connection:
+        own = Family.of(connection, ["planted"])
+        text = dict(connection.execute("select token_id, text from store.tokens").fetchall())
+        known = {(0, 0): {3, 5}, (0, 3): {11, 12, 13, 14, 15}}
+        groups = {key: {ids[0] for ids in one.detected} for key, one in detectors("planted", 1).items()}
+        assert known.items() <= groups.items()
+        rows = own.rows("claimed_groups", ["planted"]).to_dicts()
+        found = {row["address"]: set(row["detected_tokens"]) for row in rows}
+        assert found == {f"planted/L{at}N{n}": {text[token] for token in group} for (at, n), group in groups.items()}
+        below: set[int] = set()
+        expected = []
+        for layer in sorted({at for at, _ in groups}):
+            here = set().union(*(group for (at, _), group in groups.items() if at == layer))
+            expected.append((layer, len(here), len(here - below)))
+            below |= here
+        layers = own.rows("claimed_detected", ["planted"]).select("layer", "n_detected", "n_new")
+        assert layers.rows() == expected
 
 
 def test_what_was_not_measured_is_said_with_its_command() -> None:

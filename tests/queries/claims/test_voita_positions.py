@@ -1,11 +1,14 @@
 """Claims on positional neurons, on a made-up family of which all is true and one of which nothing is."""
 
+from dataclasses import replace
+from typing import Any
+
 import polars as pl
 import pytest
 
 from queries.claims.claim import Finding
 from queries.claims.voita_positions import POSITIONS
-from tests.support.claims import family, texts, voita_family
+from tests.support.claims import family, of_neurons, texts, voita_family
 
 
 def judged(*, is_true: bool) -> dict[str, Finding]:
@@ -16,27 +19,67 @@ def judged(*, is_true: bool) -> dict[str, Finding]:
 def test_what_is_true_holds() -> None:
     found = judged(is_true=True)
     assert {text: one.outcome for text, one in found.items()} == dict.fromkeys(found, "holds")
-    assert len(found) == 11
+    assert len(found) == 14
 
 
 def test_what_is_untrue_does_not_hold_or_cannot_be_told() -> None:
     found = judged(is_true=False)
-    for text in (
-        "In small models most positional neurons are oscillatory.",
-        "The value vectors of positional neurons do not promote tokens that belong together.",
-        "Positional neurons are more frequent in the first third of the network than later.",
-    ):
-        assert found[text].outcome == "does not hold"
-    for text in (
+    open_ones = {
+        "Without position embeddings the patterns are more generic: no oscillatory neurons.",
         "Oscillatory neurons appear only with long training.",
-        "Strong oscillatory neurons of a layer share all positions among themselves.",
-        "Many of these have strong patterns.",
-    ):
-        assert found[text].outcome == "needs larger models"
-    assert [text for text, one in found.items() if one.outcome == "holds"] == [
-        "Some neurons fire by position rather than by content.",
+    }
+    # There are positional neurons all the same, and many are strong: these three ask for no more.
+    true = {
         "A model without position embeddings has positional neurons too.",
-    ]
+        "Many of these have strong patterns.",
+        "It has positional neurons all the same.",
+    }
+    assert {text for text, one in found.items() if one.outcome == "undecided"} == open_ones
+    assert {text for text, one in found.items() if one.outcome == "holds"} == true
+    assert {one.outcome for text, one in found.items() if text not in open_ones | true} == {"does not hold"}
+
+
+def test_positional_neurons_are_held_against_an_untrained_model() -> None:
+    """The control: where fresh neurons are positional too, 512 of 512 prove nothing."""
+    fresh = [positional(model, smooth=False) for model in ("made-a", "made-a-step0") for _ in range(512)]
+    control = [("step 0", "made-a-step0", "made-a")]
+    (claim,) = (one for one in POSITIONS if one.section == "5.1")
+    assert claim.on(of_neurons(fresh, ["made-a"], control)).outcome == "undecided"
+    without = claim.on(of_neurons(fresh, ["made-a"]))
+    assert without.outcome == "does not apply"
+    assert "step 0" in without.numbers
+    trained = [positional("made-a", smooth=number < 60) for number in range(512)]
+    found = claim.on(of_neurons([*trained, *fresh[512:]], ["made-a"], control))
+    assert found.outcome == "holds"
+    assert "512 of 512 positional, 60 smoothly; untrained 512 of 512, 0 smoothly" in found.numbers
+    few = [positional("made-a", smooth=True, kind="one extreme" if i < 9 else "not positional") for i in range(512)]
+    assert claim.on(of_neurons([*few, *fresh[512:]], ["made-a"], control)).outcome == "needs larger models"
+
+
+def test_an_untrained_model_is_no_early_checkpoint() -> None:
+    (claim,) = (one for one in POSITIONS if "long training" in one.text)
+    fresh = [positional(model, smooth=True) for model in ("made-a", "made-a-step0") for _ in range(20)]
+    found = claim.on(of_neurons(fresh, ["made-a"], [("step 0", "made-a-step0", "made-a")]))
+    assert found.outcome == "does not apply"
+    assert "early checkpoint" in found.numbers
+
+
+def test_kinds_are_asked_of_small_models_alone() -> None:
+    (claim,) = (one for one in POSITIONS if "most frequent kind" in one.text)
+    rows = [positional(model, smooth=True, kind="oscillatory") for model in ("small", "large") for _ in range(50)]
+    rows += [positional("large", smooth=True, kind="one extreme") for _ in range(300)]
+    made = of_neurons(rows, ["small", "large"])
+    assert claim.on(made).outcome == "does not hold"
+    assert claim.on(replace(made, n_parameters={"small": 1_000_000, "large": 6_400_000_000})).outcome == "holds"
+    assert claim.on(replace(made, n_parameters=dict.fromkeys(made.sizes, 6_400_000_000))).outcome == "does not apply"
+
+
+def positional(model: str, *, smooth: bool, kind: str = "other") -> dict[str, Any]:
+    """One neuron of a model of a single layer."""
+    plain = {"layer": 0, "n_layers": 1, "is_dead": False, "n_active": 500, "unigrams_95": 900, "frequency": 0.5}
+    strength = kind if kind == "not positional" else "weak"
+    kinds = {"position_kind": kind, "position_strength": strength, "is_smooth": smooth}
+    return {"model": model, "is_token_detector": False, **plain, **kinds}
 
 
 @pytest.mark.parametrize("variant", ["no-position", "post-norm", "step"])

@@ -3,7 +3,7 @@
 import pytest
 
 from queries.rules.vocabulary import Vocabulary
-from queries.rules.word_forms import word_forms
+from queries.rules.word_forms import are_one_word, word_forms
 
 STEMS = (" walk", " bake", " stop", " carry", " glass", " quick", " happy", " gentle", " sing", " great", " hope")
 FORMS = {
@@ -40,3 +40,18 @@ def test_forms_of_words_are_found_and_no_others(concept: str) -> None:
 
 def test_without_its_stem_no_word_is_a_form() -> None:
     assert not any(one.token_ids for one in word_forms(Vocabulary({0: " walking", 1: " greatest", 2: " quickly"})))
+
+
+def test_variants_of_one_word() -> None:
+    alike = [["the"], ["The", " the", "THE\n"], ["walk", " walked", "Walking", "walks"], ["try", "tries", "tried"]]
+    alike += [
+        ["stop", "stopped"],
+        ["make", "making"],
+        ["quick", " quickly", "quicker"],
+        ["John", "John's"],
+        [",", " ,"],
+    ]
+    apart = [["the", " a"], ["walk", "talk"], ["walk", "walked", "talked"], ["ran", "run"], [" ", "\n"], ["as", "a"]]
+    apart += [["do", "doing"]]
+    wrong = [tokens for tokens in (*alike, *apart) if are_one_word(tokens) is not (tokens in alike)]
+    assert not wrong
