@@ -1,7 +1,7 @@
 """Write the figures of findings.md: `python -m docs.generators.findings PATH`.
 
-Losses come from the models' cards, the rest from the warehouse at the path. The demo's has neither all interventions nor
-the shortcuts of mini-opt-5m: beside those blocks the page names the commands that the warehouse needs first.
+Losses come from the models' cards, the rest from the warehouse at the path. The demo's lacks most interventions and the
+shortcuts of mini-opt-5m: beside those blocks the page names the commands that the warehouse needs first.
 """
 
 import re
