@@ -26,7 +26,7 @@ def test_the_block_counts_its_verdicts() -> None:
     shown = page.table(Made(Path("made")), "voita")
     verdicts = re.findall(r"\*\*(.*?)\*\* \|$", shown, flags=re.MULTILINE)
     assert shown.startswith(f"Of {len(verdicts)} claims: ")
-    for words, start in (("hold", "holds"), ("do not hold", "does not hold"), ("need larger models", "needs")):
+    for words, start in (("hold", "holds"), ("do not hold", "does not hold"), ("need more text", "needs more text")):
         number = sum(one.startswith(start) for one in verdicts)
         assert f" {number} {words}" in shown.splitlines()[0]
 
