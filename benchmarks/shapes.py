@@ -56,6 +56,7 @@ def tokenizer(size: int = TOKENS) -> Tokenizer:
     return Tokenizer(
         name="ids",
         sha256="",
+        identity="{}",
         ids=np.arange(size, dtype=np.int32),
         bos_id=2,
         eos_id=2,

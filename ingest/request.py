@@ -85,8 +85,8 @@ class TextRequest:
         tokens_per_domain: ids without BOS after which a domain stops, at a sequence boundary.
         sequence_length: ids a sequence holds at most; None: the model's context, at most 2048.
         packing: whether short documents are joined.
-        corpus_id: number of a corpus of the warehouse, made by the model's tokenizer, that is taken as it is; None: the
-            other fields say which text it is.
+        corpus_id: number of a corpus of the warehouse that is taken as it is, if the model's tokenizer still gives its
+            text these ids; None: the other fields say which text it is.
     """
 
     corpora: tuple[str, ...] = ("builtin",)
@@ -162,6 +162,8 @@ class IngestRequest:
         variant: what sets every model apart, such as "step 1000", "seed 2", "no-position", "post-norm", or "plain" for
             nothing; None: what its files, its revision or its positions say.
         revision: revision of hub repositories.
+        tokenizer_from_file: whether tokenizer.json is taken as it is, where transformers would put parts of its own in
+            its place.
         allow_pickle: whether pickled weights may be read.
         examples: examples that the job events cuts from the text, if it has so many sentences.
         methods: shortcuts that the job shortcuts tries; none: all that there are for the model.
@@ -205,6 +207,11 @@ class IngestRequest:
     )
     revision: str | None = _asked(
         None, "--revision", help="Revision of every hub repository; REPO@REVISION sets it for one."
+    )
+    tokenizer_from_file: bool = _asked(
+        False,
+        "--tokenizer-from-file",
+        help="Take tokenizer.json as it is, where transformers would put parts of its own in its place.",
     )
     allow_pickle: bool = _asked(False, "--allow-pickle", help="Allow pickled weights; loads tensors only, never code.")
     examples: int = _asked(DEFAULT_EXAMPLES, "--examples", least=1, help="Number of examples for the job events.")

@@ -141,7 +141,7 @@ class Measuring(Opened):
 
         if sample < 1:
             raise BadArgument("sample", sample, "give 1 or more")
-        from catalog.upkeep.verification import agreement, combined
+        from catalog.upkeep.verification import Agreement, agreement, combined
         from ingest.planning.first_look import measured_as, require_weights
 
         require_weights(measured_as(self.warehouse, model), weights=weights)
@@ -153,6 +153,9 @@ class Measuring(Opened):
             for part in remeasure(self.warehouse, model, weights=folder, n_shards=sample, progress=bars):
                 if isinstance(part, Skipped):
                     skipped.append(part)
+                    continue
+                if isinstance(part, Agreement):
+                    agreements.append(part)
                     continue
                 with self.reader() as connection:
                     agreements.append(agreement(connection, part))

@@ -33,12 +33,24 @@ class NameTaken(NeurothekError):
 
 
 class TokenizerChanged(NeurothekError):
-    """A known model comes with another tokenizer."""
+    """A known model comes with another tokenizer.
 
-    def __init__(self, name: str) -> None:
+    Attributes:
+        corpus: the text whose ids differ; None: the vocabularies do.
+        parts: parts of the tokenizer in which they differ, as far as they are known.
+    """
+
+    def __init__(self, name: str, *, corpus: str | None = None, parts: Sequence[str] = ()) -> None:
+        self.corpus, self.parts = corpus, tuple(parts)
+        found = f"the model {name} was measured with a different tokenizer than the one found now"
+        if corpus is None:
+            super().__init__(f"{found}; give it another name with NAME=")
+            return
+        differ = f" ({', '.join(parts)} {'differs' if len(parts) == 1 else 'differ'})" if parts else ""
+        own = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
         super().__init__(
-            f"the model {name} was measured with a different tokenizer than the one found now;"
-            " give it another name with NAME="
+            f"{found}{differ}, which gives {corpus} other ids{own}; `{command_line('ingest', name, '--force')}`"
+            " replaces what was measured of that text, and NAME= keeps both"
         )
 
 

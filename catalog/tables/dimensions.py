@@ -101,5 +101,7 @@ RUNS = Table(
         "finished_at": TIME,
         "n_rows": BIG,
         "versions": TEXT,
+        "tokenizer_identity": TEXT,
     },
+    nullable=frozenset({"tokenizer_identity"}),
 )

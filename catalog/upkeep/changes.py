@@ -1,7 +1,7 @@
 """What people do to a warehouse besides measuring: pin the shown corpus, label, rename and remove models."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -221,6 +221,58 @@ def remove(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: 
     return deleted
 
 
+def take_tokenizer(
+    warehouse: Warehouse,
+    model: str,
+    identity: str,
+    *,
+    sha256: str,
+    sequence_length: int,
+    besides: Collection[str],
+    replaced: Collection[int],
+) -> None:
+    """Note which tokenizer gives a corpus the ids that a model was measured on, and delete what it does not give.
+
+    Args:
+        warehouse: what holds the model.
+        model: its name.
+        identity: the tokenizer's.
+        sha256: fingerprint of the corpus.
+        sequence_length: ids of its longest sequence.
+        besides: jobs that tokenize more than the corpus, whose runs keep the tokenizer that they name.
+        replaced: numbers of corpora of the same text in other ids; a pin on one of them moves.
+    """
+    condition = """
+        model_id = $model_id and corpus_id = $corpus_id and tokenizer_identity is distinct from $identity
+        and (tokenizer_identity is null or not list_contains($besides, job))
+    """
+    with warehouse.reader() as connection:
+        model_id = _model_id(connection, model)
+        query = """
+            select corpora.corpus_id
+            from store.corpora as corpora
+            inner join store.models as models on models.tokenizer_id = corpora.tokenizer_id
+            where models.model_id = ? and corpora.sha256 = ? and corpora.sequence_length = ?
+        """
+        row = first_row(connection, query, [model_id, sha256, sequence_length])
+        if row is None:
+            return
+        values = {"model_id": model_id, "corpus_id": row[0], "identity": identity, "besides": list(besides)}
+        if not replaced and first_row(connection, f"select 1 from store.runs where {condition}", values) is None:
+            return
+    with warehouse.transaction() as connection:
+        connection.execute(f"update store.runs set tokenizer_identity = $identity where {condition}", values)
+        for corpus_id in replaced:
+            _delete_facts(connection, model_id, None, corpus_id)
+            connection.execute(
+                "update store.pins set corpus_id = ? where model_id = ? and corpus_id = ?",
+                [values["corpus_id"], model_id, corpus_id],
+            )
+        if replaced:
+            _delete_unused(connection)
+            rebuild_facts(connection, model_id)
+
+
 def require_removable(warehouse: Warehouse, model: str, *, job: str | None = None, corpus: str | None = None) -> None:
     """Find out whether there is what `remove` is asked to delete.
 
@@ -256,11 +308,16 @@ def _delete_facts(
     if corpus_id is None and job in (None, *_PAIRED):
         deleted[COUNTERPARTS.name] = delete_pairs(connection, model_id)
     for name in wanted:
-        if corpus_id is not None and "corpus_id" not in names[name].ids:
-            continue
-        ids = {"model_id": model_id} | ({"corpus_id": corpus_id} if corpus_id is not None else {})
-        condition = " and ".join(f"{column} = ${column}" for column in ids)
-        values: dict[str, int | str] = dict(ids)
+        values: dict[str, int | str] = {"model_id": model_id}
+        condition = "model_id = $model_id"
+        if corpus_id is not None:
+            values["corpus_id"] = corpus_id
+            # What a job on the text found of the model alone goes with its run.
+            condition += (
+                " and corpus_id = $corpus_id"
+                if "corpus_id" in names[name].ids
+                else " and run_id in (select run_id from store.runs where corpus_id = $corpus_id)"
+            )
         if job is not None and names[name].part is not None:
             condition += " and run_id not in (select run_id from store.runs where job <> $job)"
             values["job"] = job

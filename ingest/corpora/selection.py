@@ -1,6 +1,8 @@
 """The corpus that a request asks for: of the warehouse where it lies there, else prepared from its sources."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from catalog.progress import Progress
@@ -13,7 +15,7 @@ from ingest.corpora.sources.source import Source, parse_sources
 from ingest.corpora.text_memory import UNBOUNDED, TextMemory
 from ingest.errors import CorpusChanged
 from ingest.models.errors import SequenceTooLong
-from ingest.models.tokenizer import Tokenizer
+from ingest.models.tokenizer import Tokenizer, different_parts
 from ingest.request import LONGEST_SEQUENCE, TextRequest
 
 
@@ -26,7 +28,7 @@ def choose_corpus(
     progress: Progress,
     memory: TextMemory = UNBOUNDED,
 ) -> Corpus:
-    """The corpus in this tokenizer's ids; text that was tokenized before is not tokenized again.
+    """The corpus in this tokenizer's ids; text that it tokenized before is not tokenized again.
 
     Raises:
         SequenceTooLong: longer sequences were asked for than the model takes.
@@ -36,7 +38,7 @@ def choose_corpus(
         SourceMissing, ...: see `corpora`.
     """
     if request.corpus_id is not None:
-        return stored_corpus(warehouse, request.corpus_id, tokenizer)
+        return _of_number(warehouse, request.corpus_id, tokenizer, progress=progress, memory=memory)
     if (request.sequence_length or 0) > context_length:
         raise SequenceTooLong(request.sequence_length or 0, context_length)
     name = stored_name(warehouse, request)
@@ -51,10 +53,85 @@ def choose_corpus(
 
 
 def stored_corpus(warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer) -> Corpus:
-    """A corpus of the warehouse by its number, which this tokenizer must have made."""
+    """A corpus of the warehouse by its number, as it stands there."""
     (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
-    assert _is_of(row, tokenizer)
     return _of_row(warehouse, row, tokenizer)
+
+
+def tokenized_again(
+    warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer, *, progress: Progress, memory: TextMemory = UNBOUNDED
+) -> Corpus:
+    """What a tokenizer makes today of the text of a corpus of the warehouse.
+
+    Raises:
+        CorpusChanged: the text is no longer the same.
+        SourceMissing, ...: it is not at hand; see `corpora`.
+    """
+    (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
+    return corpus.prepare(_recipe_of(row), tokenizer, name=row["name"], progress=progress, memory=memory)
+
+
+@dataclass(frozen=True)
+class OtherIds:
+    """A text of which a model was measured in other ids than its tokenizer gives it now.
+
+    Attributes:
+        corpus_id: the corpus with these ids.
+        name: its name.
+        jobs: what was measured of the model on it.
+        differences: the parts in which the tokenizers differ, for each tokenizer that is recorded; none where an
+            earlier release measured.
+    """
+
+    corpus_id: int
+    name: str
+    jobs: tuple[str, ...]
+    differences: tuple[str, ...]
+
+
+def other_ids(warehouse: Warehouse, model: str, prepared: Corpus, tokenizer: Tokenizer) -> list[OtherIds]:
+    """Corpora that a model was measured on, of the same text as one that its tokenizer just made, in other ids."""
+    if not warehouse.exists():
+        return []
+    query = """
+        select
+            corpora.corpus_id, corpora.name, corpora.recipe,
+            list_sort(list(distinct runs.job)) as jobs, list(distinct runs.tokenizer_identity) as identities
+        from store.runs as runs
+        inner join store.models as models on models.model_id = runs.model_id
+        inner join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
+        where
+            models.name = $model and corpora.text_sha256 = $text_sha256
+            and corpora.sequence_length = $sequence_length and corpora.sha256 <> $sha256
+        group by all
+        order by corpora.corpus_id
+    """
+    values = {
+        "model": model,
+        **{name: getattr(prepared, name) for name in ("text_sha256", "sequence_length", "sha256")},
+    }
+    with warehouse.reader() as connection:
+        rows = connection.sql(query, params=values).pl().to_dicts()
+    return [
+        OtherIds(row["corpus_id"], row["name"], tuple(row["jobs"]), _differences(row["identities"], tokenizer))
+        for row in rows
+        if _content(row["recipe"]) == _content(prepared.recipe)
+    ]
+
+
+def _differences(identities: Sequence[str | None], tokenizer: Tokenizer) -> tuple[str, ...]:
+    known = [identity for identity in identities if identity is not None]
+    return tuple(dict.fromkeys(part for one in known for part in different_parts(one, tokenizer.identity)))
+
+
+def _of_number(
+    warehouse: Warehouse, corpus_id: int, tokenizer: Tokenizer, *, progress: Progress, memory: TextMemory
+) -> Corpus:
+    """A corpus of the warehouse by its number if this tokenizer made it, else its text in the ids that it has now."""
+    (row,) = (row for row in _rows(warehouse) if row["corpus_id"] == corpus_id)
+    if _is_of(row, tokenizer):
+        return _of_row(warehouse, row, tokenizer)
+    return tokenized_again(warehouse, corpus_id, tokenizer, progress=progress, memory=memory)
 
 
 def _of_sources(
@@ -80,16 +157,24 @@ def _of_name(
         fits = length == request.sequence_length if request.sequence_length else length <= context_length
         if _is_of(row, tokenizer) and fits:
             return _of_row(warehouse, row, tokenizer)
-    said = json.loads(rows[0]["recipe"])
+    return _recipe_of(
+        rows[0], sequence_length=request.sequence_length or min(rows[0]["sequence_length"], context_length)
+    )
+
+
+def _recipe_of(row: dict[str, Any], *, sequence_length: int | None = None) -> Recipe:
+    """The recipe of a corpus of the warehouse, to be carried out again."""
+    said = json.loads(row["recipe"])
     recipe = corpus.recipe(
         [Source(source["domain"], source["location"]) for source in said["sources"]],
-        sequence_length=request.sequence_length or min(said["sequence_length"], context_length),
+        sequence_length=sequence_length or said["sequence_length"],
         tokens_per_domain=said["tokens_per_domain"],
         packing=said["packing"],
+        split=said.get("split", "measure"),
     )
     for source, sha256 in zip(said["sources"], recipe.hashes, strict=True):
         if source["sha256"] != sha256:
-            raise CorpusChanged(name, source["domain"], source["location"])
+            raise CorpusChanged(row["name"], source["domain"], source["location"])
     return recipe
 
 
@@ -114,9 +199,15 @@ def _content(recipe: str) -> dict[str, Any]:
 
 
 def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]:
-    """Rows of `corpora`, those of one name if it is given, with what was their tokenizer; the newest first."""
+    """Rows of `corpora`, those of one name if it is given, with the tokenizers of their ids; the newest first."""
     query = """
-        select corpora.*, tokenizers.sha256 as tokenizer_sha256, tokenizers.bos_token_id
+        select
+            corpora.*,
+            tokenizers.sha256 as tokenizer_sha256,
+            (
+                select list(distinct runs.tokenizer_identity) from store.runs as runs
+                where runs.corpus_id = corpora.corpus_id
+            ) as identities
         from store.corpora as corpora
         inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = corpora.tokenizer_id
         where $name is null or corpora.name = $name
@@ -128,8 +219,8 @@ def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]
 
 
 def _is_of(row: dict[str, Any], tokenizer: Tokenizer) -> bool:
-    """Whether the tokenizer made the corpus: the same pieces, and the same prepended BOS or none."""
-    return bool(row["tokenizer_sha256"] == tokenizer.sha256 and row["bos_token_id"] == tokenizer.bos_id)
+    """Whether the tokenizer is known to give the text these ids: the same pieces, split in the same way."""
+    return row["tokenizer_sha256"] == tokenizer.sha256 and tokenizer.identity in (row["identities"] or ())
 
 
 def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> Corpus:

@@ -20,6 +20,7 @@ class Entry:
         fits_masked: whether a model that fills in masked tokens can be asked for it; others need the next token.
         is_of_pairs: whether it is about two models of the warehouse, and not about one that is measured.
         is_of_query: whether it is about neurons that a query finds, so that no `ingest` can be asked for it.
+        tokenizes: whether it tokenizes sentences or prompts itself, beside the ids of the corpus.
     """
 
     place: str
@@ -27,6 +28,7 @@ class Entry:
     fits_masked: bool = False
     is_of_pairs: bool = False
     is_of_query: bool = False
+    tokenizes: bool = False
 
 
 JOBS: Mapping[str, Entry] = {
@@ -37,14 +39,14 @@ JOBS: Mapping[str, Entry] = {
     "ngrams": Entry("ingest.jobs.ngrams.job:NgramsJob"),
     "positions": Entry("ingest.jobs.positions.job:PositionsJob"),
     "controls": Entry("ingest.jobs.controls.job:ControlsJob"),
-    "events": Entry("ingest.jobs.events.job:EventsJob"),
-    "shortcuts": Entry("ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True),
-    "exits": Entry("ingest.jobs.exits.job:ExitsJob", fits_masked=True),
+    "events": Entry("ingest.jobs.events.job:EventsJob", tokenizes=True),
+    "shortcuts": Entry("ingest.jobs.shortcuts.job:ShortcutsJob", fits_masked=True, tokenizes=True),
+    "exits": Entry("ingest.jobs.exits.job:ExitsJob", fits_masked=True, tokenizes=True),
     "counterparts": Entry(
         "ingest.jobs.counterparts.job:CounterpartsJob", reads_text=False, fits_masked=True, is_of_pairs=True
     ),
     "interventions": Entry("ingest.jobs.interventions.job:InterventionsJob", is_of_query=True),
-    "continuations": Entry("ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True),
+    "continuations": Entry("ingest.jobs.continuations.job:ContinuationsJob", is_of_query=True, tokenizes=True),
     "neuron_effects": Entry("ingest.jobs.neuron_effects.job:NeuronEffectsJob", is_of_query=True),
 }
 

@@ -268,12 +268,11 @@ class SequenceTooLong(NeurothekError):
 
 
 class TokenizerMissing(NeurothekError):
-    """A folder without any tokenizer file."""
+    """A folder without any of the tokenizer files that are looked for."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder} has no tokenizer: put its tokenizer.json (or vocab.json and merges.txt) beside the weights"
-        )
+    def __init__(self, folder: Path, file: str | None = None) -> None:
+        wanted = "its tokenizer.json (or vocab.json and merges.txt)" if file is None else "it"
+        super().__init__(f"{folder} has no {file or 'tokenizer'}: put {wanted} beside the weights")
 
 
 class TokenizerUnreadable(NeurothekError):

@@ -49,6 +49,10 @@ class KnownFiles(Protocol):
     def weights_sha256(self) -> str:
         """What the warehouse knows its weights by."""
 
+    @property
+    def tokenizer_from_file(self) -> bool:
+        """Whether its tokenizer.json was taken as it is."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -58,6 +62,15 @@ class Measured:
     source: str
     revision: str | None
     weights_sha256: str
+    tokenizer_from_file: bool = False
+
+
+FROM_FILE = """
+    models.model_id in (
+        select runs.model_id from store.runs as runs where runs.tokenizer_identity like '%\"file\"%'
+    )
+"""
+"""Says in SQL whether a model was measured with its tokenizer.json as it is."""
 
 
 def folder_of(source: str, *, revision: str | None) -> Path | None:
@@ -198,8 +211,10 @@ def measured_models(warehouse: Warehouse) -> Mapping[str, Measured]:
     """
     if not warehouse.exists():
         return {}
-    query = "select name, source, revision, weights_sha256 from store.models order by model_id"
-    with warehouse.reader() as connection:
+    query = f"""
+        select name, source, revision, weights_sha256, {FROM_FILE} from store.models as models order by model_id
+    """  # noqa: S608 - a condition of this module
+    with warehouse.current_reader() as connection:
         rows = connection.execute(query).fetchall()
     return {row[0]: Measured(*row) for row in rows}
 

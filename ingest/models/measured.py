@@ -68,7 +68,7 @@ def find_measured(
         checkpoint = checkpoints.find(
             place, name=measured.name, revision=wanted, allow_pickle=allow_pickle, progress=progress
         )
-        tokenizer = tokenization.load(checkpoint.folder)
+        tokenizer = tokenization.load(checkpoint.folder, from_file=measured.tokenizer_from_file)
     except NeurothekError as error:
         raise WeightsNotAtHand(measured.name, place, str(error), option=option) from error
     if checkpoint.weights_sha256 != measured.weights_sha256:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,10 @@ class Tokenizer:
 
     Attributes:
         name: the folder's name, for people.
-        sha256: hash of the (id, piece) list, the special ids, and what is put before and between texts; models with
-            the same one share their tokens.
+        sha256: hash of the vocabulary: the (id, piece) list, the special ids, and what is put before and between texts;
+            models with the same one share their tokens.
+        identity: everything that changes which ids a text becomes, as JSON: a hash of each part of the tokenizer; see
+            `_identity`. Texts tokenized under one identity need not be tokenized again.
         ids: int32 [vocab_size], the ids that exist, rising.
         bos_id: the id that the tokenizer puts in front of every text by itself, None where it does not.
         eos_id: the id that ends a text, None where the tokenizer has none.
@@ -58,10 +60,13 @@ class Tokenizer:
         mask_id: the id that stands for a token to be filled in, None where the tokenizer has none.
         special_ids: ids of control tokens.
         pieces: the raw pieces in the order of `ids`.
+        is_of_family: whether transformers made it with a class of the model's family, which may have parts of its own.
+        replaced: parts of the folder's tokenizer.json in whose place that class put its own.
     """
 
     name: str
     sha256: str
+    identity: str
     ids: np.ndarray
     bos_id: int | None
     eos_id: int | None
@@ -74,6 +79,8 @@ class Tokenizer:
     _byte_level: bool = field(repr=False)
     _byte_fallback: bool = field(repr=False)
     _part_mark: str = field(repr=False)
+    is_of_family: bool = False
+    replaced: tuple[str, ...] = ()
 
     @property
     def vocab_size(self) -> int:
@@ -153,20 +160,44 @@ class Tokenizer:
         return piece.replace("\u2581", " ")
 
 
-def load(folder: Path) -> Tokenizer:
+def load(folder: Path, *, from_file: bool = False) -> Tokenizer:
     """The tokenizer of a checkpoint's folder; code that lies there is never run.
 
+    Args:
+        folder: the folder.
+        from_file: take tokenizer.json as it stands, where transformers would build a tokenizer of the model's family.
+
     Raises:
-        TokenizerMissing: no tokenizer file is there.
+        TokenizerMissing: no tokenizer file is there, or none that `from_file` reads.
         ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
         TokenizerUnreadable: the files do not make a tokenizer.
         TokenizerEmpty: the tokenizer has no usable ids.
     """
-    if not any((folder / name).is_file() for name in FILES):
-        raise TokenizerMissing(folder)
+    files = FILES[:1] if from_file else FILES
+    if not any((folder / name).is_file() for name in files):
+        raise TokenizerMissing(folder, FILES[0] if from_file else None)
     require_plain(folder)
+    found = wrap(_read(folder, PreTrainedTokenizerFast if from_file else AutoTokenizer), name=folder.name)
+    if from_file:
+        return replace(found, identity=json.dumps(json.loads(found.identity) | {"file": FILES[0]}, sort_keys=True))
+    if found.is_of_family and (folder / FILES[0]).is_file():
+        own = wrap(_read(folder, PreTrainedTokenizerFast), name=folder.name)
+        return replace(found, replaced=different_parts(own.identity, found.identity, besides=("post_processor",)))
+    return found
+
+
+def different_parts(one: str, other: str, *, besides: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of the parts in which two identities of tokenizers differ."""
+    there, here = json.loads(one), json.loads(other)
+    names = sorted({**there, **here}.keys() - set(besides))
+    return tuple(name for name in names if there.get(name) != here.get(name))
+
+
+def _read(folder: Path, kind: type[AutoTokenizer] | type[PreTrainedTokenizerFast]) -> PreTrainedTokenizerBase:
     try:
-        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder))
+        found: PreTrainedTokenizerBase = kind.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False, **_unsaid(folder)
+        )
     except Exception as error:
         # The library behind transformers raises a bare Exception for a file that it cannot parse.
         if type(error) is not Exception and not isinstance(error, _MALFORMED):
@@ -174,7 +205,7 @@ def load(folder: Path) -> Tokenizer:
         # The library reads config.json too: what is wrong there is no fault of the tokenizer.
         _refuse_config(folder, error)
         raise TokenizerUnreadable(folder, _why(folder, error)) from error
-    return wrap(found, name=folder.name)
+    return found
 
 
 _NO_NUMBER_FORMAT = re.compile(r"'torch' has no attribute '([^']*)'")
@@ -274,6 +305,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         name=name,
         # What is put before and between texts is part of it: two that differ there cut one text into other sequences.
         sha256=_sha256(vocabulary, special, bos, eos),
+        identity=_identity(settings, closing=closing[-1] if closing else None, mask=tokenizer.mask_token_id),
         ids=np.array([token_id for token_id, _ in vocabulary], dtype=np.int32),
         bos_id=bos,
         eos_id=eos,
@@ -286,6 +318,7 @@ def wrap(tokenizer: PreTrainedTokenizerBase, *, name: str) -> Tokenizer:
         _byte_level=_is_byte_level(settings.get("decoder")),
         _byte_fallback=bool(settings["model"].get("byte_fallback")),
         _part_mark=(settings["model"].get("continuing_subword_prefix") or "").casefold(),
+        is_of_family=type(tokenizer) is not PreTrainedTokenizerFast,
     )
 
 
@@ -319,6 +352,40 @@ def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
 def _sha256(vocabulary: list[tuple[int, str]], special: frozenset[int], bos: int | None, eos: int | None) -> str:
     written = json.dumps([vocabulary, sorted(special), bos, eos], ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(written.encode()).hexdigest()
+
+
+_PARTS = ("normalizer", "pre_tokenizer", "model", "post_processor", "added_tokens")
+"""What of a tokenizer's serialization changes ids; its decoder, truncation and padding do not."""
+
+
+def _identity(settings: dict[str, Any], *, closing: int | None, mask: int | None) -> str:
+    """JSON of a hash for each part that the tokenizer has, and of the ids that jobs on masked tokens put in.
+
+    The parts are what the library serializes after transformers has changed them, so that its class needs no name.
+    """
+    around = {"closing": closing, "mask": mask}
+    parts = {name: _without_empty(settings.get(name)) for name in _PARTS} | {"around": _without_empty(around)}
+    hashes = {
+        name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
+        for name, part in parts.items()
+        if part
+    }
+    return json.dumps(hashes, sort_keys=True)
+
+
+def _without_empty(said: Any) -> Any:  # noqa: ANN401 - JSON
+    """The same without what is null, false or empty, which another release of the library may leave out."""
+    if isinstance(said, list):
+        return [_without_empty(one) for one in said]
+    if not isinstance(said, dict):
+        return said
+    kept = {name: _without_empty(value) for name, value in said.items()}
+    return {
+        name: value for name, value in kept.items() if value is not None and value is not False and value not in _EMPTY
+    }
+
+
+_EMPTY: tuple[Any, ...] = ("", [], {})
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

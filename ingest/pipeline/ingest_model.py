@@ -4,12 +4,14 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from catalog.advice import command_line
+from catalog.advice import command_line, text_words
 from catalog.progress import Progress, Silent
 from catalog.publishing.staging import adding, discard_runs
 from catalog.store.warehouse import Warehouse
-from catalog.upkeep.changes import label, label_of
+from catalog.upkeep.changes import label, label_of, take_tokenizer
 from catalog.variants import PLAIN, described
+from ingest.corpora.corpus import Corpus
+from ingest.jobs import registry
 from ingest.pipeline.engines.engine import Engine
 from ingest.pipeline.measure import LOCAL, measure_shards, measure_text
 from ingest.pipeline.outcomes import ModelReport
@@ -18,7 +20,7 @@ from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
 from ingest.planning.malloc import give_back_at_once
 from ingest.planning.prerequisites import announcements
-from ingest.planning.work import staging_folder
+from ingest.planning.work import ModelWork, staging_folder
 from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import to_measure
 
@@ -74,12 +76,30 @@ def _ingest(
         warehouse.require_whole(progress=work.progress)
     for text in announcements([job for job, _ in agenda.passes], prepared.needed_first):
         announce(f"{work.model.name}: {text}")
+    for one in prepared.replaced:
+        announce(
+            f"{work.model.name}: {one.name} was measured in ids of another tokenizer, and its own gives others:"
+            " its text is measured anew"
+        )
     if allotted.is_tight:
         give_back_at_once()
     remarks = [left_out(prepared.left_out)] if prepared.left_out else []
+    own = _own_tokenizer(work)
+    remarks += own
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
     rows = _measure(prepared, allotted, engine, remark=remarks.append)
+    if corpus is not None:
+        take_tokenizer(
+            warehouse,
+            work.model.name,
+            work.tokenizer.identity,
+            sha256=corpus.sha256,
+            sequence_length=corpus.sequence_length,
+            besides=[name for name, entry in registry.JOBS.items() if entry.tokenizes],
+            replaced=[one.corpus_id for one in prepared.replaced],
+        )
+        remarks += _not_measured_anew(prepared, corpus)
     # A process that was killed between publishing and tidying left shards that nobody needs.
     discard_runs(work.staging, [identity.key for identity in agenda.identities])
     warehouse.settle()
@@ -96,7 +116,7 @@ def _ingest(
         n_full_length=corpus.n_full_length if corpus else None,
         remarks=(*remarks, *labelled),
         finished=_finished(warehouse, prepared),
-        standing=tuple(labelled) if _is_labelled(request) else (),
+        standing=(*own, *(labelled if _is_labelled(request) else ())),
         details=tuple(engine.told()) if agenda.jobs else (),
     )
 
@@ -122,6 +142,31 @@ def _finished(warehouse: Warehouse, prepared: Prepared) -> dict[str, str]:
     if prepared.left_out or prepared.needed_first or to_measure(warehouse, identities, force=False):
         return {}
     return {identity.job: identity.key for identity in identities}
+
+
+def _own_tokenizer(work: ModelWork) -> list[str]:
+    """What is put in the place of the folder's own tokenizer."""
+    if not work.tokenizer.replaced:
+        return []
+    return [
+        f"transformers puts its own {' and '.join(work.tokenizer.replaced)} in the place of those in tokenizer.json;"
+        " --tokenizer-from-file measures with the file's"
+    ]
+
+
+def _not_measured_anew(prepared: Prepared, corpus: Corpus) -> list[str]:
+    """Jobs that were measured of a text in other ids and that nobody asked for now."""
+    asked = {identity.job for identity in prepared.agenda.identities}
+    gone = sorted({job for one in prepared.replaced for job in one.jobs}.difference(asked))
+    if not gone:
+        return []
+    again = [job for job in gone if job not in registry.QUERY_NAMES]
+    jobs = [word for job in again for word in ("--job", job)]
+    words = text_words(corpus.name, corpus.sequence_length, corpus.recipe)
+    command = (
+        f"; `{command_line('ingest', prepared.work.model.name, *jobs, *words)}` measures them again" if jobs else ""
+    )
+    return [f"what {', '.join(gone)} found in ids of another tokenizer was removed{command}"]
 
 
 def _is_labelled(request: IngestRequest) -> bool:

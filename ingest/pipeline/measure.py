@@ -160,6 +160,7 @@ def _finished(
         "finished_at": now(),
         "n_rows": 0,
         "versions": versions(),
+        "tokenizer_identity": identity.tokenizer_identity,
     }
     needs_corpus = identity.corpus_sha256 is not None
     return FinishedRun(pl.DataFrame([row], schema=dict(RUNS.columns)), files, needs_corpus=needs_corpus, maps=maps)

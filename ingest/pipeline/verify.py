@@ -9,25 +9,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import polars as pl
 import torch
 
+from catalog.errors import NeurothekError
 from catalog.progress import Progress
+from catalog.publishing.publish import TokenizerChanged
 from catalog.store.warehouse import Warehouse
 from catalog.tables.registry import BY_NAME
 from catalog.tables.table import Table
 from catalog.tables.weights import COUNTERPARTS
 from catalog.upkeep.changes import ModelUnknown
-from catalog.upkeep.verification import NothingToVerify, Remeasured
+from catalog.upkeep.verification import Agreement, NothingToVerify, Remeasured
 from ingest.corpora import selection
 from ingest.corpora.corpus import Corpus
 from ingest.corpora.errors import EarlierRowsBroken, ExamplesTooFew
+from ingest.corpora.text_memory import TextMemory
 from ingest.forward.sweep import sweep
 from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
 from ingest.jobs.counterparts.listed import listed_models
 from ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
 from ingest.jobs.registry import job_class
-from ingest.models.finding import Measured
+from ingest.models.finding import measured_models
 from ingest.models.measured import find_measured
 from ingest.models.tokenizer import Tokenizer
 from ingest.models.transformer import Transformer, open_transformer
@@ -98,8 +102,8 @@ class _Model:
 
 def remeasure(
     warehouse: Warehouse, model: str, *, weights: str | None, n_shards: int, progress: Progress
-) -> Iterator[Remeasured | Skipped]:
-    """Rows of `n_shards` layers (or groups of examples) of every job that was measured of a model.
+) -> Iterator[Agreement | Remeasured | Skipped]:
+    """The ids of every text that was read, and rows of `n_shards` layers (or groups of examples) of every job.
 
     Args:
         warehouse: what holds them.
@@ -111,11 +115,15 @@ def remeasure(
     Raises:
         ModelUnknown, NothingToVerify: there is nothing to verify.
         WeightsNotAtHand, OtherWeights: the weights cannot be found or read, or are not those that were measured.
+        TokenizerChanged: the tokenizer beside them has another vocabulary.
     """
     row, runs = _asked(warehouse, model)
-    measured = Measured(model, row["source"], row["revision"], row["weights_sha256"])
-    checkpoint, tokenizer = find_measured(measured, weights=weights)
+    checkpoint, tokenizer = find_measured(measured_models(warehouse)[model], weights=weights)
+    if tokenizer.sha256 != row["tokenizer_sha256"]:
+        raise TokenizerChanged(model)
     found = _Model(warehouse, model, checkpoint, tokenizer, n_shards, progress)
+    for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
+        yield _ids_of(found, corpus_id)
     for dtype in dict.fromkeys(run.dtype for run in runs):
         transformer = found.opened(dtype)
         yield from _of_dtype(found, transformer, [run for run in runs if run.dtype == dtype])
@@ -124,7 +132,13 @@ def remeasure(
 def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:
     with warehouse.reader() as connection:
         known = connection.execute("select name from store.models order by model_id").fetchall()
-        rows = connection.sql("from store.models where name = $name", params={"name": model}).pl().to_dicts()
+        query = """
+            select models.model_id, tokenizers.sha256 as tokenizer_sha256
+            from store.models as models
+            inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
+            where models.name = $name
+        """
+        rows = connection.sql(query, params={"name": model}).pl().to_dicts()
         if not rows:
             raise ModelUnknown(model, [str(name) for (name,) in known])
         query = """
@@ -135,6 +149,38 @@ def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]
     if not runs:
         raise NothingToVerify(model)
     return rows[0], [_Run(**{**run, "parameters": json.loads(run["parameters"])}) for run in runs]
+
+
+def _ids_of(model: _Model, corpus_id: int) -> Agreement | Skipped:
+    """How the ids of a text agree with what the tokenizer gives it now."""
+    stored = _corpus(model, corpus_id)
+    memory = TextMemory(default_memory())
+    try:
+        again = selection.tokenized_again(
+            model.warehouse, corpus_id, model.tokenizer, progress=model.progress, memory=memory
+        )
+    except NeurothekError as error:
+        return Skipped("tokenizer", f"the text of {stored.name} cannot be tokenized again: {error}")
+    finally:
+        model.progress.finish()
+    n_rows = max(stored.n_sequences, again.n_sequences)
+    differing = [
+        number
+        for number in range(n_rows)
+        if number >= min(stored.n_sequences, again.n_sequences)
+        or stored.domains[stored.domain_of[number]] != again.domains[again.domain_of[number]]
+        or not np.array_equal(stored.sequence(number), again.sequence(number))
+    ]
+    return Agreement(
+        job="tokenizer",
+        table="sequences",
+        n_rows=n_rows,
+        n_equal=n_rows - len(differing),
+        n_close=0,
+        n_different=len(differing),
+        largest_difference=0.0,
+        first_difference=f"{stored.name}, sequence_id {differing[0]}: tokens" if differing else "",
+    )
 
 
 def _of_dtype(model: _Model, transformer: Transformer, runs: Sequence[_Run]) -> Iterator[Remeasured | Skipped]:

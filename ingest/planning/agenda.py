@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 
 from catalog.progress import Progress
+from catalog.publishing.publish import TokenizerChanged
 from catalog.store.warehouse import Warehouse
 from ingest.corpora.corpus import Corpus
-from ingest.corpora.selection import choose_corpus
+from ingest.corpora.selection import OtherIds, choose_corpus, other_ids
 from ingest.corpora.text_memory import TextMemory
 from ingest.errors import CausalNeeded
 from ingest.jobs import registry
@@ -65,6 +66,7 @@ class Prepared:
         agenda: what is left to measure.
         left_out: jobs that such a model cannot be asked for.
         needed_first: jobs that nobody asked for, but that another one works on.
+        replaced: the same text in ids of another tokenizer, on which the model was measured.
     """
 
     work: ModelWork
@@ -72,6 +74,7 @@ class Prepared:
     agenda: Agenda
     left_out: tuple[str, ...] = ()
     needed_first: tuple[str, ...] = ()
+    replaced: tuple[OtherIds, ...] = ()
 
 
 def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, *, progress: Progress) -> Prepared:
@@ -90,10 +93,25 @@ def prepare_model(warehouse: Warehouse, request: IngestRequest, asked: ModelSour
     others = tuple(job for job in request.jobs if job not in jobs)
     opened = {name: _opened(work, name) for name in registry.ON_MODELS if name in jobs}
     corpus = _corpus(work) if any(registry.JOBS[name].reads_text for name in opened) else None
+    replaced = () if corpus is None else _replaced(work, corpus)
     first = needed_first(warehouse, work.model.name, corpus, opened.values())
     opened |= {name: _opened(work, name) for name in first}
     agenda = _agenda(work, corpus, [opened[name] for name in registry.ON_MODELS if name in opened])
-    return Prepared(work, corpus, agenda, left_out=others, needed_first=first)
+    return Prepared(work, corpus, agenda, left_out=others, needed_first=first, replaced=replaced)
+
+
+def _replaced(work: ModelWork, corpus: Corpus) -> tuple[OtherIds, ...]:
+    """What was measured of the text in other ids, and goes when it is measured in these.
+
+    Raises:
+        TokenizerChanged: they were another tokenizer's on purpose, as far as anybody knows, and `force` is off; or only
+            part of what was measured is asked for.
+    """
+    found = other_ids(work.warehouse, work.model.name, corpus, work.tokenizer)
+    parts = dict.fromkeys(part for one in found for part in one.differences)
+    if found and (work.request.text.corpus_id is not None or (parts and not work.request.force)):
+        raise TokenizerChanged(work.model.name, corpus=found[0].name, parts=tuple(parts))
+    return tuple(found)
 
 
 def _opened(work: ModelWork, name: str) -> Job[JobContext]:
@@ -125,7 +143,7 @@ def _fitting(work: ModelWork) -> tuple[str, ...]:
 
 def _open(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress) -> ModelWork:
     """Find the model and everything about it that can be wrong, before anything is measured."""
-    checkpoint, tokenizer = _files(warehouse, request, asked, progress)
+    request, checkpoint, tokenizer = _files(warehouse, request, asked, progress)
     transformer = open_transformer(checkpoint, device=device_of(request), dtype=DTYPES[request.dtype])
     record = model_record(checkpoint, transformer.shape, tokenizer, family=request.family, variant=request.variant)
     refuse_other_model(warehouse, record)
@@ -134,16 +152,23 @@ def _open(warehouse: Warehouse, request: IngestRequest, asked: ModelSource, prog
 
 def _files(
     warehouse: Warehouse, request: IngestRequest, asked: ModelSource, progress: Progress
-) -> tuple[Checkpoint, Tokenizer]:
-    """A model's files: those that the warehouse measured if it has one of that name, else what the source names."""
+) -> tuple[IngestRequest, Checkpoint, Tokenizer]:
+    """A model's files: those that the warehouse measured if it has one of that name, else what the source names.
+
+    A model that was measured with its tokenizer.json as it is goes on so.
+    """
     known = by_name(warehouse, asked, revision=request.revision)
     if known is not None:
         option = f"{known.name}=PATH"
-        return find_measured(known, weights=None, allow_pickle=request.allow_pickle, option=option, progress=progress)
+        known = replace(known, tokenizer_from_file=known.tokenizer_from_file or request.tokenizer_from_file)
+        request = replace(request, tokenizer_from_file=known.tokenizer_from_file)
+        return request, *find_measured(
+            known, weights=None, allow_pickle=request.allow_pickle, option=option, progress=progress
+        )
     checkpoint = checkpoints.find(
         asked.source, name=asked.name, revision=request.revision, allow_pickle=request.allow_pickle, progress=progress
     )
-    return checkpoint, tokenization.load(checkpoint.folder)
+    return request, checkpoint, tokenization.load(checkpoint.folder, from_file=request.tokenizer_from_file)
 
 
 def _agenda(work: ModelWork, corpus: Corpus | None, jobs: Sequence[Job[JobContext]]) -> Agenda:
@@ -199,6 +224,8 @@ def _identity(work: ModelWork, job: Job[JobContext]) -> RunIdentity:
         # Weights are projected in float32 whatever the model computes in.
         dtype=work.request.dtype if corpus else "float32",
         parameters=job.parameters(),
+        tokenizer_identity=work.tokenizer.identity,
+        tokenizes=registry.JOBS[job.name].tokenizes,
     )
 
 

@@ -80,6 +80,7 @@ def pair_identity(job: CounterpartsJob) -> RunIdentity:
         sequence_length=None,
         dtype="float32",
         parameters=job.parameters(),
+        tokenizer_identity=None,
     )
 
 

@@ -47,6 +47,9 @@ class RunIdentity:
         sequence_length: ids that a sequence of the corpus holds at most; None likewise.
         dtype: number format of the model.
         parameters: the job's own parameters, as JSON values.
+        tokenizer_identity: the tokenizer whose ids are read; None for pairs of models. Not part of the key, since the
+            corpus's fingerprint is: two tokenizers that give a text the same ids are as good as one.
+        tokenizes: whether the job tokenizes sentences or prompts beside the corpus.
     """
 
     job: str
@@ -59,12 +62,15 @@ class RunIdentity:
     sequence_length: int | None
     dtype: str
     parameters: Mapping[str, Any]
+    tokenizer_identity: str | None
+    tokenizes: bool = False
 
     @property
     def key(self) -> str:
         """The run key; the model's name is not part of it, since it changes no number."""
         content = {**vars(self), "parameters": dict(self.parameters), "shape": dict(self.shape)}
-        del content["model"]
+        for name in ("model", "tokenizer_identity", "tokenizes"):
+            del content[name]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
@@ -96,7 +102,7 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
 
 def _is_to_measure(execute: Callable[[str, Any], Any], identity: RunIdentity, *, force: bool) -> bool:
     earlier = _finished(execute, identity)
-    if is_missing(earlier, identity, force=force):
+    if is_missing(earlier, identity, force=force) or _has_other_sentences(earlier, identity):
         return True
     return force and earlier is not None and is_incomplete(execute, identity.job, earlier["run_id"])
 
@@ -116,6 +122,13 @@ def is_missing(earlier: Mapping[str, Any] | None, identity: RunIdentity, *, forc
     return True
 
 
+def _has_other_sentences(earlier: Mapping[str, Any] | None, identity: RunIdentity) -> bool:
+    """Whether another tokenizer split what a job tokenizes itself, though it gave the corpus the same ids."""
+    if earlier is None or not identity.tokenizes:
+        return False
+    return earlier["tokenizer_identity"] not in (None, identity.tokenizer_identity)
+
+
 def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
     """Why a run is to be measured that `to_measure` found missing, in half a sentence."""
     if not warehouse.exists():
@@ -130,10 +143,16 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
     if earlier["job_version"] < identity.version:
         return f"measured by version {earlier['job_version']} of the job, and this is version {identity.version}"
     if earlier["run_key"] == identity.key:
-        return "an earlier release measured less" if is_short else "its matrices are no longer beside the warehouse"
+        return _why_repeated(earlier, identity, is_short=is_short)
     if _rests_on_others(earlier, identity):
         return "what it works on was measured again"
     return f"forced, with {'; '.join(_differences(earlier, identity))}"
+
+
+def _why_repeated(earlier: Mapping[str, Any], identity: RunIdentity, *, is_short: bool) -> str:
+    if _has_other_sentences(earlier, identity):
+        return "another tokenizer split its sentences"
+    return "an earlier release measured less" if is_short else "its matrices are no longer beside the warehouse"
 
 
 _ELSEWHERE = """
@@ -197,7 +216,8 @@ def versions() -> str:
 
 def _finished(execute: Callable[[str, list[Any]], Any], identity: RunIdentity) -> dict[str, Any] | None:
     query = """
-        select runs.run_key, runs.job_version, runs.parameters, runs.dtype, runs.run_id
+        select runs.run_key, runs.job_version, runs.parameters, runs.dtype, runs.run_id,
+            runs.tokenizer_identity
         from store.runs as runs
         inner join store.models as models on models.model_id = runs.model_id
         left join store.corpora as corpora on corpora.corpus_id = runs.corpus_id
@@ -209,7 +229,7 @@ def _finished(execute: Callable[[str, list[Any]], Any], identity: RunIdentity) -
     rows = execute(query, [identity.model, identity.weights_sha256, identity.job, *corpus]).fetchall()
     if not rows:
         return None
-    return dict(zip((*FOUND, "run_id"), rows[0], strict=True))
+    return dict(zip((*FOUND, "run_id", "tokenizer_identity"), rows[0], strict=True))
 
 
 def _rests_on_others(earlier: Mapping[str, Any], identity: RunIdentity) -> bool:

@@ -33,6 +33,7 @@ class KnownModel:
         source: where its weights came from: a folder, the name of a shipped model, or a hub id.
         revision: the hub's commit, if they came from there.
         weights_sha256: what they are known by.
+        tokenizer_from_file: whether its tokenizer.json was taken as it is.
     """
 
     model_id: int
@@ -50,6 +51,7 @@ class KnownModel:
     source: str
     revision: str | None
     weights_sha256: str
+    tokenizer_from_file: bool = False
 
 
 def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catalog.advice import command_line
+from catalog.terminal.console import note
 from catalog.terminal.options import Format, UserPath, common_options, format_option
 from catalog.terminal.printing import show_frame
 
@@ -56,7 +58,13 @@ def models(ctx: click.Context, output_format: Format) -> None:
 
     with ctx.obj.reader() as connection:
         frame = contents.models_frame(connection)
+        shared = contents.models_of_shared_ids(connection)
     show_frame(contents.models_table(frame) if output_format == "table" else frame, output_format)
+    if shared:
+        note(
+            f"an earlier release measured {len(shared)} models on the same ids, though tokenizers of one vocabulary may"
+            f" split a text differently; `{command_line('ingest', *shared)}` compares, and measures anew what was wrong"
+        )
 
 
 @click.command()

@@ -50,6 +50,22 @@ def models_table(models_frame: pl.DataFrame) -> pl.DataFrame:
     return shown.rename({"size": SIZE})
 
 
+def models_of_shared_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Models that an earlier release measured on the same ids as others, having compared vocabularies alone."""
+    query = """
+        with shared as (
+            select corpus_id from store.runs where corpus_id is not null
+            group by corpus_id having count(distinct model_id) > 1
+        )
+        select distinct models.name, models.model_id
+        from store.runs as runs
+        inner join store.models as models on models.model_id = runs.model_id
+        where runs.tokenizer_identity is null and runs.corpus_id in (select corpus_id from shared)
+        order by models.model_id
+    """
+    return [str(name) for name, _ in connection.execute(query).fetchall()]
+
+
 def corpora_frame(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """The view `corpora`, by name."""
     return frame_of(connection, "select * from corpora order by corpus, corpus_id")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from catalog.store.warehouse import Warehouse
-from ingest.models.finding import Measured
+from ingest.models.finding import FROM_FILE, Measured
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,10 @@ class ListedModel:
 
 def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
     """All models of the warehouse by name."""
-    query = """
+    query = f"""
         select
             models.model_id, models.name, models.source, models.revision, models.weights_sha256,
+            {FROM_FILE} as tokenizer_from_file,
             models.n_layers, models.d_ffn, models.d_model, models.vocab_size,
             starts_with(models.activation_rule, 'gate') as is_gated,
             tokenizers.sha256 as tokenizer_sha256, runs.run_key as projections
@@ -73,9 +74,9 @@ def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
         inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
         left join store.runs as runs on runs.model_id = models.model_id and runs.job = 'projections'
         order by models.model_id
-    """
+    """  # noqa: S608 - a condition of this program
     with warehouse.current_reader() as connection:
         rows = connection.sql(query).pl().to_dicts()
-    files = ("name", "source", "revision", "weights_sha256")
+    files = ("name", "source", "revision", "weights_sha256", "tokenizer_from_file")
     measured = [Measured(*(row.pop(name) for name in files)) for row in rows]
     return {one.name: ListedModel(measured=one, **row) for one, row in zip(measured, rows, strict=True)}

@@ -173,7 +173,7 @@ class Worker:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Its tokenizer."""
-        return tokenization.load(self._checkpoint.folder)
+        return tokenization.load(self._checkpoint.folder, from_file=self._told.request.tokenizer_from_file)
 
     @property
     def _told(self) -> Assignment:

@@ -16,4 +16,7 @@ select
     models.source,
     models.revision,
     models.weights_sha256,
+    models.model_id in (
+        select runs.model_id from store.runs as runs where runs.tokenizer_identity like '%"file"%'
+    ) as tokenizer_from_file,
 from store.models as models

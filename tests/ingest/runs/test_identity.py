@@ -250,6 +250,7 @@ IDENTITY = RunIdentity(
     sequence_length=64,
     dtype="float32",
     parameters={"above": [0.1, 0.5]},
+    tokenizer_identity=None,
 )
 
 
