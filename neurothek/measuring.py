@@ -121,7 +121,7 @@ class Measuring(Opened):
     def verify(
         self, model: str, *, sample: int = 1, weights: str | Path | None = None, progress: bool = False
     ) -> "list[Agreement | Skipped]":
-        """Measure some layers of a model again from its weights, and say how the warehouse's rows agree.
+        """Tokenize a model's texts again, measure some of its layers, and say how the warehouse's rows agree.
 
         Args:
             model: name of the model.

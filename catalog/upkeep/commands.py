@@ -69,7 +69,7 @@ def check(ctx: click.Context, output_format: Format) -> None:
 @common_options
 @click.pass_context
 def verify(ctx: click.Context, model: str, sample: int, weights: str | None, output_format: Format) -> None:
-    """Measure some layers of MODEL again from its weights; exit 1 if the warehouse disagrees."""
+    """Tokenize the texts of MODEL again and measure some of its layers; exit 1 if the warehouse disagrees."""
     import polars as pl
 
     from catalog.upkeep.verification import Agreement

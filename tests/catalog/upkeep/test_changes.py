@@ -174,7 +174,9 @@ def test_one_job_or_one_corpus_can_be_removed(warehouse: Warehouse) -> None:
     jobs = [("activity",), ("clusters",), ("controls",), ("ngrams",), ("positions",), ("projections",)]
     assert rows(warehouse, "select job from store.runs order by job") == jobs
     removed = {name: n for name, n in remove(warehouse, "tiny", corpus="text").items() if n}
-    assert removed == {"activity": 24, "positions": 12, "coherences": 12, "control_coherences": 2} | FROM_NGRAMS
+    of_controls = {"controls": 2, "norm_overlaps": 4, "coherences": 12, "control_coherences": 2}
+    assert removed == {"activity": 24, "positions": 12} | of_controls | FROM_NGRAMS
+    assert not {finding.name for finding in check(warehouse) if finding.name.startswith(("runs of", "rows of"))}
     assert rows(warehouse, "select count(*), count(n_active) from store.neuron_facts") == [(12, 0)]
     assert rows(warehouse, "select count(*) from store.projections") == [(12,)]
 
