@@ -204,6 +204,7 @@ def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]
         select
             corpora.*,
             tokenizers.sha256 as tokenizer_sha256,
+            tokenizers.bos_token_id,
             (
                 select list(distinct runs.tokenizer_identity) from store.runs as runs
                 where runs.corpus_id = corpora.corpus_id
@@ -220,7 +221,8 @@ def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]
 
 def _is_of(row: dict[str, Any], tokenizer: Tokenizer) -> bool:
     """Whether the tokenizer is known to give the text these ids: the same pieces, split in the same way."""
-    return row["tokenizer_sha256"] == tokenizer.sha256 and tokenizer.identity in (row["identities"] or ())
+    is_vocabulary = row["tokenizer_sha256"] == tokenizer.sha256 and row["bos_token_id"] == tokenizer.bos_id
+    return is_vocabulary and tokenizer.identity in (row["identities"] or ())
 
 
 def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> Corpus:
