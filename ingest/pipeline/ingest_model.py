@@ -83,9 +83,8 @@ def _ingest(
         )
     if allotted.is_tight:
         give_back_at_once()
-    remarks = [left_out(prepared.left_out)] if prepared.left_out else []
     own = _own_tokenizer(work)
-    remarks += own
+    remarks = [*([left_out(prepared.left_out)] if prepared.left_out else []), *own]
     if _is_labelled(request):
         _label_known(warehouse, work.model.name, request)
     rows = _measure(prepared, allotted, engine, remark=remarks.append)
