@@ -7,7 +7,10 @@ import duckdb
 
 def _scripts() -> dict[int, str]:
     folder = resources.files("catalog.tables") / "schema"
-    return {int(file.name[:4]): file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    files = [file for file in folder.iterdir() if file.name.endswith(".sql")]
+    scripts = {int(file.name[:4]): file.read_text("utf-8") for file in files}
+    assert len(scripts) == len(files), "two migrations have one number, and one of them would never run"
+    return scripts
 
 
 LATEST = max(_scripts())
