@@ -1,7 +1,7 @@
 """What can be wrong with what is asked to be measured, and with questions that need the model."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from catalog.advice import command_line
@@ -35,10 +35,11 @@ class ParametersDiffer(NeurothekError):
 class ModelChanged(NeurothekError):
     """The warehouse holds the same weights under another configuration."""
 
-    def __init__(self, name: str, differences: Sequence[str]) -> None:
+    def __init__(self, name: str, differences: Mapping[str, tuple[object, object]]) -> None:
+        named = "; ".join(f"{field}: {there} there, {asked} asked for" for field, (there, asked) in differences.items())
         super().__init__(
-            f"the model {name} is in the warehouse with another config.json ({'; '.join(differences)});"
-            " restore that one, or give this model another name with NAME="
+            f"the model {name} is in the warehouse with another config.json ({named});"
+            " restore that one, or measure this model under another name with NAME="
         )
 
 

@@ -45,6 +45,12 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "ingest: folder": (("ingest", "./nowhere"), "there is no model at './nowhere'"),
     "ingest: file": (("ingest", "./words.txt"), "is a file, but a model is a folder"),
     "ingest: no model": (("ingest", "empty"), "has no config.json"),
+    "ingest: family": (
+        ("ingest", "gemma"),
+        "has the architecture 'gemma3_text', which is not supported; supported are bert,",
+    ),
+    "ingest: quantized": (("ingest", "four-bit", "--plan"), "weights are quantized by gptq"),
+    "ingest: adapter": (("ingest", "lora"), "has an adapter (adapter_config.json)"),
     "ingest: hub": (("ingest", "mini-opt-2mm"), "did you mean mini-opt-2m"),
     "ingest: name": (("ingest", "a b=mini-opt-2m"), "'a b' cannot be a model's name"),
     "ingest: revision": (("ingest", "mini-opt-2m", "--revision", "mian"), "is a folder on this machine"),
@@ -144,6 +150,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("slips")
     made.create(folder / "known.duckdb")
     (folder / "empty").mkdir()
+    configs = {
+        "gemma/config.json": {"model_type": "gemma3_text"},
+        "four-bit/config.json": {"model_type": "llama", "quantization_config": {"quant_method": "gptq"}},
+        "lora/adapter_config.json": {"peft_type": "LORA"},
+    }
+    for name, config in configs.items():
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(json.dumps(config))
     (folder / "words.txt").write_text("one two three")
     environment = {**os.environ, "NEUROTHEK_WAREHOUSE": "known.duckdb", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     asked = "\n".join(json.dumps(arguments) for arguments, _ in SLIPS.values())
@@ -157,7 +171,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         check=True,
     )
     assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [
-        *("empty", "known.duckdb", "words.txt"),
+        *("empty", "four-bit", "gemma", "known.duckdb", "lora", "words.txt"),
     ]
     *answers, commands = [json.loads(line) for line in found.stdout.splitlines()]
     return Told(dict(zip(SLIPS, answers, strict=True)), set(commands))

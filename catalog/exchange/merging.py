@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 
 from catalog.advice import command_line
+from catalog.configurations import CONFIGURED, config_differences, configured_of
 from catalog.errors import NeurothekError
 from catalog.exchange.exports import ROW_GROUP
 from catalog.exchange.numbering import Numbering
@@ -156,11 +157,18 @@ def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyC
 def _refuse_other_models(
     other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection, numbering: Numbering
 ) -> None:
-    known = dict(ours.execute("select name, weights_sha256 from store.models").fetchall())
-    query = "select model_id, name, weights_sha256 from store.models order by model_id"
-    for model_id, name, weights in theirs.execute(query).fetchall():
-        if model_id in numbering.tables["models"].new and name in known:
-            raise ModelsDiffer(name, "weights" if known[name] != weights else "tokenizers", other)
+    query = f"select model_id, name, weights_sha256, {', '.join(CONFIGURED)} from store.models order by model_id"
+    known = {row["name"]: row for row in ours.sql(query).pl().to_dicts()}
+    for row in theirs.sql(query).pl().to_dicts():
+        name, our = row["name"], known.get(row["name"])
+        if our is None:
+            continue
+        if row["model_id"] in numbering.tables["models"].new:
+            same = row["weights_sha256"] == our["weights_sha256"]
+            raise ModelsDiffer(name, "tokenizers" if same else "weights", other)
+        differences = config_differences(configured_of(our), configured_of(row))
+        if differences:
+            raise ModelsDiffer(name, f"config.json ({', '.join(differences)})", other)
 
 
 def _refuse_other_runs(

@@ -7,7 +7,7 @@ import torch
 
 from catalog.progress import Progress, Silent
 from ingest.models.errors import WeightsNotFinite
-from ingest.models.families.skeletons import family_of
+from ingest.models.families.supported import family_of
 from ingest.models.finding import config_of, located, split_revision, valid_name
 from ingest.models.transformer import check
 from ingest.models.weight_files import weight_files

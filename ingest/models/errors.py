@@ -134,13 +134,10 @@ class ConfigInvalid(NeurothekError):
 
 
 class LabelInvalid(NeurothekError):
-    """A config.json that says a family or a variant that is none."""
+    """A config.json that says a family, a variant or a number of tokens that is none."""
 
-    def __init__(self, folder: Path, name: str, value: object) -> None:
-        super().__init__(
-            f"config.json in {folder} has the invalid {name} {value!r} under neurothek; correct it, or"
-            f" set it with --{name}"
-        )
+    def __init__(self, folder: Path, name: str, value: object, *, way: str) -> None:
+        super().__init__(f"config.json in {folder} has the invalid {name} {value!r:.80} under neurothek; {way}")
 
 
 class ArchitectureUnsupported(NeurothekError):
@@ -164,13 +161,11 @@ class MaskedModel(ArchitectureUnsupported):
 
 
 class ConfigUnsupported(NeurothekError):
-    """A model of a known family in a shape that is not known here."""
+    """A model of a supported family in a shape that is not supported."""
 
-    def __init__(self, folder: Path, architecture: str, found: str, supported: Sequence[str]) -> None:
-        super().__init__(
-            f"the {architecture} model in {folder} has {found}, which is not supported; "
-            f"supported are {', '.join(supported)}"
-        )
+    def __init__(self, where: str, found: str, *, way: str, architecture: str = "") -> None:
+        named = f"the {architecture} model in {where}" if architecture else where
+        super().__init__(f"{named} has {found}, which is not supported; {way}")
 
 
 class WeightsMissing(NeurothekError):
@@ -200,10 +195,11 @@ class WeightsUnreadable(NeurothekError):
 class WeightsMismatch(NeurothekError):
     """Weights that are not those config.json describes."""
 
-    def __init__(self, folder: Path, problem: str, examples: Sequence[str]) -> None:
+    def __init__(self, folder: Path, problem: str, examples: Sequence[str], *, fields: Sequence[str] = ()) -> None:
         shown = ", ".join(examples[:NAMES_SHOWN]) + (", ..." if len(examples) > NAMES_SHOWN else "")
+        said = f", which says {' and '.join(fields)}" if fields else ""
         super().__init__(
-            f"the weights in {folder} contradict its config.json: {len(examples)} {problem} ({shown}); "
+            f"the weights in {folder} contradict its config.json{said}: {len(examples)} {problem} ({shown}); "
             "give the folder of one unmodified model"
         )
 
@@ -322,8 +318,11 @@ class DeviceMissing(NeurothekError):
 class TokenizerTooLarge(NeurothekError):
     """A tokenizer with ids that the unembedding has no row for."""
 
-    def __init__(self, name: str, asked: int, found: int) -> None:
+    def __init__(self, name: str, asked: int, found: int, beyond: Sequence[str]) -> None:
+        more = ", ..." if len(beyond) > NAMES_SHOWN else ""
+        shown = ", ".join(f"{shortened(piece)!r}" for piece in beyond[:NAMES_SHOWN]) + more
         super().__init__(
-            f"the tokenizer of {name} has ids up to {asked - 1}, but the model's unembedding has {found} rows:"
-            " put the model's own tokenizer beside its weights"
+            f"the tokenizer of {name} has ids up to {asked - 1} ({shown}),"
+            f" but the model's unembedding has {found} rows:"
+            " put the model's own tokenizer beside its weights, or take these tokens out of it"
         )

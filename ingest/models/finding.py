@@ -2,12 +2,14 @@
 
 import errno
 import json
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from catalog.configurations import configured_of
 from catalog.files import expanded, why_no_file
 from catalog.store.warehouse import Warehouse
 from ingest import minis
@@ -16,6 +18,7 @@ from ingest.models.errors import (
     LONGEST_NAME,
     ConfigInvalid,
     ConfigMissing,
+    ConfigUnsupported,
     ModelIsFile,
     ModelMissing,
     ModelNameInvalid,
@@ -27,6 +30,9 @@ from ingest.request import ModelSource
 
 NAME = re.compile(rf"[A-Za-z0-9._@+-]{{1,{LONGEST_NAME}}}")
 _LONGEST_SUGGESTED = 40
+
+_MOST_BYTES = 1 << 22
+"""The largest config.json: a hundred times those with long lists of labels."""
 
 
 @runtime_checkable
@@ -53,6 +59,10 @@ class KnownFiles(Protocol):
     def tokenizer_from_file(self) -> bool:
         """Whether its tokenizer.json was taken as it is."""
 
+    @property
+    def configured(self) -> str:
+        """What the warehouse knows of its config.json, as `configured_of` writes it; empty for nothing."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -63,6 +73,7 @@ class Measured:
     revision: str | None
     weights_sha256: str
     tokenizer_from_file: bool = False
+    configured: str = ""
 
 
 FROM_FILE = """
@@ -167,18 +178,48 @@ def config_of(folder: Path) -> dict[str, Any]:
 
     Raises:
         ModelFileUnfit: the folder holds a named pipe, a socket, a device or a circle of links.
-        ConfigMissing, ConfigInvalid: there is none, or it is not a JSON object.
+        ConfigUnsupported: the folder holds an adapter, with or without the model that it changes.
+        ConfigMissing, ConfigInvalid: there is none, or it is not a JSON object of finite numbers.
     """
     try:
         require_plain(folder)
-        found = json.loads((folder / "config.json").read_bytes().decode(), object_pairs_hook=_once(folder))
+        _refuse_adapter(folder)
+        path = folder / "config.json"
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            raise ConfigInvalid(folder, f"it has {size:,} bytes, but can have {_MOST_BYTES:,} at most")
+        found = json.loads(path.read_bytes().decode(), object_pairs_hook=_once(folder))
     except FileNotFoundError as error:
         raise ConfigMissing(folder) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigInvalid(folder, f"it {why_no_json(error)}") from error
     if not isinstance(found, dict):
         raise ConfigInvalid(folder, "it is not a JSON object")
+    for name, value in found.items():
+        if not all(map(math.isfinite, _floats(value))):
+            raise ConfigInvalid(folder, f"{name} has a number that is not finite")
     return found
+
+
+def _floats(value: object) -> Iterator[float]:
+    """The numbers with a point in a value of JSON, at any depth."""
+    left = [value]
+    while left:
+        match left.pop():
+            case dict() as inner:
+                left.extend(inner.values())
+            case list() as inner:
+                left.extend(inner)
+            case float() as number:
+                yield number
+
+
+def _refuse_adapter(folder: Path) -> None:
+    """Refuse an adapter: transformers would put it on the model beside it, or on one that it names."""
+    for name in hub.ADAPTER_FILES:
+        if (folder / name).exists():
+            way = "merge it into its model (merge_and_unload of peft), save that, and give its folder"
+            raise ConfigUnsupported(str(folder), f"an adapter ({name})", way=way)
 
 
 def why_no_json(error: Exception) -> str:
@@ -211,12 +252,16 @@ def measured_models(warehouse: Warehouse) -> Mapping[str, Measured]:
     """
     if not warehouse.exists():
         return {}
-    query = f"""
-        select name, source, revision, weights_sha256, {FROM_FILE} from store.models as models order by model_id
-    """  # noqa: S608 - a condition of this module
+    query = f"select models.*, {FROM_FILE} as tokenizer_from_file from store.models as models order by model_id"  # noqa: S608 - a condition of this module
     with warehouse.current_reader() as connection:
-        rows = connection.execute(query).fetchall()
-    return {row[0]: Measured(*row) for row in rows}
+        rows = connection.sql(query).pl().to_dicts()
+    return {row["name"]: measured_of(row) for row in rows}
+
+
+def measured_of(model: Mapping[str, Any]) -> Measured:
+    """The files of a model, by its row of `models` with `FROM_FILE` as `tokenizer_from_file`."""
+    files = ("name", "source", "revision", "weights_sha256", "tokenizer_from_file")
+    return Measured(**{name: model[name] for name in files}, configured=configured_of(model))
 
 
 def by_name(warehouse: Warehouse, asked: ModelSource, *, revision: str | None) -> Measured | None:

@@ -34,6 +34,10 @@ from ingest.models.weight_files import INDEX, PICKLES, SAFETENSORS, weight_files
 # A hub that has not answered after this long is taken for unreachable; its own library retries for 23 seconds.
 PROBE_SECONDS = 2.0
 
+ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
+_CONFIGURATIONS = ["config.json", ADAPTER_FILES[0]]
+"""What says at once that a model is not supported."""
+
 TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -102,7 +106,7 @@ def require_there(repo_id: str, *, revision: str | None = None) -> None:
     if reason is not None:
         raise ModelUnreachable(repo_id, reason, minis.names())
     with _model_refusals(repo_id, revision):
-        snapshot_download(repo_id, revision=revision, allow_patterns="config.json")
+        snapshot_download(repo_id, revision=revision, allow_patterns=_CONFIGURATIONS)
 
 
 def _cached(repo_id: str, revision: str | None) -> Path | None:
@@ -152,7 +156,7 @@ def why_unreachable() -> str | None:
 
 def _download(repo_id: str, revision: str | None, allow_pickle: bool, accept: Callable[[Path], None]) -> Path:
     with _model_refusals(repo_id, revision):
-        folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns="config.json"))
+        folder = Path(snapshot_download(repo_id, revision=revision, allow_patterns=_CONFIGURATIONS))
         accept(folder)
         files = HfApi().list_repo_files(repo_id, revision=folder.name)
         wanted = _wanted(repo_id, files, allow_pickle)

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
+from catalog.configurations import config_differences, configured_of
 from catalog.errors import NeurothekError
 from catalog.progress import Progress
 from catalog.store.warehouse import Warehouse
 from ingest.errors import (
     WEIGHTS_OPTION,
     CausalNeeded,
+    ModelChanged,
     OtherWeights,
     WeightsNotAtHand,
 )
@@ -29,16 +33,28 @@ def open_measured(
     return open_transformer_of(known, checkpoint), tokenizer
 
 
-def open_transformer_of(known: KnownFiles, checkpoint: Checkpoint) -> Transformer:
-    """Open the files of a model that the warehouse measured.
+def open_transformer_of(
+    known: KnownFiles,
+    checkpoint: Checkpoint,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    resident: bool = True,
+) -> Transformer:
+    """Open the files of a model that the warehouse measured, as `open_transformer` does.
 
     Raises:
         WeightsNotAtHand: they cannot be read.
+        ModelChanged: config.json asks for other numbers than those that were measured.
     """
     try:
-        return open_transformer(checkpoint)
+        opened = open_transformer(checkpoint, device=device, dtype=dtype, resident=resident)
     except NeurothekError as error:
         raise WeightsNotAtHand(known.name, str(checkpoint.folder), str(error)) from error
+    differences = config_differences(known.configured, configured_of(vars(opened.shape)))
+    if differences:
+        raise ModelChanged(known.name, differences)
+    return opened
 
 
 def find_measured(

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ingest.models.errors import DeviceMissing, SequenceTooLong
+from ingest.models.errors import ConfigInvalid, DeviceMissing, SequenceTooLong
 from ingest.models.families.blocks import Block, BlockOutput, Change, Layout
 from ingest.models.families.ends import Embeddings, Head, Transform
 from ingest.models.families.loading import Loader
@@ -42,11 +42,33 @@ __all__ = [
 def check(checkpoint: Checkpoint) -> None:
     """Check that a checkpoint can be opened: its architecture, its configuration, its tensors' names and shapes.
 
+    A block runs once without weights, so that sizes which no layer contradicts, and no sentence of a library names,
+    are refused here and not in the middle of a text.
+
     Raises:
         ArchitectureUnsupported, ConfigInvalid: config.json describes nothing that is known here.
         WeightsMismatch, WeightsUnreadable: the weights are not those it describes.
     """
-    Parameters(checkpoint, skeleton(checkpoint))
+    built = skeleton(checkpoint)
+    Parameters(checkpoint, built)
+    stream = torch.empty(1, 2, built.config.hidden_size)
+    try:
+        rotary = _rotary_of(built, torch.device("cpu"))
+        angles = () if rotary is None else rotary(stream)
+        told = {} if rotary is None else {"position_embeddings": tuple(part.to("meta") for part in angles)}
+        built.model.get_submodule(f"{built.family.layers}.0")(stream.to("meta"), **told)
+    except (ArithmeticError, RuntimeError, ValueError, TypeError, LookupError) as error:
+        raise ConfigInvalid(checkpoint.folder, "a block of the sizes that it names cannot run") from error
+    if not all(part.isfinite().all() for part in angles):
+        raise ConfigInvalid(checkpoint.folder, "the angles of its rotary positions are not finite")
+
+
+def _rotary_of(built: Skeleton, device: torch.device) -> Rotary | None:
+    """What makes the angles of a model, None where it has none."""
+    if built.family.rotary is None:
+        return None
+    # On the meta device its angles were only shapes: they are not weights, and are made anew.
+    return Rotary(type(built.model.get_submodule(built.family.rotary))(built.config), device)
 
 
 def open_transformer(
@@ -113,7 +135,7 @@ class Transformer:
         self._loaded: set[int] = set()
         self._loader = Loader(built, parameters, device, dtype, resident)
         self._embeddings, self._head = Embeddings(self._loader), Head(self._loader)
-        self._rotary = self._angles(built.family.rotary)
+        self._rotary = _rotary_of(built, device)
         self.shape = self._described()
 
     def embed(self, ids: Int[Tensor, "batch time"], *, start: int = 0) -> Float[Tensor, "batch time d_model"]:
@@ -279,10 +301,3 @@ class Transformer:
 
     def _name(self, layer: int, path: str) -> str:
         return f"{self._family.layers}.{layer}.{path}"
-
-    def _angles(self, path: str | None) -> Rotary | None:
-        if path is None:
-            return None
-        # On the meta device its angles were only shapes: they are not weights, and are made anew.
-        module = type(self._built.model.get_submodule(path))(self._built.config)
-        return Rotary(module, self.device)

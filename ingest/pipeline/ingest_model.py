@@ -22,7 +22,7 @@ from ingest.planning.malloc import give_back_at_once
 from ingest.planning.prerequisites import announcements
 from ingest.planning.work import ModelWork, staging_folder
 from ingest.request import IngestRequest, ModelSource
-from ingest.runs.identity import to_measure
+from ingest.runs.identity import record_settings, to_measure
 
 
 def ingest_model(
@@ -83,6 +83,9 @@ def _ingest(
         )
     if allotted.is_tight:
         give_back_at_once()
+    unrecorded = record_settings(warehouse, work.model, [identity.job for identity in agenda.identities])
+    if unrecorded is not None:
+        announce(f"{work.model.name}: {unrecorded}")
     own = _own_tokenizer(work)
     remarks = [*([left_out(prepared.left_out)] if prepared.left_out else []), *own]
     if _is_labelled(request):

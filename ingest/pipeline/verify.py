@@ -31,10 +31,10 @@ from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
 from ingest.jobs.counterparts.listed import listed_models
 from ingest.jobs.job import Job, JobContext, Partials, ShardJob, SweepJob
 from ingest.jobs.registry import job_class
-from ingest.models.finding import measured_models
-from ingest.models.measured import find_measured
+from ingest.models.finding import Measured, measured_models
+from ingest.models.measured import find_measured, open_transformer_of
 from ingest.models.tokenizer import Tokenizer
-from ingest.models.transformer import Transformer, open_transformer
+from ingest.models.transformer import Transformer
 from ingest.models.weights import Checkpoint
 from ingest.planning.prerequisites import after
 from ingest.request import DEFAULT_BATCH_TOKENS, Dtype, default_memory
@@ -74,11 +74,16 @@ class _Model:
     """The model that is measured again."""
 
     warehouse: Warehouse
-    name: str
+    measured: Measured
     checkpoint: Checkpoint
     tokenizer: Tokenizer
     n_shards: int
     progress: Progress
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.measured.name
 
     @cached_property
     def is_resident(self) -> bool:
@@ -87,7 +92,8 @@ class _Model:
 
     def opened(self, dtype: str) -> Transformer:
         """The model in a number format."""
-        return open_transformer(
+        return open_transformer_of(
+            self.measured,
             self.checkpoint,
             device="cuda" if torch.cuda.is_available() else "cpu",
             dtype=getattr(torch, dtype),
@@ -116,12 +122,14 @@ def remeasure(
         ModelUnknown, NothingToVerify: there is nothing to verify.
         WeightsNotAtHand, OtherWeights: the weights cannot be found or read, or are not those that were measured.
         TokenizerChanged: the tokenizer beside them has another vocabulary.
+        ModelChanged: their config.json is not the one that was measured.
     """
     row, runs = _asked(warehouse, model)
-    checkpoint, tokenizer = find_measured(measured_models(warehouse)[model], weights=weights)
+    measured = measured_models(warehouse)[model]
+    checkpoint, tokenizer = find_measured(measured, weights=weights)
     if tokenizer.sha256 != row["tokenizer_sha256"]:
         raise TokenizerChanged(model)
-    found = _Model(warehouse, model, checkpoint, tokenizer, n_shards, progress)
+    found = _Model(warehouse, measured, checkpoint, tokenizer, n_shards, progress)
     for corpus_id in sorted({run.corpus_id for run in runs if run.corpus_id is not None}):
         yield _ids_of(found, corpus_id)
     for dtype in dict.fromkeys(run.dtype for run in runs):

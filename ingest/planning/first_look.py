@@ -25,6 +25,7 @@ from ingest.jobs import registry
 from ingest.jobs.counterparts.errors import PairsApart
 from ingest.jobs.shortcuts.methods import METHODS
 from ingest.models import hub
+from ingest.models.families.supported import family_of as supported_family
 from ingest.models.finding import (
     KnownFiles,
     Measured,
@@ -187,5 +188,5 @@ def _require_model(source: str, *, revision: str | None, allow_pickle: bool) -> 
     if folder is None:
         hub.require_there(source, revision=revision)
         return
-    config_of(folder)
+    supported_family(config_of(folder), where=source)
     weight_files(folder, allow_pickle=allow_pickle)

@@ -12,8 +12,7 @@ from catalog.tables.weights import COUNTERPARTS
 from ingest.corpora.corpus import Corpus
 from ingest.jobs.counterparts.job import BASIS, CounterpartsJob, PairContext
 from ingest.jobs.job import JobContext
-from ingest.models.measured import find_measured
-from ingest.models.transformer import open_transformer
+from ingest.models.measured import find_measured, open_transformer_of
 from ingest.planning.agenda import device_of
 from ingest.planning.work import Work
 from ingest.request import IngestRequest
@@ -60,7 +59,7 @@ def opened(pair: PairContext, request: IngestRequest) -> PairContext:
         checkpoint, tokenizer = find_measured(
             model.measured, weights=model.weights, allow_pickle=request.allow_pickle, option=f"{model.name}=PATH"
         )
-        transformer = open_transformer(checkpoint, device=device_of(request), resident=False)
+        transformer = open_transformer_of(model.measured, checkpoint, device=device_of(request), resident=False)
         contexts[model.name] = JobContext(transformer, tokenizer)
     return replace(pair, opened=contexts)
 

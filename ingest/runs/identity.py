@@ -8,24 +8,17 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
+from catalog.configurations import config_differences, configured_of, settings_of
 from catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
 from catalog.store.matrices import kept_maps, missing_maps
 from catalog.store.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
+from ingest.models.families.table import FAMILIES
 from ingest.runs.later_tables import is_incomplete
 
 OTHER_RUN = "_run"
 """Ends the name of a parameter that says on which run of another job a run rests."""
 
-# What config.json decides beside the weights.
-_CONFIGURED = (
-    "architecture",
-    "activation",
-    "norm_position",
-    "n_heads",
-    "context_length",
-    "has_parallel_residual",
-)
 FOUND = ("run_key", "job_version", "parameters", "dtype")
 """What is looked up of a finished run."""
 
@@ -196,16 +189,49 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         raise NameTaken(model.name)
     if before["tokenizer_sha256"] != model.tokenizer.item(0, "sha256"):
         raise TokenizerChanged(model.name)
-    there, asked = _configured(before), _configured(now)
-    changed = [name for name in there | asked if there.get(name) != asked.get(name)]
+    changed = config_differences(configured_of(before), configured_of(now))
     if changed:
-        raise ModelChanged(model.name, [_difference(name, there.get(name), asked.get(name)) for name in changed])
+        raise ModelChanged(model.name, changed)
 
 
-def _configured(model: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row of `models` says of a config.json."""
-    settings: dict[str, Any] = json.loads(model["settings"] or "{}")
-    return {name: model[name] for name in _CONFIGURED} | settings
+def record_settings(warehouse: Warehouse, model: ModelRecord, jobs: Sequence[str]) -> str | None:
+    """Note settings of a model that an earlier release measured and took no note of; what to tell of it, else None.
+
+    Their first sight is trusted, since nothing tells what they were. Runs are trusted as far as their keys do
+    (`Shape.identity`): where the settings are those of published checkpoints, nothing is measured again.
+
+    Args:
+        warehouse: what holds the model, if it does.
+        model: as it is now; `refuse_other_model` found no difference.
+        jobs: what is asked for now, and measured anew where it has to be.
+    """
+    if not warehouse.exists():
+        return None
+    settings = model.row.item(0, "settings")
+    about = {"name": model.name, "jobs": list(jobs)}
+    query = """
+        select models.settings, list(distinct runs.job order by runs.job) filter (not list_contains($jobs, runs.job))
+        from store.models as models
+        left join store.runs as runs on runs.model_id = models.model_id
+        where models.name = $name
+        group by models.settings
+    """
+    with warehouse.reader() as connection:
+        known = connection.execute(query, about).fetchone()
+    if known is None or not settings:
+        return None
+    before = settings_of(known[0])
+    unknown = {name: value for name, value in settings_of(settings).items() if name not in before}
+    if not unknown:
+        return None
+    with warehouse.transaction() as connection:
+        connection.execute("update store.models set settings = ? where name = ?", [settings, model.name])
+    named = ", ".join(f"{name} {json.dumps(value)}" for name, value in unknown.items())
+    told = f"config.json was not recorded when it was measured, and is from now on: {named}"
+    assumed = FAMILIES[model.row.item(0, "architecture")].assumed
+    if known[1] and any(assumed.get(name) != value for name, value in unknown.items()):
+        told += f"; {', '.join(known[1])} may have been measured with other values: measure them again with --force"
+    return told
 
 
 @cache

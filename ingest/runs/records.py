@@ -43,11 +43,13 @@ def model_record(
 
     Raises:
         TokenizerTooLarge: the tokenizer has ids that the unembedding has no row for.
-        LabelInvalid: what the checkpoint says is not a family or a variant.
+        LabelInvalid: what the checkpoint says is not a family, a variant or a number of training tokens.
         FamilyInvalid, VariantInvalid: what is given is none.
     """
     if int(tokenizer.ids[-1]) >= shape.vocab_size:
-        raise TokenizerTooLarge(checkpoint.name, int(tokenizer.ids[-1]) + 1, shape.vocab_size)
+        frame = tokenizer.frame()
+        beyond = frame.filter(pl.col("token_id") >= shape.vocab_size)["piece"].to_list()
+        raise TokenizerTooLarge(checkpoint.name, int(tokenizer.ids[-1]) + 1, shape.vocab_size, beyond)
     said = checkpoint.config.get("neurothek")
     said = said if isinstance(said, dict) else {}
     row = {
@@ -59,7 +61,7 @@ def model_record(
         "weights_sha256": checkpoint.weights_sha256,
         "n_neurons": shape.n_layers * shape.d_ffn,
         "size": shape.n_parameters - shape.n_parameters_embedding,
-        "training_tokens": said.get("training_tokens"),
+        "training_tokens": _training_tokens(checkpoint, said),
         # Columns of a shape are called as it calls them.
         **{name: getattr(shape, name) for name in MODELS.columns if hasattr(shape, name)},
     }
@@ -123,7 +125,18 @@ def _read(checkpoint: Checkpoint, said: Mapping[str, Any], name: str, read: Call
     try:
         return read(said[name])
     except NeurothekError as error:
-        raise LabelInvalid(checkpoint.folder, name, said[name]) from error
+        way = f"correct it, or set it with --{name}"
+        raise LabelInvalid(checkpoint.folder, name, said[name], way=way) from error
+
+
+def _training_tokens(checkpoint: Checkpoint, said: Mapping[str, Any]) -> int | None:
+    found = said.get("training_tokens")
+    if found is None:
+        return None
+    if type(found) is not int or not 0 <= found < 2**63:
+        way = "give a whole number from 0 to 2^63 - 1, or remove it"
+        raise LabelInvalid(checkpoint.folder, "training_tokens", found, way=way)
+    return found
 
 
 def corpus_record(corpus: Corpus) -> CorpusRecord:

@@ -34,6 +34,7 @@ class KnownModel:
         revision: the hub's commit, if they came from there.
         weights_sha256: what they are known by.
         tokenizer_from_file: whether its tokenizer.json was taken as it is.
+        configured: what is known of its config.json, as JSON.
     """
 
     model_id: int
@@ -52,6 +53,7 @@ class KnownModel:
     revision: str | None
     weights_sha256: str
     tokenizer_from_file: bool = False
+    configured: str = ""
 
 
 def choose_models(connection: duckdb.DuckDBPyConnection, names: Sequence[str] = ()) -> list[KnownModel]:

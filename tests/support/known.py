@@ -21,6 +21,7 @@ _MODEL = KnownModel(
     source="m",
     revision=None,
     weights_sha256="",
+    configured="",
 )
 
 

@@ -1,14 +1,14 @@
 """The models of a warehouse as they are compared: by the lists of tokens that it has of their neurons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int
 
 from catalog.store.warehouse import Warehouse
-from ingest.models.finding import FROM_FILE, Measured
+from ingest.models.finding import FROM_FILE, Measured, measured_of
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,7 @@ def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
     """All models of the warehouse by name."""
     query = f"""
         select
-            models.model_id, models.name, models.source, models.revision, models.weights_sha256,
-            {FROM_FILE} as tokenizer_from_file,
-            models.n_layers, models.d_ffn, models.d_model, models.vocab_size,
+            models.*, {FROM_FILE} as tokenizer_from_file,
             starts_with(models.activation_rule, 'gate') as is_gated,
             tokenizers.sha256 as tokenizer_sha256, runs.run_key as projections
         from store.models as models
@@ -77,6 +75,8 @@ def listed_models(warehouse: Warehouse) -> Mapping[str, ListedModel]:
     """  # noqa: S608 - a condition of this program
     with warehouse.current_reader() as connection:
         rows = connection.sql(query).pl().to_dicts()
-    files = ("name", "source", "revision", "weights_sha256", "tokenizer_from_file")
-    measured = [Measured(*(row.pop(name) for name in files)) for row in rows]
-    return {one.name: ListedModel(measured=one, **row) for one, row in zip(measured, rows, strict=True)}
+    own = {field.name for field in fields(ListedModel)}
+    return {
+        row["name"]: ListedModel(measured=measured_of(row), **{name: row[name] for name in own & row.keys()})
+        for row in rows
+    }

@@ -13,6 +13,7 @@ _KINDS = {
     "NoneType": "null",
 }
 _FIELD = re.compile(r"Field '(?P<field>\w+)' expected (?P<expected>\w+), got (?P<got>\w+)")
+_CONTRADICTION = re.compile(r"validator '\w+':\s+\w+: ([^\n]+)")
 
 
 def why_refused(error: Exception) -> str:
@@ -27,6 +28,9 @@ def why_refused(error: Exception) -> str:
         field, _, got = found[0]
         needed = " or ".join(dict.fromkeys(_KINDS.get(expected, "something else") for _, expected, _ in found))
         return f"{field} is {_KINDS.get(got, 'something else')}, but should be {needed}"
+    sentence = _CONTRADICTION.search(said)
+    if sentence:
+        return sentence[1].rstrip(".! ")
     if isinstance(error, ValueError | AssertionError | RuntimeError) and said:
         return said.splitlines()[0].rstrip(". ")
     return "a value is not of the kind that such a model has there"

@@ -55,6 +55,8 @@ class Family:
 
         activation: the field of a configuration that names the non-linearity.
         settings: further fields that change numbers and that neither weights nor sizes tell.
+        assumed: those of them that earlier releases took no note of -> the value that published checkpoints have: run
+            keys name them only where they differ.
         is_masked: whether it fills in masked tokens, seeing those after them too, instead of saying the next one.
         is_gated: whether a coefficient is act(gate) * up.
         is_post_norm: whether a configuration normalizes after adding to the stream.
@@ -93,6 +95,7 @@ class Family:
 
     activation: str = "hidden_act"
     settings: tuple[str, ...] = ()
+    assumed: Mapping[str, object] = field(default_factory=dict)
     is_masked: bool = False
     is_gated: bool = False
     is_post_norm: Callable[[Config], bool] = _never

@@ -2,13 +2,19 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from catalog.errors import NeurothekError
 from ingest.models.errors import WeightsFormatUnsupported, WeightsMismatch
-from ingest.models.families.skeletons import Skeleton
+from ingest.models.families.skeletons import Skeleton, skeleton
 from ingest.models.weights import Checkpoint, Weights
+
+_WRAPPERS = ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_forward_module.", "base_model.")
+"""What those that train in parallel, compile or adapt a model put before the names of all its tensors."""
 
 FORMATS = ("F64", "F32", "F16", "BF16")
 
@@ -63,10 +69,31 @@ class Parameters:
             elif stored not in self._skeleton.copies and not family.ignorable.fullmatch(name):
                 unexpected.append(stored)
         missing = sorted(self._shapes.keys() - self._stored.keys() - self._replaceable())
+        wrapped = [name for name in unexpected if name.startswith(_WRAPPERS)]
+        if wrapped:
+            raise WeightsMismatch(self._checkpoint.folder, "tensors bear the name of a wrapper around it", wrapped)
         if missing:
-            raise WeightsMismatch(self._checkpoint.folder, "tensors are missing", missing)
+            raise WeightsMismatch(self._checkpoint.folder, "tensors are missing", missing, fields=self._misleading())
         if unexpected:
-            raise WeightsMismatch(self._checkpoint.folder, "tensors have no place in it", unexpected)
+            raise WeightsMismatch(
+                self._checkpoint.folder, "tensors have no place in it", unexpected, fields=self._misleading()
+            )
+
+    def _misleading(self) -> list[str]:
+        """What config.json says, of fields of yes or no, of which the contrary agrees with the names on disk."""
+        family, found = self._skeleton.family, []
+        stored = {self._named(name) for name in self._weights.names()}
+        stored = {name for name in stored if not family.ignorable.fullmatch(name)}
+        for name, value in self._skeleton.config.to_dict().items():
+            if not isinstance(value, bool):
+                continue
+            contrary = replace(self._checkpoint, config={**self._checkpoint.config, name: not value})
+            with suppress(NeurothekError):
+                built = skeleton(contrary)
+                tied = {self._head} if built.config.tie_word_embeddings else set()
+                if built.model.state_dict().keys() - built.copies.keys() - (tied - stored) == stored:
+                    found.append(f"{name} {str(value).lower()}")
+        return found
 
     def _named(self, stored: str) -> str:
         """What transformers calls a tensor, with the prefix of the whole model and without names of other releases."""

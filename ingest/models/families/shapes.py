@@ -1,5 +1,6 @@
 """What a model is like without its weights."""
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -71,9 +72,15 @@ class Shape:
         return "m != 0" if self.has_exact_zeros else "m > 0"
 
     def identity(self) -> dict[str, Any]:
-        """What of it is part of a run's identity; a field that says nothing is none, so that others may be added."""
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if value or name not in ("has_parallel_residual", "settings")
-        }
+        """What of it is part of a run's identity; a field that says nothing is none, so that others may be added.
+
+        Settings that earlier releases took no note of are named only where they are not what published checkpoints
+        have. So the keys of nearly all runs stay; a model that differs gets keys of its own, even beside the same
+        weights, and its earlier runs, of which nobody knows with which settings they were measured, are measured anew.
+        """
+        assumed = FAMILIES[self.architecture].assumed
+        settings = json.loads(self.settings or "{}")
+        named = {name: value for name, value in settings.items() if name not in assumed or assumed[name] != value}
+        said = {**asdict(self), "settings": json.dumps(named, sort_keys=True) if named else ""}
+        optional = ("has_parallel_residual", "settings")
+        return {name: value for name, value in said.items() if value or name not in optional}

@@ -13,18 +13,16 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.activations import ACT2FN
 from transformers.utils import logging
 
-from ingest.models.errors import ArchitectureUnsupported, ConfigInvalid, ConfigUnsupported, MaskedModel, ModelQuantized
+from ingest.models.errors import ConfigInvalid, ConfigUnsupported
 from ingest.models.families.config_words import why_refused
 from ingest.models.families.family import Family
 from ingest.models.families.rotary import FIXED_ANGLES
-from ingest.models.families.table import FAMILIES
+from ingest.models.families.supported import family_of
 from ingest.models.weights import Checkpoint, Weights
-
-_MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
-"""Families of encoders: what their configurations are called."""
 
 _SIZES = (
     "ffn_dim",
+    "head_dim",
     "hidden_size",
     "intermediate_size",
     "max_position_embeddings",
@@ -39,6 +37,27 @@ _SIZES = (
 
 _LARGEST = 2**31 - 1
 """What tables and tensors can count to."""
+
+_EPSILONS = ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps")
+
+_LARGEST_ANGLE = 1e30
+"""Below what float32 holds; no base or factor comes near it."""
+
+_ROTARY_ALONE = ("rope_theta", "rotary_emb_base", "rotary_pct", "partial_rotary_factor")
+_ROTARY_INSIDE = (
+    "rope_theta",
+    "factor",
+    "partial_rotary_factor",
+    "original_max_position_embeddings",
+    "low_freq_factor",
+    "high_freq_factor",
+    "beta_fast",
+    "beta_slow",
+    "attention_factor",
+)
+"""Numbers from which no angle follows unless they are above 0."""
+
+_ATTENTION = ("full_attention", "sliding_attention")
 
 _MANY_LAYERS = 1000
 """More than any model has: beyond, the modules of a layer are only made if the weights may be there for them."""
@@ -69,38 +88,6 @@ class Skeleton:
         return found if isinstance(found, torch.nn.Module) else None
 
 
-def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
-    """The family that a config.json names.
-
-    Raises:
-        MaskedModel: its models fill in masked tokens.
-        ArchitectureUnsupported: it is not one of `FAMILIES`, or none is named.
-        ModelQuantized: its weights are quantized.
-    """
-    named = checkpoint_config.get("model_type")
-    if not isinstance(named, str) or named not in FAMILIES:
-        found = repr(named) if named is not None else "of an unnamed model_type"
-        if _is_masked(checkpoint_config):
-            masked = sorted(name for name, family in FAMILIES.items() if family.is_masked)
-            raise MaskedModel(where, found, masked, sorted(FAMILIES.keys() - masked))
-        raise ArchitectureUnsupported(where, found, sorted(FAMILIES))
-    family = FAMILIES[named]
-    if family.is_masked and checkpoint_config.get("is_decoder"):
-        raise ArchitectureUnsupported(where, f"{named!r} as a decoder", sorted(FAMILIES))
-    quantization = checkpoint_config.get("quantization_config")
-    if quantization:
-        raise ModelQuantized(where, quantization.get("quant_method") if isinstance(quantization, dict) else None)
-    return family
-
-
-def _is_masked(checkpoint_config: Mapping[str, Any]) -> bool:
-    """Whether a config.json names a masked model, by its class or, where that is of no task, by its family."""
-    classes = checkpoint_config.get("architectures")
-    if isinstance(classes, list) and any(str(name).endswith("ForMaskedLM") for name in classes):
-        return True
-    return checkpoint_config.get("model_type") in _MASKED and not checkpoint_config.get("is_decoder", False)
-
-
 def skeleton(checkpoint: Checkpoint) -> Skeleton:
     """The model that config.json describes, without weights; takes milliseconds at any size.
 
@@ -113,6 +100,7 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
     # The number format that config.json names plays no part: the weights say theirs, the caller says the run's.
     fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
     _refuse_sizes(checkpoint, family)
+    _refuse_numbers(checkpoint, family)
     activation = fields.get(family.activation)
     if isinstance(activation, str) and activation not in ACT2FN:
         raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which does not exist")
@@ -162,15 +150,53 @@ def _config_class(family: Family) -> type[PreTrainedConfig]:
     return found
 
 
+def _refuse_numbers(checkpoint: Checkpoint, family: Family) -> None:
+    """Refuse queries without keys, and what no norm can have beside its divisor."""
+    sizes = {name: size for name, _, size in _sizes(checkpoint, family)}
+    heads, keys = sizes.get("num_attention_heads", 0), sizes.get("num_key_value_heads", 1)
+    if heads % keys:
+        problem = f"num_attention_heads is {heads}, which is no multiple of num_key_value_heads {keys}"
+        raise ConfigInvalid(checkpoint.folder, problem)
+    for name in _EPSILONS:
+        value = checkpoint.config.get(name)
+        if isinstance(value, int | float) and not 0 <= value <= 1:
+            raise ConfigInvalid(checkpoint.folder, f"{name} is {value}, but must be from 0 to 1")
+    for name, value in _rotary_numbers(checkpoint) if family.rotary is not None else ():
+        if not isinstance(value, int | float) or not 0 < value <= _LARGEST_ANGLE:
+            problem = f"{name} is {value!r:.80}, but must be a number above 0"
+            raise ConfigInvalid(checkpoint.folder, problem)
+
+
+def _rotary_numbers(checkpoint: Checkpoint) -> Iterator[tuple[str, object]]:
+    """What rotary positions are made of, wherever this and earlier releases wrote it."""
+    for inside in ("rope_parameters", "rope_scaling", None):
+        said = checkpoint.config if inside is None else checkpoint.config.get(inside)
+        for name in _ROTARY_ALONE if inside is None else _ROTARY_INSIDE:
+            if isinstance(said, Mapping) and said.get(name) is not None:
+                yield name if inside is None else f"{name} in {inside}", said[name]
+
+
 def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
     """Refuse rotations that depend on the longest sequence of a batch: no number would be a text's own."""
-    if family.rotary is not None and config.rope_parameters["rope_type"] not in FIXED_ANGLES:
-        said = f"rope_type {config.rope_parameters['rope_type']!r}"
-        raise ConfigUnsupported(checkpoint.folder, family.architecture, said, sorted(FIXED_ANGLES))
+    if family.rotary is None:
+        return
+    said = config.rope_parameters
+    if said["rope_type"] not in FIXED_ANGLES:
+        way = f"supported are {', '.join(sorted(FIXED_ANGLES))}"
+        named = f"rope_type {said['rope_type']!r}"
+        raise ConfigUnsupported(str(checkpoint.folder), named, way=way, architecture=family.architecture)
 
 
 def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
-    """Refuse attention that sees nothing."""
+    """Refuse attention that sees nothing, or otherwise than the family's."""
+    types = getattr(config, "layer_types", None)
+    possible = _ATTENTION if hasattr(config, "sliding_window") else _ATTENTION[:1]
+    for found in types if isinstance(types, list | tuple) else ():
+        if found not in possible:
+            way, named = f"supported are {', '.join(possible)}", f"layer_types {found!r:.80}"
+            raise ConfigUnsupported(str(checkpoint.folder), named, way=way, architecture=family.architecture)
+        if found == "sliding_attention" and config.sliding_window is None:
+            raise ConfigInvalid(checkpoint.folder, "layer_types has sliding_attention, but sliding_window is null")
     for layer in range(config.num_hidden_layers):
         window = family.window(config, layer)
         if window is not None and window < 1:

@@ -54,6 +54,8 @@ GPT2 = Family(
     ffn_norm="ln_2",
     has_input_rows=True,
     activation="activation_function",
+    settings=("layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx"),
+    assumed={"layer_norm_epsilon": 1e-5, "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False},
 )
 
 NEOX = Family(

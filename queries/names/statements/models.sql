@@ -19,4 +19,13 @@ select
     models.model_id in (
         select runs.model_id from store.runs as runs where runs.tokenizer_identity like '%"file"%'
     ) as tokenizer_from_file,
+    json_object(
+        'architecture', models.architecture,
+        'activation', models.activation,
+        'norm_position', models.norm_position,
+        'n_heads', models.n_heads,
+        'context_length', models.context_length,
+        'has_parallel_residual', models.has_parallel_residual,
+        'settings', models.settings
+    )::varchar as configured,
 from store.models as models

@@ -10,11 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
+from catalog.exchange.merging import ModelsDiffer, merge
+from catalog.progress import Silent
 from catalog.publishing.publish import NameTaken, TokenizerChanged
 from catalog.store.warehouse import Warehouse
 from ingest.errors import ModelChanged, ParametersDiffer
 from ingest.jobs.activity.job import ActivityJob
-from ingest.request import IngestRequest
+from ingest.models.families.shapes import Shape
+from ingest.models.finding import measured_models
+from ingest.models.measured import open_measured
+from ingest.pipeline.ingest_model import ingest_model
+from ingest.request import IngestRequest, ModelSource
 from ingest.runs.identity import RunIdentity
 from tests.support import ingests
 from tests.support.models import build, edit_config, edit_tensors
@@ -221,6 +227,134 @@ def test_settings_beside_the_sizes_are_part_of_a_model(tmp_path: Path, asked: In
     edit_config(folder, rope_parameters={"rope_type": "default", "rope_theta": 500.0})
     with pytest.raises(ModelChanged, match=r"rope_parameters: \{.*10000.* there, \{.*500.* asked for"):
         ingests.measure(warehouse, folder, only_weights)
+
+
+GPT2_SETTINGS = {"layer_norm_epsilon": 1e-5, "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
+
+
+def test_keys_name_settings_of_gpt2_only_where_they_are_unusual() -> None:
+    """Earlier releases took no note of them: what they measured of published checkpoints keeps its keys."""
+    usual = shape_of("gpt2", json.dumps(GPT2_SETTINGS, sort_keys=True))
+    assert "settings" not in usual.identity()
+    assert usual.identity() == shape_of("gpt2", "").identity()
+    unusual = shape_of("gpt2", json.dumps(GPT2_SETTINGS | {"layer_norm_epsilon": 1e-3}))
+    assert unusual.identity() == usual.identity() | {"settings": '{"layer_norm_epsilon": 0.001}'}
+    # Of others every setting has been part of the key from the beginning, null too.
+    for said in ('{"rms_norm_eps": 1e-05, "sliding_window": null}', '{"layer_norm_eps": 1e-12}'):
+        assert shape_of("mistral", said).identity()["settings"] == said
+
+
+def shape_of(architecture: str, settings: str) -> Shape:
+    sizes = dict.fromkeys(
+        ("n_layers", "d_model", "d_ffn", "n_heads", "vocab_size", "context_length", "n_parameters"), 8
+    )
+    return Shape(
+        **sizes,
+        architecture=architecture,
+        activation="gelu_new",
+        norm_position="pre",
+        position_encoding="learned",
+        n_parameters_embedding=4,
+        has_exact_zeros=False,
+        settings=settings,
+    )
+
+
+@pytest.fixture(scope="module")
+def configured(folder: Path, asked: IngestRequest) -> tuple[Path, Warehouse]:
+    """A GPT-2 and its warehouse."""
+    model = build(folder / "configured", "gpt2", d_ffn=16)
+    warehouse = ingests.open_warehouse(folder / "configured.duckdb")
+    ingests.measure(warehouse, model, dataclasses.replace(asked, jobs=("projections", "activity")))
+    return model, warehouse
+
+
+@pytest.fixture
+def both(configured: tuple[Path, Warehouse], tmp_path: Path) -> tuple[Path, Warehouse]:
+    """Copies of both."""
+    shutil.copy(configured[1].path, tmp_path / "w.duckdb")
+    return shutil.copytree(configured[0], tmp_path / "configured"), ingests.open_warehouse(tmp_path / "w.duckdb")
+
+
+def test_settings_of_gpt2_beside_known_weights_are_refused(
+    both: tuple[Path, Warehouse], asked: IngestRequest, tmp_path: Path
+) -> None:
+    model, warehouse = both
+    assert json.loads(ingests.table(warehouse, "models").item(0, "settings")) == GPT2_SETTINGS
+    before = digest(warehouse)
+    known = measured_models(warehouse)["configured"]
+    for number, (name, value) in enumerate(
+        {"layer_norm_epsilon": 0.5, "scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}.items()
+    ):
+        folder = edit_config(shutil.copytree(model, tmp_path / str(number) / "configured"), **{name: value})
+        said = rf"{name}: {GPT2_SETTINGS[name]} there, {value} asked for"
+        with pytest.raises(ModelChanged, match=said):
+            ingests.measure(warehouse, folder, asked)
+        # Nor does a question that runs the model get numbers that go with no row.
+        with pytest.raises(ModelChanged, match=said):
+            open_measured(known, weights=folder)
+    assert digest(warehouse) == before
+    # Under another name it is another model, with keys and numbers of its own.
+    activity = dataclasses.replace(asked, jobs=("activity",))
+    assert ingests.measure(warehouse, f"other={folder}", activity).jobs == ("activity",)
+    runs = ingests.table(warehouse, "runs").filter(pl.col("job") == "activity")
+    assert runs["run_key"].n_unique() == runs.height == 2
+    rows = ingests.table(warehouse, "activity").select("model_id", "activation_sum")
+    first, second = (rows.filter(pl.col("model_id") == number)["activation_sum"] for number in (0, 1))
+    assert not first.equals(second)
+
+
+def without_settings(warehouse: Warehouse) -> None:
+    """As an earlier release left it."""
+    with warehouse.writer() as connection:
+        connection.execute("update store.models set settings = ''")
+
+
+def test_a_model_measured_before_its_settings_were_noted_is_up_to_date(
+    both: tuple[Path, Warehouse], asked: IngestRequest
+) -> None:
+    model, warehouse = both
+    without_settings(warehouse)
+    runs = ingests.table(warehouse, "runs")
+    told: list[str] = []
+    again = dataclasses.replace(asked, jobs=("projections", "activity"))
+    report = ingest_model(warehouse, again, ModelSource.parse(str(model)), announce=told.append)
+    assert (report.jobs, report.up_to_date) == ((), ("projections", "activity"))
+    assert ingests.table(warehouse, "runs").equals(runs)
+    (said,) = told
+    assert "config.json was not recorded when it was measured, and is from now on: layer_norm_epsilon 1e-05" in said
+    # What was seen once is known, and told once.
+    before = digest(warehouse)
+    assert ingest_model(warehouse, again, ModelSource.parse(str(model)), announce=told.append).jobs == ()
+    assert (digest(warehouse), len(told)) == (before, 1)
+    with pytest.raises(ModelChanged, match=r"layer_norm_epsilon: 1e-05 there, 0\.5 asked for"):
+        ingests.measure(warehouse, edit_config(model, layer_norm_epsilon=0.5), asked)
+
+
+def test_a_model_edited_before_its_settings_were_noted_is_measured_anew(
+    both: tuple[Path, Warehouse], asked: IngestRequest
+) -> None:
+    model, warehouse = both
+    without_settings(warehouse)
+    before = ingests.table(warehouse, "activity").drop("run_id")
+    edit_config(model, scale_attn_by_inverse_layer_idx=True)
+    told: list[str] = []
+    activity = dataclasses.replace(asked, jobs=("activity",))
+    assert ingest_model(warehouse, activity, ModelSource.parse(str(model)), announce=told.append).jobs == ("activity",)
+    assert not ingests.table(warehouse, "activity").drop("run_id").equals(before)
+    assert "projections may have been measured with other values: measure them again with --force" in told[0]
+    assert ingests.measure(warehouse, model, activity).jobs == ()
+
+
+def test_a_warehouse_of_the_same_weights_with_other_settings_is_not_merged(
+    both: tuple[Path, Warehouse], asked: IngestRequest, tmp_path: Path
+) -> None:
+    model, warehouse = both
+    other = ingests.open_warehouse(tmp_path / "other.duckdb")
+    weights = dataclasses.replace(asked, jobs=("projections",))
+    ingests.measure(other, edit_config(model, scale_attn_weights=False), weights)
+    with pytest.raises(ModelsDiffer, match=r"configured, with different config.json \(scale_attn_weights\)"):
+        merge(warehouse, other.path, progress=Silent())
 
 
 def test_another_text_or_length_is_another_run(warehouse: Warehouse, tmp_path: Path, model: Path) -> None:

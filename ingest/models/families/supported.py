@@ -1,0 +1,60 @@
+"""The family that a config.json names, or what of it is not supported: known before anything large is imported."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.models.errors import ArchitectureUnsupported, ConfigUnsupported, MaskedModel, ModelQuantized
+from ingest.models.families.family import Family
+from ingest.models.families.table import FAMILIES
+
+_MASKED = ("albert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta")
+"""Families of encoders: what their configurations are called."""
+
+_QUANTIZATION = ("quantization_config", "compression_config")
+
+
+def family_of(checkpoint_config: Mapping[str, Any], *, where: str) -> Family:
+    """The family that a config.json names.
+
+    Raises:
+        MaskedModel: its models fill in masked tokens.
+        ArchitectureUnsupported: it is not one of `FAMILIES`, or none is named.
+        ModelQuantized: its weights are quantized.
+        ConfigUnsupported: a field asks for what no model of the family has here.
+    """
+    named = checkpoint_config.get("model_type")
+    if not isinstance(named, str) or named not in FAMILIES:
+        found = repr(named) if named is not None else "of an unnamed model_type"
+        if _is_masked(checkpoint_config):
+            masked = sorted(name for name, family in FAMILIES.items() if family.is_masked)
+            raise MaskedModel(where, found, masked, sorted(FAMILIES.keys() - masked))
+        raise ArchitectureUnsupported(where, found, sorted(FAMILIES))
+    family = FAMILIES[named]
+    if family.is_masked and checkpoint_config.get("is_decoder"):
+        raise ArchitectureUnsupported(where, f"{named!r} as a decoder", sorted(FAMILIES))
+    for name in _QUANTIZATION:
+        quantization = checkpoint_config.get(name)
+        if quantization:
+            raise ModelQuantized(where, quantization.get("quant_method") if isinstance(quantization, dict) else None)
+    for name, (plain, way) in _PLAIN.items():
+        value = checkpoint_config.get(name)
+        if value and value != plain:
+            raise ConfigUnsupported(where, f"{name} {value!r:.80}", way=way, architecture=named)
+    return family
+
+
+_PLAIN: Mapping[str, tuple[object, str]] = {
+    "add_cross_attention": (False, "give a model without an encoder beside it"),
+    "position_embedding_type": ("absolute", "supported is absolute"),
+    # This release of transformers would build the model whole, whatever was taken out of it.
+    "pruned_heads": (None, "give the model before its heads were pruned"),
+}
+"""Fields that change what a model computes -> the only value that is supported beside none, and what to do."""
+
+
+def _is_masked(checkpoint_config: Mapping[str, Any]) -> bool:
+    """Whether a config.json names a masked model, by its class or, where that is of no task, by its family."""
+    classes = checkpoint_config.get("architectures")
+    if isinstance(classes, list) and any(str(name).endswith("ForMaskedLM") for name in classes):
+        return True
+    return checkpoint_config.get("model_type") in _MASKED and not checkpoint_config.get("is_decoder", False)
