@@ -246,7 +246,7 @@ class Transformer:
         head = None if self._parameters.is_tied else family.head
         tables = (family.tokens, family.positions, family.segments, head)
         embeddings = [f"{path}.weight" for path in tables if path is not None]
-        settings = {name: getattr(config, name) for name in family.settings}
+        settings = {name: getattr(config, name, None) for name in family.settings}
         activation = getattr(config, family.activation)
         return Shape(
             architecture=family.architecture,

@@ -22,7 +22,7 @@
 --   norm_position: pre: blocks normalise before each sub-layer; post: after it.
 --   position_encoding: learned, none or rotary.
 --   has_parallel_residual: Whether attention and FFN of a block both read what enters it (GPT-NeoX).
---   settings: What config.json decides besides weights and sizes, as JSON; empty for families without any.
+--   settings: What config.json decides besides weights and sizes, as JSON; empty for families without any, and for a GPT-2 that an earlier release measured.
 --   training_tokens: Tokens seen in training, where the checkpoint says so.
 --   tokens_per_parameter: Training tokens over all parameters.
 --   tokenizer: Name of the model's tokenizer.

@@ -16,11 +16,11 @@ _FIELD = re.compile(r"Field '(?P<field>\w+)' expected (?P<expected>\w+), got (?P
 _CONTRADICTION = re.compile(r"validator '\w+':\s+\w+: ([^\n]+)")
 
 
-def why_refused(error: Exception) -> str:
-    """What is wrong with a configuration, from what the library said.
+def why_refused(error: Exception) -> str | None:
+    """What is wrong with a configuration, from what the library said; None for what it merely stumbled over.
 
     A field of a wrong type is named with what it holds and what it should hold. What the library says of values that
-    contradict each other is a sentence; what it merely stumbled over is not shown.
+    contradict each other is a sentence.
     """
     said = str(error)
     found = _FIELD.findall(said)
@@ -33,4 +33,4 @@ def why_refused(error: Exception) -> str:
         return sentence[1].rstrip(".! ")
     if isinstance(error, ValueError | AssertionError | RuntimeError) and said:
         return said.splitlines()[0].rstrip(". ")
-    return "a value is not of the kind that such a model has there"
+    return None

@@ -1,8 +1,9 @@
 """A model without its weights: what config.json describes, or why it describes no model that is known here."""
 
+import copy
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,22 +102,39 @@ def skeleton(checkpoint: Checkpoint) -> Skeleton:
     fields = {name: value for name, value in checkpoint.config.items() if name not in ("dtype", "torch_dtype")}
     _refuse_sizes(checkpoint, family)
     _refuse_numbers(checkpoint, family)
+    if family.rotary is not None:
+        _refuse_moving_angles(checkpoint, family)
     activation = fields.get(family.activation)
     if isinstance(activation, str) and activation not in ACT2FN:
         raise ConfigInvalid(checkpoint.folder, f"{family.activation} is {activation!r}, which does not exist")
     try:
-        with _quiet(), torch.device("meta"):
-            config = _config_class(family).from_dict(fields)
-            # Attention that needs no mask tensor: right padding lies in the future of every real position.
-            config._attn_implementation = "sdpa"
-            # A feed-forward network that runs once a block, whatever a configuration says to save memory.
-            config.chunk_size_feed_forward = 0
-            model = getattr(transformers, family.model_class)(config).eval().requires_grad_(False)
+        config, model = _built(family, fields)
     except (StrictDataclassError, *_REFUSALS) as error:
-        raise ConfigInvalid(checkpoint.folder, why_refused(error)) from error
-    _refuse_moving_angles(checkpoint, family, config)
+        raise ConfigInvalid(checkpoint.folder, why_refused(error) or _stumbled(family, fields)) from error
     _refuse_windows(checkpoint, family, config)
     return Skeleton(family, config, model)
+
+
+def _built(family: Family, fields: Mapping[str, Any]) -> tuple[PreTrainedConfig, PreTrainedModel]:
+    """A configuration and its model without weights, by transformers."""
+    with _quiet(), torch.device("meta"):
+        # The library changes what is inside of the fields that it is given.
+        config = _config_class(family).from_dict(copy.deepcopy(dict(fields)))
+        # Attention that needs no mask tensor: right padding lies in the future of every real position.
+        config._attn_implementation = "sdpa"
+        # A feed-forward network that runs once a block, whatever a configuration says to save memory.
+        config.chunk_size_feed_forward = 0
+        model = getattr(transformers, family.model_class)(config).eval().requires_grad_(False)
+    return config, model
+
+
+def _stumbled(family: Family, fields: Mapping[str, Any]) -> str:
+    """What the library stumbled over without a word: the field without which it does not, if it is one."""
+    for name in fields:
+        with suppress(StrictDataclassError, *_REFUSALS):
+            _built(family, {other: value for other, value in fields.items() if other != name})
+            return f"{name} is not what such a model has there"
+    return "a value is not what such a model has there"
 
 
 def _refuse_sizes(checkpoint: Checkpoint, family: Family) -> None:
@@ -176,15 +194,14 @@ def _rotary_numbers(checkpoint: Checkpoint) -> Iterator[tuple[str, object]]:
                 yield name if inside is None else f"{name} in {inside}", said[name]
 
 
-def _refuse_moving_angles(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:
+def _refuse_moving_angles(checkpoint: Checkpoint, family: Family) -> None:
     """Refuse rotations that depend on the longest sequence of a batch: no number would be a text's own."""
-    if family.rotary is None:
-        return
-    said = config.rope_parameters
-    if said["rope_type"] not in FIXED_ANGLES:
-        way = f"supported are {', '.join(sorted(FIXED_ANGLES))}"
-        named = f"rope_type {said['rope_type']!r}"
-        raise ConfigUnsupported(str(checkpoint.folder), named, way=way, architecture=family.architecture)
+    for inside in ("rope_parameters", "rope_scaling"):
+        said = checkpoint.config.get(inside)
+        kind = said.get("rope_type", said.get("type", "default")) if isinstance(said, dict) else "default"
+        if not isinstance(kind, str) or kind not in FIXED_ANGLES:
+            way, named = f"supported are {', '.join(sorted(FIXED_ANGLES))}", f"rope_type {kind!r:.80} in {inside}"
+            raise ConfigUnsupported(str(checkpoint.folder), named, way=way, architecture=family.architecture)
 
 
 def _refuse_windows(checkpoint: Checkpoint, family: Family, config: PreTrainedConfig) -> None:

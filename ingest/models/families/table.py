@@ -76,7 +76,9 @@ NEOX = Family(
     values="mlp.dense_4h_to_h",
     ffn_norm="post_attention_layernorm",
     cache="layer_past",
-    settings=("layer_norm_eps", "rope_parameters"),
+    # No field of its own, and the angles heed it all the same.
+    settings=("layer_norm_eps", "rope_parameters", "head_dim"),
+    assumed={"head_dim": None},
     is_parallel=lambda config: config.use_parallel_residual,
 )
 

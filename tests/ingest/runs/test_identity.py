@@ -245,11 +245,14 @@ def test_keys_name_settings_of_gpt2_only_where_they_are_unusual() -> None:
 
 
 def shape_of(architecture: str, settings: str) -> Shape:
-    sizes = dict.fromkeys(
-        ("n_layers", "d_model", "d_ffn", "n_heads", "vocab_size", "context_length", "n_parameters"), 8
-    )
     return Shape(
-        **sizes,
+        n_layers=8,
+        d_model=8,
+        d_ffn=8,
+        n_heads=8,
+        vocab_size=8,
+        context_length=8,
+        n_parameters=8,
         architecture=architecture,
         activation="gelu_new",
         norm_position="pre",
