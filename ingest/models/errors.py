@@ -322,7 +322,7 @@ class TokenizerTooLarge(NeurothekError):
         more = ", ..." if len(beyond) > NAMES_SHOWN else ""
         shown = ", ".join(f"{shortened(piece)!r}" for piece in beyond[:NAMES_SHOWN]) + more
         super().__init__(
-            f"the tokenizer of {name} has ids up to {asked - 1} ({shown}),"
-            f" but the model's unembedding has {found} rows:"
+            f"the tokenizer of {name} has ids up to {asked - 1}, but the model's unembedding has {found} rows,"
+            f" none for {shown}:"
             " put the model's own tokenizer beside its weights, or take these tokens out of it"
         )

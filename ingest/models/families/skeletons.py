@@ -23,7 +23,6 @@ from ingest.models.weights import Checkpoint, Weights
 
 _SIZES = (
     "ffn_dim",
-    "head_dim",
     "hidden_size",
     "intermediate_size",
     "max_position_embeddings",

@@ -116,7 +116,7 @@ REFUSED: list[tuple[str, Kind, Edit, str]] = [
         "is 4, which is no multiple of num_key_value_heads",
     ),
     ("no keys", "llama", config(num_key_value_heads=0), "num_key_value_heads is 0, but must be at least 1"),
-    ("no width of a head", "llama", config(head_dim=0), "head_dim is 0, but must be at least 1"),
+    ("no width of a head", "llama", config(head_dim=0), "head_dim is not what such a model has there"),
     ("an older base", "neox", config(rotary_emb_base=0), "rotary_emb_base is 0, but must be a number above 0"),
     ("a head too many", "neox", config(num_attention_heads=5), "hidden size is not divisible by the number of att"),
     (
@@ -216,7 +216,9 @@ def test_a_token_beyond_the_rows_is_named(tmp_path: Path) -> None:
     there["added_tokens"].append({"id": 400, **added, "normalized": False})
     path.write_text(json.dumps(there))
     checkpoint = find(str(folder))
-    with pytest.raises(NeurothekError, match=r"has ids up to 400 \('\[PAD\]'\), but the model's unembedding has 400"):
+    with pytest.raises(
+        NeurothekError, match=r"ids up to 400, but the model's unembedding has 400 rows, none for '\[PAD\]':"
+    ):
         model_record(checkpoint, open_transformer(checkpoint).shape, load(folder))
 
 
