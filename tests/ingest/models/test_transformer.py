@@ -274,7 +274,7 @@ def test_shape_says_what_the_model_is(kind: Kind, tiny_models: dict[str, Path], 
     assert shape.has_parallel_residual == (kind == "neox")
     is_rotary = kind in UNTIED
     assert shape.position_encoding == ("rotary" if is_rotary else "learned")
-    assert (shape.settings != "") == (is_rotary or kind == "bert")
+    assert (shape.settings != "") == (is_rotary or kind in ("bert", "gpt2"))
 
 
 FUNCTIONS = {
