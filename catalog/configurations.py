@@ -30,7 +30,7 @@ def config_differences(there: str, asked: str) -> dict[str, tuple[Any, Any]]:
     return {name: (before[name], now[name]) for name in before if name in now and before[name] != now[name]}
 
 
-def settings_of(said: str) -> dict[str, Any]:
+def read_settings(said: str) -> dict[str, Any]:
     """The column `settings`, read; what is no object, which no release writes, is one unnamed field."""
     try:
         found = json.loads(said or "{}")
@@ -40,5 +40,5 @@ def settings_of(said: str) -> dict[str, Any]:
 
 
 def _fields(said: str) -> dict[str, Any]:
-    found = settings_of(said)
-    return found | settings_of(str(found.pop("settings", "")))
+    found = read_settings(said)
+    return found | read_settings(str(found.pop("settings", "")))

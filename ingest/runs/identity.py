@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from catalog.configurations import config_differences, configured_of, settings_of
+from catalog.configurations import config_differences, configured_of, read_settings
 from catalog.publishing.publish import ModelRecord, NameTaken, TokenizerChanged
 from catalog.store.matrices import kept_maps, missing_maps
 from catalog.store.warehouse import Warehouse
@@ -220,8 +220,8 @@ def record_settings(warehouse: Warehouse, model: ModelRecord, jobs: Sequence[str
         known = connection.execute(query, about).fetchone()
     if known is None or not settings:
         return None
-    before = settings_of(known[0])
-    unknown = {name: value for name, value in settings_of(settings).items() if name not in before}
+    before = read_settings(known[0])
+    unknown = {name: value for name, value in read_settings(settings).items() if name not in before}
     if not unknown:
         return None
     with warehouse.transaction() as connection:
