@@ -58,7 +58,9 @@ def check(checkpoint: Checkpoint) -> None:
         told = {} if rotary is None else {"position_embeddings": tuple(part.to("meta") for part in angles)}
         built.model.get_submodule(f"{built.family.layers}.0")(stream.to("meta"), **told)
     except (ArithmeticError, RuntimeError, ValueError, TypeError, LookupError) as error:
-        raise ConfigInvalid(checkpoint.folder, "a block of the sizes that it names cannot run") from error
+        names = ("hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim")
+        sizes = [f"{name} {found}" for name in names if (found := getattr(built.config, name, None))]
+        raise ConfigInvalid(checkpoint.folder, f"a block of {', '.join(sizes)} cannot run") from error
     if not all(part.isfinite().all() for part in angles):
         raise ConfigInvalid(checkpoint.folder, "the angles of its rotary positions are not finite")
 
