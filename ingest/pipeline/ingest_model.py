@@ -74,18 +74,9 @@ def _ingest(
     work, corpus, agenda = prepared.work, prepared.corpus, prepared.agenda
     if agenda.jobs:
         warehouse.require_whole(progress=work.progress)
-    for text in announcements([job for job, _ in agenda.passes], prepared.needed_first):
-        announce(f"{work.model.name}: {text}")
-    for one in prepared.replaced:
-        announce(
-            f"{work.model.name}: {one.name} was measured in ids of another tokenizer, and its own gives others:"
-            " its text is measured anew"
-        )
+    _tell(warehouse, prepared, announce)
     if allotted.is_tight:
         give_back_at_once()
-    unrecorded = record_settings(warehouse, work.model, [identity.job for identity in agenda.identities])
-    if unrecorded is not None:
-        announce(f"{work.model.name}: {unrecorded}")
     own = _own_tokenizer(work)
     remarks = [*([left_out(prepared.left_out)] if prepared.left_out else []), *own]
     if _is_labelled(request):
@@ -121,6 +112,23 @@ def _ingest(
         standing=(*own, *(labelled if _is_labelled(request) else ())),
         details=tuple(engine.told()) if agenda.jobs else (),
     )
+
+
+def _tell(warehouse: Warehouse, prepared: Prepared, announce: Callable[[str], None]) -> None:
+    """What a person should know before measuring begins; settings that nobody took note of are noted."""
+    name = prepared.work.model.name
+    for text in announcements([job for job, _ in prepared.agenda.passes], prepared.needed_first):
+        announce(f"{name}: {text}")
+    for one in prepared.replaced:
+        announce(
+            f"{name}: {one.name} was measured in ids of another tokenizer, and its own gives others:"
+            " its text is measured anew"
+        )
+    unrecorded = record_settings(
+        warehouse, prepared.work.model, [identity.job for identity in prepared.agenda.identities]
+    )
+    if unrecorded is not None:
+        announce(f"{name}: {unrecorded}")
 
 
 def _measure(
