@@ -15,6 +15,7 @@ from catalog.publishing.staging import discard_model
 from catalog.spelling import named
 from catalog.store.warehouse import Warehouse, first_row
 from catalog.suggestions import nearest
+from catalog.tables.annotations import RULES
 from catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE, JobUnknown
 from catalog.tables.weights import COUNTERPARTS
 from catalog.variants import family_of, variant_of
@@ -287,15 +288,18 @@ def require_removable(warehouse: Warehouse, model: str, *, job: str | None = Non
 
 
 def count_annotations(warehouse: Warehouse, model: str) -> int:
-    """How many annotations and judgements of a model there are, which no job could measure again.
+    """Number of annotations and judgements of a model that people wrote, which nothing could make again.
+
+    Those of the annotator `rules` do not count: `annotate --auto` makes them.
 
     Raises:
         ModelUnknown: there is no such model.
     """
     with warehouse.reader() as connection:
         model_id = _model_id(connection, model)
-        query = "select count(*) from store.{} where model_id = ?"
-        counts = [first_row(connection, query.format(table.name), [model_id]) for table in WRITTEN_BY_PEOPLE]
+        query = "select count(*) from store.{} where model_id = ? and annotator <> ?"
+        values = [model_id, RULES]
+        counts = [first_row(connection, query.format(table.name), values) for table in WRITTEN_BY_PEOPLE]
     return sum(int(row[0]) for row in counts if row)
 
 

@@ -161,7 +161,10 @@ def remove(ctx: click.Context, model: str, job: str | None, corpus: str | None, 
         changes.require_removable(ctx.obj.warehouse, model, job=job, corpus=corpus)
         # A job can be run again: what people wrote is gone for good.
         n_written = 0 if job or corpus else changes.count_annotations(ctx.obj.warehouse, model)
-        what += f" with the {n_written:,} annotations that people wrote" if n_written else ""
+        if n_written:
+            what += f" with the {n_written:,} annotation{'s' if n_written > 1 else ''} that people wrote"
         click.confirm(harmless(f"Remove {what} from {ctx.obj.path}?"), abort=True, err=True)
     deleted = changes.remove(ctx.obj.warehouse, model, job=job, corpus=corpus)
-    note(f"removed {sum(deleted.values()):,} rows of {what}")
+    note(
+        f"removed {sum(deleted.values()):,} rows of {what}; the file keeps its size, and what is measured next fills it"
+    )

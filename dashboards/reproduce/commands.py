@@ -133,6 +133,11 @@ def _measured(
     missing = ctx.obj.lacking(options["paper"], *models, corpus=corpus)
     unsteered = _unsteered(ctx, options, models)
     if not (missing or unsteered) or options["no_measuring"]:
+        if options["plan"]:
+            of = f" on {corpus}" if corpus is not None else ""
+            say_in_the_answer(
+                f"{', '.join(models)}: everything that the paper shows is measured{of}; nothing is missing"
+            )
         return models
     how = {name: options[name] for name in ("device", "memory") if options[name] is not None}
     new = {} if options["tokens"] is None else {"tokens": options["tokens"]}

@@ -124,7 +124,7 @@ class Planned:
     def told(self) -> list[str]:
         """What is changed, and what that is compared with, a sentence each."""
         request = self.request
-        read = f"measured on {self.corpus}, whole sequences up to {request.intervention_tokens:,} ids of each domain"
+        read = f"measured on {self.corpus}, sequences until {request.intervention_tokens:,} ids of each domain are read"
         if self.is_one_by_one:
             n = len(request.single_neurons)
             asked = f"{n:,} of the {self.n_neurons:,} neurons of {self.model} are turned off one by one"

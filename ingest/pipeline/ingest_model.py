@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from catalog.advice import command_line, text_words
 from catalog.progress import Progress, Silent
 from catalog.publishing.staging import adding, discard_runs
-from catalog.store.warehouse import Warehouse
+from catalog.store.warehouse import Warehouse, first_row
 from catalog.upkeep.changes import label, label_of, take_tokenizer
 from catalog.variants import PLAIN, described
 from ingest.corpora.corpus import Corpus
@@ -107,7 +107,7 @@ def _ingest(
         seconds=time.monotonic() - started,
         sweep=allotted.sweep,
         n_full_length=corpus.n_full_length if corpus else None,
-        remarks=(*remarks, *labelled),
+        remarks=(*remarks, *labelled, *_not_shown(warehouse, prepared)),
         finished=_finished(warehouse, prepared),
         standing=(*own, *(labelled if _is_labelled(request) else ())),
         details=tuple(engine.told()) if agenda.jobs else (),
@@ -177,6 +177,27 @@ def _not_measured_anew(prepared: Prepared, corpus: Corpus) -> list[str]:
         f"; `{command_line('ingest', prepared.work.model.name, *jobs, *words)}` measures them again" if jobs else ""
     )
     return [f"what {', '.join(gone)} found in ids of another tokenizer was removed{command}"]
+
+
+def _not_shown(warehouse: Warehouse, prepared: Prepared) -> list[str]:
+    """Says of a text that was just read and that views leave aside which one they show, and how to show this one."""
+    corpus, name = prepared.corpus, prepared.work.model.name
+    if corpus is None or not prepared.agenda.jobs:
+        return []
+    shown = (
+        "select corpora.name, corpora.n_tokens from store.corpora as corpora where corpora.corpus_id in"
+        " (select facts.corpus_id from store.neuron_facts as facts inner join store.models as models"
+        " on models.model_id = facts.model_id where models.name = $model)"
+    )
+    with warehouse.reader() as connection:
+        row = first_row(connection, shown, {"model": name})
+    if row is None or row == (corpus.name, corpus.n_counted):
+        return []
+    of, which = corpus.name, str(row[0])
+    if which == of:
+        of, which = f"{of}@{corpus.n_counted}", f"{of} with {row[1]:,} tokens"
+    command = command_line("pin", name, "--corpus", of)
+    return [f"views and pages show it on {which}, which has more tokens or is pinned; `{command}` shows this text"]
 
 
 def _is_labelled(request: IngestRequest) -> bool:

@@ -17,6 +17,10 @@
 --   mean_max_centred: As mean_max, of scores less their mean over all tokens, which moves none; null without projections.
 --   mean_mean_centred: As mean_mean, likewise.
 --   mean_min_centred: As mean_min, likewise.
+--   median_max_centred: Median over examples instead of the mean of mean_max_centred, without those read at position 0, where many models have massive activations.
+--   median_mean_centred: The same of mean_mean_centred.
+--   median_min_centred: The same of mean_min_centred.
+--   n_first_position: Examples read at position 0 of their text, which are in the means and not in the medians.
 --   mean_max_logit: As mean_max, of the scores through the final norm, which can be compared between layers and models.
 --   mean_mean_logit: As mean_mean, likewise.
 --   mean_min_logit: As mean_min, likewise.
@@ -28,6 +32,7 @@ with scored as (
         sub_updates.layer,
         sub_updates.kind,
         sub_updates.example_id,
+        array_length(examples.tokens) = 1 as is_first,
         cast(sub_updates.score_candidate as double) as score,
         cast(sub_updates.score_logit_candidate as double) as score_logit,
         cast(sub_updates.coefficient as double) * cast(projections.score_mean as double) as common,
@@ -51,6 +56,7 @@ per_example as (
         layer,
         kind,
         example_id,
+        max(is_first) as is_first,
         max(score) as score_max,
         avg(score) as score_mean,
         min(score) as score_min,
@@ -76,6 +82,10 @@ averaged as (
         avg(centred_max) as mean_max_centred,
         avg(centred_mean) as mean_mean_centred,
         avg(centred_min) as mean_min_centred,
+        median(case when is_first then null else centred_max end) as median_max_centred,
+        median(case when is_first then null else centred_mean end) as median_mean_centred,
+        median(case when is_first then null else centred_min end) as median_min_centred,
+        sum(case when is_first then 1 else 0 end) as n_first_position,
         avg(logit_max) as mean_max_logit,
         avg(logit_mean) as mean_mean_logit,
         avg(logit_min) as mean_min_logit,
@@ -94,6 +104,10 @@ select
     averaged.mean_max_centred,
     averaged.mean_mean_centred,
     averaged.mean_min_centred,
+    averaged.median_max_centred,
+    averaged.median_mean_centred,
+    averaged.median_min_centred,
+    cast(averaged.n_first_position as bigint) as n_first_position,
     averaged.mean_max_logit,
     averaged.mean_mean_logit,
     averaged.mean_min_logit,

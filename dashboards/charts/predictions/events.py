@@ -89,7 +89,7 @@ def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerCh
             alt.Tooltip("kind:N"),
             alt.Tooltip("event:N", title="the token"),
             *(
-                alt.Tooltip(f"mean_{which}_centred:Q", format="+.3f", title=title)
+                alt.Tooltip(f"median_{which}_centred:Q", format="+.3f", title=title)
                 for which, title in (("mean", "mean"), ("min", "smallest of ten"), ("max", "largest of ten"))
             ),
             alt.Tooltip("n_events:Q", format=",", title="events"),
@@ -98,11 +98,11 @@ def score_ranges(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.LayerCh
     colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(UPDATE_COLOURS.values())), legend=None)
     scale = alt.Scale(domain=list(domain))
     lines = base.mark_rule(strokeWidth=2, opacity=0.6).encode(
-        alt.X("mean_min_centred:Q", title="score less its mean over all tokens", scale=scale, axis=_FEW),
-        alt.X2("mean_max_centred:Q"),
+        alt.X("median_min_centred:Q", title="score less its mean over all tokens", scale=scale, axis=_FEW),
+        alt.X2("median_max_centred:Q"),
         colour,
     )
-    dots = base.mark_circle(size=70, opacity=1).encode(alt.X("mean_mean_centred:Q", scale=scale), colour)
+    dots = base.mark_circle(size=70, opacity=1).encode(alt.X("median_mean_centred:Q", scale=scale), colour)
     return _layered([_zero("x"), lines, dots], _RANGE_HEIGHT)
 
 
@@ -121,18 +121,19 @@ def candidate_bands(rows: pl.DataFrame, domain: tuple[float, float]) -> alt.Laye
         tooltip=[
             alt.Tooltip("layer:Q"),
             alt.Tooltip("kind:N"),
-            alt.Tooltip("mean_max_centred:Q", format="+.3f", title="largest of ten"),
-            alt.Tooltip("mean_mean_centred:Q", format="+.3f", title="mean"),
-            alt.Tooltip("mean_min_centred:Q", format="+.3f", title="smallest of ten"),
+            alt.Tooltip("median_max_centred:Q", format="+.3f", title="largest of ten"),
+            alt.Tooltip("median_mean_centred:Q", format="+.3f", title="mean"),
+            alt.Tooltip("median_min_centred:Q", format="+.3f", title="smallest of ten"),
             alt.Tooltip("n_examples:Q", format=",", title="examples"),
         ],
     )
     scale = alt.Scale(domain=list(domain))
     bands = base.mark_area(opacity=0.25).encode(
-        alt.Y("mean_min_centred:Q", title="score less its mean", scale=scale, axis=_FEW), alt.Y2("mean_max_centred:Q")
+        alt.Y("median_min_centred:Q", title="score less its mean", scale=scale, axis=_FEW),
+        alt.Y2("median_max_centred:Q"),
     )
     means = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24)).encode(
-        alt.Y("mean_mean_centred:Q", scale=scale)
+        alt.Y("median_mean_centred:Q", scale=scale)
     )
     return _layered([bands, _zero("y"), means], _BAND_HEIGHT)
 

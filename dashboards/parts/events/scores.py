@@ -43,14 +43,14 @@ def show_scores(reader: Reading, models: Sequence[str], told: str) -> None:
     st.subheader("What ten neurons do to the token of an event", anchor=False)
     st.markdown(plain(told_scores(data.frame, told)))
     st.html(legend_html(events.UPDATE_COLOURS))
-    domain = events.bounds(data.frame, "mean_min_centred", "mean_max_centred")
+    domain = events.bounds(data.frame, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(models, data.frame):
         n_events = rows.unique("event").get_column("n_events").sum()
         caption = f"{n_events:,} events that an FFN caused."
         _show(model, partial(events.score_ranges, rows, domain), caption, data, SCORES_SOURCE)
     st.caption(
-        "Scores m (e . v) less their mean over all tokens. Dots: the mean of ten sub-updates. Lines: from the smallest "
-        "to the largest of ten."
+        "Scores m (e . v) less their mean over all tokens, medians over events but those at position 0. Dots: the mean "
+        "of ten sub-updates. Lines: from the smallest to the largest of ten."
     )
     with st.expander("All scores"):
         named = pl.col("kind").replace(events.KIND_NAMES)
@@ -59,14 +59,14 @@ def show_scores(reader: Reading, models: Sequence[str], told: str) -> None:
 
 
 def told_scores(rows: pl.DataFrame, model: str) -> str:
-    """The mean scores of a model's dominant sub-updates, and of random ones, in a sentence.
+    """The median scores of a model's dominant sub-updates, and of random ones, in a sentence.
 
     Args:
         rows: of the view `event_scores`.
         model: which one.
     """
     means: dict[tuple[str, str], float] = {
-        (row["event"], row["kind"]): row["mean_mean_centred"] for row in rows.filter(model=model).to_dicts()
+        (row["event"], row["kind"]): row["median_mean_centred"] for row in rows.filter(model=model).to_dicts()
     }
 
     def mean(event: str, kind: str) -> str:
@@ -75,8 +75,9 @@ def told_scores(rows: pl.DataFrame, model: str) -> str:
 
     return (
         f"In {model}, a dominant neuron adds {mean('saturation', 'dominant')} more to the score of the token that "
-        f"settles than to that of the mean token on average, and {mean('elimination', 'dominant')} to that of the one "
-        f"that is pushed down; a random neuron {mean('saturation', 'random')} and {mean('elimination', 'random')}."
+        f"settles than to that of the mean token in the median event, and "
+        f"{mean('elimination', 'dominant')} to that of the one that is pushed down; "
+        f"a random neuron {mean('saturation', 'random')} and {mean('elimination', 'random')}."
     )
 
 
@@ -98,13 +99,14 @@ def show_layers(reader: Reading, models: Sequence[str], told: str) -> None:
     link = link_html("Compare sizes", "compare", models=",".join(models), corpus=reader.corpus or "")
     st.html(f"<div>The curves by depth are on {link}.</div>")
     whole = pl.concat([data.frame for data in known.values()])
-    domain = events.bounds(whole, "mean_min_centred", "mean_max_centred")
+    domain = events.bounds(whole, "median_min_centred", "median_max_centred")
     for model, rows in _in_columns(list(known), whole):
         caption = f"Up to {max(rows.get_column('n_examples').to_list()):,} examples a layer."
         _show(model, partial(events.candidate_bands, rows, domain), caption, known[model], LAYERS_SOURCE)
     st.caption(
-        "Scores m (e . v) for the token at the top before the FFN, less their mean over all tokens, averaged over "
-        "examples. Bands: from the smallest to the largest of ten sub-updates. Lines: their mean."
+        "Scores m (e . v) for the token at the top before the FFN, less their mean over all tokens, medians over "
+        "examples but those at position 0. Bands: from the smallest to the largest of ten sub-updates. Lines: their "
+        "mean."
     )
 
 

@@ -18,7 +18,7 @@ from catalog.tables.interventions import INTERVENTION_EFFECTS, INTERVENTION_NEUR
 from catalog.tables.table import Table
 from ingest.interventions.changed import SLICE_LOGITS, Changes, changed_losses
 from ingest.interventions.chosen import ByLayer, as_parameters, by_layer, changes, from_parameters
-from ingest.interventions.first_batches import BATCH_TOKENS, first_batches
+from ingest.interventions.first_batches import BATCH_TOKENS, cuts, first_batches
 from ingest.interventions.shared import Shared
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob, OtherSettings
@@ -97,6 +97,8 @@ class InterventionsJob(AdditiveJob):
             "tokens_per_domain": self.tokens_per_domain,
             "n_sets": self.n_sets,
             "seed": self.seed,
+            # Stated only where it is so: all other runs stay the same runs.
+            **({"cut": True} if cuts(self.context.corpus, self.tokens_per_domain) else {}),
             **self.runs_worked_on(),
         }
 

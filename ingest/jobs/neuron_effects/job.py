@@ -13,7 +13,7 @@ from catalog.tables.interventions import NEURON_EFFECTS
 from catalog.tables.table import Table
 from ingest.interventions.changed import SLICE_LOGITS
 from ingest.interventions.chosen import packed, unpacked
-from ingest.interventions.first_batches import BATCH_TOKENS
+from ingest.interventions.first_batches import BATCH_TOKENS, cuts
 from ingest.jobs.activity.job import ActivityJob
 from ingest.jobs.additive import AdditiveJob, OtherSettings
 from ingest.jobs.job import Files, Frames, JobContext, MeasureShard, ReadBack
@@ -92,6 +92,8 @@ class NeuronEffectsJob(AdditiveJob):
             "tokens_per_domain": self.tokens_per_domain,
             "n_controls": N_CONTROLS,
             "seed": self.seed,
+            # Stated only where it is so: all other runs stay the same runs.
+            **({"cut": True} if cuts(self.context.corpus, self.tokens_per_domain) else {}),
             **self.runs_worked_on(),
         }
 

@@ -118,13 +118,20 @@ def test_annotations_go_with_their_model_alone(warehouse: Warehouse) -> None:
             select name, model_id, 'a text', [1, 2], true, 'anna', now()::timestamp from store.models
             """
         )
+        # Nobody wrote what the rules say.
+        connection.execute(
+            """
+            insert into store.annotations
+            select * replace (uuid() as annotation_id, 'rules' as annotator) from store.annotations
+            """
+        )
     assert count_annotations(warehouse, "renamed") == 4
     asked = CliRunner().invoke(neurothek.main, ["remove", "renamed", "--warehouse", str(warehouse.path)], input="n\n")
     assert "Remove model renamed with the 4 annotations that people wrote from" in asked.output
     deleted = remove(warehouse, "renamed")
-    assert (deleted["annotations"], deleted["plausibility_judgements"]) == (3, 1)
+    assert (deleted["annotations"], deleted["plausibility_judgements"]) == (6, 1)
     assert rows(warehouse, "select model_id from store.plausibility_judgements") == [(1,)]
-    assert rows(warehouse, "select model_id, count(*) from store.annotations group by model_id") == [(1, 3)]
+    assert rows(warehouse, "select model_id, count(*) from store.annotations group by model_id") == [(1, 6)]
     with pytest.raises(ModelUnknown):
         count_annotations(warehouse, "renamed")
 

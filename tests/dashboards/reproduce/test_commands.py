@@ -26,6 +26,18 @@ def test_what_is_measured_is_written_without_a_question(copy: Path, tmp_path: Pa
     assert (tmp_path / "din" / "precision.svg").is_file()
 
 
+def test_a_plan_of_what_is_measured_says_that_nothing_is_missing(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neurothek.Neurothek, "lacking", lambda *_, **__: [])
+    for more, text in ((), ""), (("--corpus", "builtin"), " on builtin"):
+        result = run("din", *NAMES, "--to", str(tmp_path / "din"), "--plan", *more, "--warehouse", str(copy))
+        assert result.exit_code == 0, result.output
+        named = ", ".join(NAMES)
+        assert f"{named}: everything that the paper shows is measured{text}; nothing is missing" in result.stdout
+        assert not (tmp_path / "din").exists()
+
+
 def test_a_plan_writes_nothing(tmp_path: Path) -> None:
     # A model that no warehouse holds yet, which ships with the package.
     where = ("--warehouse", str(tmp_path / "new.duckdb"), "--tokens", "2000")

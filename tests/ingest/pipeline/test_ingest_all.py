@@ -11,7 +11,8 @@ from catalog.tables.registry import JobUnknown
 from ingest.errors import ModelNamedTwice, ThresholdInvalid
 from ingest.pipeline.ingest_all import Outcome, ingest_all, print_report, report_lines
 from ingest.pipeline.outcomes import ModelReport
-from ingest.request import IngestRequest, ModelEmpty, ModelSource
+from ingest.request import IngestRequest, ModelEmpty, ModelSource, TextRequest
+from queries.views import install
 from tests.support import ingests
 from tests.support.models import build
 
@@ -138,3 +139,26 @@ def test_a_name_stands_before_the_first_equals_sign(text: str, expected: ModelSo
 def test_a_model_without_a_name_or_a_source_is_refused(text: str) -> None:
     with pytest.raises(ModelEmpty, match="does not name a model"):
         ModelSource.parse(text)
+
+
+def test_a_text_that_views_leave_aside_is_named_with_the_command_that_shows_it(
+    tiny_models: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("Rain falls on the old town. " * 40, "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb", views=install)
+
+    def measured(name: str, tokens: int) -> list[str]:
+        text = TextRequest(corpora=(f"{name}={tmp_path / 'a.txt'}",), tokens_per_domain=tokens, sequence_length=16)
+        outcomes = ingest_all(
+            warehouse, IngestRequest(jobs=("activity",), text=text), [f"tiny={tiny_models['opt']}"], progress=Silent()
+        )
+        return [line for line in report_lines(outcomes, warehouse.path) if "shows this text" in line]
+
+    assert measured("long", 128) == []
+    (line,) = measured("short", 32)
+    assert "show it on long, which has more tokens or is pinned" in line
+    assert "`neurothek pin tiny --corpus short`" in line
+    (line,) = measured("long", 64)
+    assert "show it on long with 128 tokens" in line
+    assert "`neurothek pin tiny --corpus long@64`" in line
+    assert measured("longest", 256) == []

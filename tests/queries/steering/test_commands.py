@@ -38,7 +38,8 @@ def test_it_says_first_what_it_will_do(path: Path) -> None:
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
         "where layer = 0 and neuron < 3 set to 0: 3 of the 48 neurons of tiny",
-        "measured on long+short, whole sequences up to 90 ids of each domain, beside 2 random sets of as many neurons",
+        "measured on long+short, sequences until 90 ids of each domain are read, beside 2 random sets of as many"
+        " neurons",
     ]
     assert neurothek.open(path).sql("select * from interventions").is_empty()
 

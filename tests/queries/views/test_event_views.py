@@ -114,6 +114,16 @@ def with_centred(updates: list[Row]) -> list[Row]:
     ]
 
 
+def check_medians(row: Row, groups: list[list[Row]], numbers: Iterable[int], model_id: int, column: str) -> None:
+    """Medians over the examples that were not read at position 0, which are counted apart."""
+    lengths = {example["example_id"]: len(example["tokens"]) for example in shown("examples", model_id)}
+    later = [group for group, number in zip(groups, numbers, strict=True) if lengths[number] > 1]
+    assert row["n_first_position"] == len(groups) - len(later)
+    for name, aggregate in AGGREGATES.items():
+        expected = statistics.median(aggregate([update[column] for update in group]) for group in later)
+        assert row[f"median_{name}_centred"] == pytest.approx(expected, abs=CLOSE)
+
+
 def test_event_scores(connection: duckdb.DuckDBPyConnection) -> None:
     found = {(row["model"], row["event"], row["kind"]): row for row in ask(connection, "select * from event_scores")}
     seen = set()
@@ -135,6 +145,7 @@ def test_event_scores(connection: duckdb.DuckDBPyConnection) -> None:
                     for name, aggregate in AGGREGATES.items():
                         expected = mean(aggregate([update[column] for update in group]) for group in groups)
                         assert row[f"mean_{name}{suffix}"] == pytest.approx(expected, abs=CLOSE)
+                check_medians(row, groups, [row["example_id"] for row in happened], model_id, f"centred_{token}")
                 sizes = [mean(abs(update[f"score_{token}"]) for update in group) for group in groups]
                 assert row["mean_abs"] == pytest.approx(mean(sizes), abs=CLOSE)
     assert seen == set(found)
@@ -161,6 +172,7 @@ def test_top_candidate_scores(connection: duckdb.DuckDBPyConnection) -> None:
                     for name, aggregate in AGGREGATES.items():
                         expected = mean(aggregate([update[column] for update in group]) for group in groups)
                         assert row[f"mean_{name}{suffix}"] == pytest.approx(expected, abs=CLOSE)
+                check_medians(row, groups, range(made.N_EVENTS), model_id, "centred_candidate")
     assert n_seen == len(found)
 
 

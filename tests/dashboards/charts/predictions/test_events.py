@@ -76,8 +76,8 @@ def test_extreme_updates_stand_beside_the_value_vectors_they_come_from() -> None
 
 SCORES = pl.DataFrame(
     [
-        {"event": event, "kind": kind, "n_events": 9, "mean_min_centred": -1.0, "mean_mean_centred": 0.5 * place}
-        | {"mean_max_centred": 2.0}
+        {"event": event, "kind": kind, "n_events": 9, "median_min_centred": -1.0, "median_mean_centred": 0.5 * place}
+        | {"median_max_centred": 2.0}
         for event in ("elimination", "saturation")
         for place, kind in enumerate(events.KIND_NAMES)
     ]
@@ -85,7 +85,7 @@ SCORES = pl.DataFrame(
 CANDIDATES = pl.DataFrame(
     [
         {"layer": layer, "kind": kind, "n_examples": 9}
-        | {"mean_max_centred": 0.5, "mean_mean_centred": 0.1 * layer, "mean_min_centred": -0.25}
+        | {"median_max_centred": 0.5, "median_mean_centred": 0.1 * layer, "median_min_centred": -0.25}
         for layer in range(3)
         for kind in events.KIND_NAMES
     ]
@@ -98,10 +98,10 @@ def test_scores_of_an_event_are_ranges_with_their_mean_on_a_shared_axis() -> Non
     assert zero["encoding"]["x"]["field"] == "zero"
     assert lines["encoding"]["x"]["scale"]["domain"] == dots["encoding"]["x"]["scale"]["domain"] == [-3, 4]
     assert (lines["encoding"]["x"]["field"], lines["encoding"]["x2"]["field"]) == (
-        "mean_min_centred",
-        "mean_max_centred",
+        "median_min_centred",
+        "median_max_centred",
     )
-    assert dots["encoding"]["x"]["field"] == "mean_mean_centred"
+    assert dots["encoding"]["x"]["field"] == "median_mean_centred"
     rows = [row for data in chart["datasets"].values() for row in data if "event" in row]
     assert {(row["event"], row["kind"]) for row in rows} == {
         (event, kind) for event in ("settles", "is pushed down") for kind in events.UPDATE_COLOURS
@@ -111,22 +111,25 @@ def test_scores_of_an_event_are_ranges_with_their_mean_on_a_shared_axis() -> Non
 def test_scores_by_layer_are_bands_with_their_mean() -> None:
     chart = events.candidate_bands(CANDIDATES, (-1, 1)).to_dict()
     band, _, mean = chart["layer"]
-    assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("mean_min_centred", "mean_max_centred")
-    assert mean["encoding"]["y"]["field"] == "mean_mean_centred"
+    assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == (
+        "median_min_centred",
+        "median_max_centred",
+    )
+    assert mean["encoding"]["y"]["field"] == "median_mean_centred"
     assert band["encoding"]["x"]["axis"]["values"] == [0, 1, 2]
     scale = band["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == events.UPDATE_COLOURS
 
 
 def test_bounds_hold_0_and_every_number() -> None:
-    low, high = events.bounds(SCORES, "mean_min_centred", "mean_max_centred")
+    low, high = events.bounds(SCORES, "median_min_centred", "median_max_centred")
     assert low < -1
     assert high > 2
     assert (low, high) == (-1 - 0.15, 2 + 0.15)
-    positive = SCORES.with_columns(pl.col("mean_min_centred").abs())
-    assert events.bounds(positive, "mean_min_centred", "mean_max_centred")[0] < 0
+    positive = SCORES.with_columns(pl.col("median_min_centred").abs())
+    assert events.bounds(positive, "median_min_centred", "median_max_centred")[0] < 0
     nothing = SCORES.clear()
-    low, high = events.bounds(nothing, "mean_min_centred", "mean_max_centred")
+    low, high = events.bounds(nothing, "median_min_centred", "median_max_centred")
     assert low < 0 < high
 
 

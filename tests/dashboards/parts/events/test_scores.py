@@ -14,7 +14,7 @@ SCORES = pl.DataFrame(
         "model": ["a", "a", "a", "b"],
         "event": ["saturation", "elimination", "saturation", "saturation"],
         "kind": ["dominant", "dominant", "random", "dominant"],
-        "mean_mean_centred": [0.504, -0.35, 0.0, 9.0],
+        "median_mean_centred": [0.504, -0.35, 0.0, 9.0],
     }
 )
 SHARES = pl.DataFrame(
@@ -31,7 +31,8 @@ SHARES = pl.DataFrame(
 def test_scores_are_told_with_their_signs_and_what_is_unknown_is_said() -> None:
     assert told_scores(SCORES, "a") == (
         "In a, a dominant neuron adds +0.50 more to the score of the token that settles than to that of the mean token "
-        "on average, and -0.35 to that of the one that is pushed down; a random neuron +0.00 and an unknown amount."
+        "in the median event, and -0.35 to that of the one that is pushed down; a random neuron +0.00 and an unknown "
+        "amount."
     )
 
 
