@@ -14,7 +14,8 @@ LENGTHS = [*(("code", n) for n in (30, 7, 30, 12)), *(("prose", n) for n in (5, 
 def test_sequences_are_whole_and_just_enough_and_a_longer_first_one_is_cut(domain: int, n_tokens: int) -> None:
     text = corpus(LENGTHS)
     own = [text.sequence(i) for i in range(text.n_sequences) if text.domain_of[i] == domain]
-    expected, read = [], 0
+    expected: list[list[int]] = []
+    read = 0
     for ids in own:
         if read >= n_tokens:
             break
