@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from catalog.malloc import give_back_at_once
 from catalog.terminal.console import note
 from catalog.terminal.options import common_options
 from dashboards.colours import ACCENT
@@ -36,6 +37,8 @@ def dashboard(ctx: click.Context, port: int | None, hosts: tuple[str, ...], no_b
     can read the whole warehouse and annotate. Pages never write; a separate process saves annotations. The dashboard
     contacts no other server, so it does not download weights that are still on the hub.
     """
+    # Each visit to a page runs in a new thread: what such threads freed would stay with them, hundreds of megabytes.
+    give_back_at_once()
     # Pages only read: views of an earlier release are brought up to date before the first page opens.
     if ctx.obj.warehouse.exists():
         with ctx.obj.reader():

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from catalog.malloc import give_back_at_once
 from catalog.progress import Progress
 from catalog.publishing.staging import discard_runs
 from catalog.store.warehouse import Warehouse, first_row
@@ -11,7 +12,6 @@ from ingest.jobs.counterparts.job import CounterpartsJob, PairContext
 from ingest.jobs.counterparts.listed import ListedModel
 from ingest.pipeline.measure import measure_shards
 from ingest.pipeline.outcomes import PairReport
-from ingest.planning.malloc import give_back_at_once
 from ingest.planning.pair_plan import PairPlan, pair_plan
 from ingest.planning.pair_work import PairWork, is_pair_missing, opened, pair_identity
 from ingest.planning.work import staging_folder

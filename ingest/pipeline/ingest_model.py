@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from catalog.advice import command_line, text_words
+from catalog.malloc import give_back_at_once
 from catalog.progress import Progress, Silent
 from catalog.publishing.staging import adding, discard_runs
 from catalog.store.warehouse import Warehouse, first_row
@@ -18,7 +19,6 @@ from ingest.pipeline.outcomes import ModelReport
 from ingest.planning.agenda import Prepared, left_out, prepare_model
 from ingest.planning.budget import Allotted, allot
 from ingest.planning.first_look import check_request
-from ingest.planning.malloc import give_back_at_once
 from ingest.planning.prerequisites import announcements
 from ingest.planning.work import ModelWork, staging_folder
 from ingest.request import IngestRequest, ModelSource

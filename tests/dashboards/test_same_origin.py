@@ -9,21 +9,18 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urljoin
 
 import duckdb
 import pytest
 import streamlit
 from starlette.datastructures import Headers
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
-from websockets.typing import Origin, Subprotocol
 
 from dashboards.addresses import PAGES
 from dashboards.same_origin import is_of_own_page
 from tests.support.browser import served
 from tests.support.loopback import Confined
+from tests.support.visits import run_page
 
 HUB_MODEL = "nobody/has-this-model"
 
@@ -67,24 +64,6 @@ def fetched(address: str, **headers: str) -> bytes:
     with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as answer:
         body: bytes = answer.read()
         return body
-
-
-def run_page(base: str, page: str, **parameters: str) -> str:
-    """All that a page sends to a browser that opens it, as text."""
-    place = base.removeprefix("http://")
-    asked = BackMsg()
-    asked.rerun_script.query_string = urlencode(parameters)
-    asked.rerun_script.page_name = page
-    said = []
-    stream = f"ws://{place}/_stcore/stream"
-    with connect(stream, origin=Origin(base), subprotocols=[Subprotocol("streamlit")], max_size=None) as session:
-        session.send(asked.SerializeToString())
-        while True:
-            message = ForwardMsg()
-            message.ParseFromString(session.recv(timeout=60, decode=False))
-            said.append(str(message))
-            if message.WhichOneof("type") == "script_finished":
-                return "\n".join(said)
 
 
 @pytest.mark.parametrize(

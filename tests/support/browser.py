@@ -54,6 +54,15 @@ def chromium() -> Path:
 @contextmanager
 def served(warehouse: Path, log: Path, *more: str, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
     """The dashboard of a warehouse as `neurothek dashboard` serves it, with more options; yields its address."""
+    with server_of(warehouse, log, *more, environment=environment) as (address, _):
+        yield address
+
+
+@contextmanager
+def server_of(
+    warehouse: Path, log: Path, *more: str, environment: Mapping[str, str] = os.environ
+) -> Iterator[tuple[str, int]]:
+    """As `served`; yields the number of the server's process as well."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -65,7 +74,7 @@ def served(warehouse: Path, log: Path, *more: str, environment: Mapping[str, str
         )
         try:
             _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
-            yield f"http://127.0.0.1:{port}"
+            yield f"http://127.0.0.1:{port}", server.pid
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(timeout=_STARTING_SECONDS)
