@@ -18,3 +18,7 @@ class MemoryRefused(NeurothekError):
             f"there is not enough memory{f' ({said[:120]})' if said else ''};"
             " close other programs or raise this process's limit (`ulimit -v`), then repeat the command"
         )
+
+
+class NeurothekWarning(UserWarning):
+    """What an answer cannot say about itself, in one sentence."""

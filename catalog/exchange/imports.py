@@ -14,9 +14,13 @@ from catalog.files import expanded, sha256_of
 from catalog.progress import Progress, Silent
 from catalog.publishing import summaries
 from catalog.publishing.facts import rebuild_facts
+from catalog.publishing.staging import rows_of
+from catalog.spelling import readable
+from catalog.store.duckdb_settings import beside
 from catalog.store.matrices import kept_maps, take
 from catalog.store.warehouse import Warehouse, first_row
 from catalog.tables.migrations import LATEST, migrate
+from catalog.upkeep.checks import broken, of_kind
 
 _TOLD_BY_OTHERS: Mapping[str, Mapping[str, str]] = {"models": {"size": "n_parameters - n_parameters_embedding"}}
 """Columns that earlier exports lack, and what tells them from the others."""
@@ -43,7 +47,7 @@ def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | No
     folder, progress = expanded(folder).absolute(), progress or Silent()
     manifest = read_manifest(folder)
     warehouse.require_writable()
-    with duckdb.connect() as blank:
+    with beside(folder) as blank:
         migrate(blank)
         if warehouse.exists():
             with warehouse.current_reader() as connection:
@@ -57,6 +61,7 @@ def import_folder(warehouse: Warehouse, folder: Path, *, progress: Progress | No
     with warehouse.transaction() as connection:
         _require_empty(warehouse.path, connection)
         _fill(connection, folder, manifest, progress)
+        _require_keys(connection, folder)
         _take_maps(connection, folder, manifest, warehouse.maps)
     return manifest
 
@@ -147,7 +152,7 @@ def _problem(
 def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, progress: Progress) -> None:
     progress.start("importing", len(manifest.tables))
     for name, table in manifest.tables.items():
-        files = [_literally(folder / file.path) for file in table.files]
+        files = [folder / file.path for file in table.files]
         try:
             if files:
                 later = (
@@ -155,10 +160,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
                     for column, said in _TOLD_BY_OTHERS.get(name, {}).items()
                     if column not in table.columns
                 )
-                connection.execute(
-                    f"insert into store.{name} by name select *{''.join(later)} from read_parquet($files)",
-                    {"files": files},
-                )
+                with rows_of(connection, files) as rows:
+                    connection.execute(f"insert into store.{name} by name select *{''.join(later)} from {rows}")
         except duckdb.ConstraintException as error:
             raise ExportInvalid(folder, f"the table {name} has an empty value where there must be one") from error
         except duckdb.ConversionException as error:
@@ -168,6 +171,12 @@ def _fill(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifes
     for (model_id,) in connection.execute("select model_id from store.models order by 1").fetchall():
         renew(connection, model_id)
     progress.finish()
+
+
+def _require_keys(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """A row that is there twice would be counted twice by whoever asks."""
+    for finding in broken(connection, among=of_kind("key"), progress=Silent()):
+        raise ExportInvalid(folder, f"the rows of {finding.subject} repeat a key ({readable(finding.example)})")
 
 
 def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, target: Path) -> None:

@@ -8,9 +8,13 @@ from typing import Any
 
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
+from catalog.spelling import readable
 
 MANIFEST = "manifest.json"
 FORMAT = "neurothek export"
+
+_MOST = 2**63
+"""No number of rows reaches it."""
 
 
 class ExportInvalid(NeurothekError):
@@ -103,30 +107,70 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
         raise ExportInvalid(folder, f"there is no {MANIFEST} in it" if folder.is_dir() else "there is no such folder")
+    if path.is_symlink():
+        raise ExportInvalid(folder, f"its {MANIFEST} is a link")
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"), parse_constant=_no_number)
         if content.pop("format") != FORMAT:
             raise ExportInvalid(folder, f"its {MANIFEST} is of something else")
         manifest = Manifest(
-            schema_version=int(content["schema_version"]),
+            schema_version=_count(content["schema_version"]),
             tables={str(name): _table(table) for name, table in content["tables"].items()},
             # Exports of earlier releases have none.
             maps=tuple(map(str, content.get("maps", ()))),
             missing_maps=tuple(map(str, content.get("missing_maps", ()))),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise ExportInvalid(folder, f"its {MANIFEST} is damaged") from error
-    for table in manifest.tables.values():
-        for file in table.files:
-            if PurePosixPath(file.path).is_absolute() or ".." in PurePosixPath(file.path).parts:
-                raise ExportInvalid(folder, f"its {MANIFEST} names a file outside the folder")
+    _require_own_files(folder, manifest)
     return manifest
+
+
+def _require_own_files(folder: Path, manifest: Manifest) -> None:
+    """Refuse a file that is named twice, or lies elsewhere: by its path, or by a link.
+
+    Raises:
+        ExportInvalid: there is one; nothing of it was opened.
+    """
+    known: set[Path] = set()
+    root = folder.resolve()
+    paths = [file.path for table in manifest.tables.values() for file in table.files]
+    for path in (*paths, *manifest.maps):
+        pure = PurePosixPath(path)
+        is_outside = pure.is_absolute() or ".." in pure.parts or "\0" in path
+        if is_outside or not (target := _followed(folder / path)).is_relative_to(root):
+            raise ExportInvalid(folder, f"its {MANIFEST} names {readable(path)}, which lies outside the folder")
+        if target in known:
+            raise ExportInvalid(folder, f"its {MANIFEST} names {readable(path)} twice")
+        known.add(target)
+
+
+def _followed(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path  # a link that leads back to itself: whoever opens it is refused
+
+
+def _count(value: object) -> int:
+    """A number of rows, or of a version.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+        raise ValueError(value)
+    return value
+
+
+def _no_number(text: str) -> object:
+    raise ValueError(text)
 
 
 def _table(content: Mapping[str, Any]) -> ExportedTable:
     return ExportedTable(
         description=str(content["description"]),
-        n_rows=int(content["n_rows"]),
+        n_rows=_count(content["n_rows"]),
         columns={str(name): ExportedColumn(**column) for name, column in content["columns"].items()},
-        files=tuple(ExportedFile(str(f["path"]), int(f["n_rows"]), str(f["sha256"])) for f in content["files"]),
+        files=tuple(ExportedFile(str(f["path"]), _count(f["n_rows"]), str(f["sha256"])) for f in content["files"]),
     )

@@ -14,9 +14,9 @@ from catalog.exchange.exports import ROW_GROUP
 from catalog.exchange.numbering import Numbering
 from catalog.progress import Progress, Silent
 from catalog.publishing.facts import rebuild_facts
+from catalog.spelling import readable
 from catalog.store.matrices import KeptMap, kept_maps, take
 from catalog.store.warehouse import Warehouse, first_row
-from catalog.tables.migrations import LATEST, version_of
 from catalog.tables.registry import FACTS, JOB_TABLES, WRITTEN_BY_PEOPLE
 from catalog.tables.table import Table
 from catalog.upkeep.changes import Label
@@ -66,16 +66,6 @@ class OtherUnsound(NeurothekError):
         super().__init__(f"{other} cannot be merged: {found}; check it with `{look}`")
 
 
-class OtherOutdated(NeurothekError):
-    """An earlier release wrote the other warehouse."""
-
-    def __init__(self, other: Path) -> None:
-        super().__init__(
-            f"{other} was written by an earlier release; bring it up to date with"
-            f" `{command_line('models', '--warehouse', str(other))}` and repeat the command"
-        )
-
-
 @dataclass(frozen=True)
 class Merged:
     """What a merge added.
@@ -105,7 +95,8 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
     The other file is only read. Pins, family and variant come with models that are new.
 
     Raises:
-        MergeWithItself, ModelsDiffer, RunsDiffer, OtherOutdated, OtherUnsound: as they say; nothing is written.
+        MergeWithItself, ModelsDiffer, RunsDiffer, OtherUnsound: as they say; nothing is written.
+        WarehouseOutdated: an earlier release wrote the other file.
         WarehouseDamaged: one of the files is not what was written; nothing is.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: one of the files cannot be used.
     """
@@ -129,13 +120,11 @@ def merge(warehouse: Warehouse, other: Path, *, progress: Progress | None = None
 
 def _require_sound(other: Path, theirs: duckdb.DuckDBPyConnection) -> None:
     """Every row has its run and every run its rows: a row without them could not be given a number here."""
-    if version_of(theirs) < LATEST:
-        raise OtherOutdated(other)
     laws = of_subject("law", "dimensions_exist", "annotations_are_of_vectors", "plausibility_is_of_lists")
     keys = of_subject("key", *(table.name for table in WRITTEN_BY_PEOPLE))
     wanted = [*keys, *of_kind("runs"), *of_kind("rows"), *laws]
     for finding in broken(theirs, among=wanted, progress=Silent()):
-        raise OtherUnsound(other, f"{finding.example} breaks the rule: {finding.law}")
+        raise OtherUnsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
 
 
 def _plan(other: Path, theirs: duckdb.DuckDBPyConnection, ours: duckdb.DuckDBPyConnection) -> Numbering:
@@ -206,8 +195,7 @@ def _merge(
     for model_id in sorted(touched.union(models.given)):
         rebuild_facts(ours, model_id)
     extended = sorted(touched.difference(models.given))
-    if extended:
-        _refuse_repeated_keys(other, ours, _name(ours, extended[0]))
+    _refuse_repeated_keys(other, ours, _name(ours, extended[0]) if extended else None)
     return Merged(
         models=tuple(_name(ours, one) for one in models.given),
         extended=tuple(_name(ours, one) for one in extended),
@@ -283,10 +271,12 @@ def _copy(
     return n_rows
 
 
-def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, model: str) -> None:
-    """Jobs may fill each other's tables: what came twice is noticed before anything is kept."""
+def _refuse_repeated_keys(other: Path, ours: duckdb.DuckDBPyConnection, extended: str | None) -> None:
+    """What came twice is noticed before anything is kept: jobs may fill each other's tables, a file may repeat rows."""
     for finding in broken(ours, among=of_kind("key"), progress=Silent()):
-        raise RunsDiffer(model, finding.subject, other)
+        if extended is not None:
+            raise RunsDiffer(extended, finding.subject, other)
+        raise OtherUnsound(other, f"{readable(finding.example)} breaks the rule: {finding.law}")
 
 
 def _among(column: str, numbers: frozenset[int]) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from catalog.advice import command_line
 from catalog.errors import NeurothekError
 from catalog.publishing.facts import rebuild_facts
-from catalog.publishing.staging import duckdb_bytes
+from catalog.publishing.staging import duckdb_bytes, rows_of
 from catalog.store.matrices import bring
 from catalog.store.warehouse import Warehouse, first_row
 from catalog.tables.dimensions import CORPORA, MODELS, RUNS, SEQUENCES, TOKEN_COUNTS, TOKENIZERS, TOKENS
@@ -155,9 +155,7 @@ def publish(warehouse: Warehouse, publication: Publication, *, memory_bytes: int
         TokenizerChanged: the model is known with another tokenizer.
         WarehouseUnwritable: the disk is full; the warehouse is left as it was.
     """
-    with warehouse.transaction() as connection:
-        if memory_bytes is not None:
-            connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
+    with warehouse.transaction(settings=_limits(memory_bytes)) as connection:
         written = _publish(connection, publication)
         for run in publication.runs:
             if run.maps is not None:
@@ -177,9 +175,7 @@ def publish_pair(
         PairChanged: the lists that were compared are not in the warehouse any more.
         WarehouseUnwritable: the disk is full; the warehouse is left as it was.
     """
-    with warehouse.transaction() as connection:
-        if memory_bytes is not None:
-            connection.execute(f"set memory_limit = '{duckdb_bytes(memory_bytes)}B'")
+    with warehouse.transaction(settings=_limits(memory_bytes)) as connection:
         ids = {paired.model: _compared_id(connection, paired) for paired in (one, other)}
         written: dict[str, int] = {}
         for paired in (one, other):
@@ -187,6 +183,10 @@ def publish_pair(
             for table, n_rows in _replace_run(connection, paired.run, pair).items():
                 written[table] = written.get(table, 0) + n_rows
     return written
+
+
+def _limits(memory_bytes: int | None) -> tuple[tuple[str, str], ...]:
+    return () if memory_bytes is None else (("memory_limit", f"{duckdb_bytes(memory_bytes)}B"),)
 
 
 def delete_pairs(connection: duckdb.DuckDBPyConnection, model_id: int) -> int:
@@ -310,8 +310,10 @@ def _delete_replaced(
     condition = " and ".join(f"{column} = ${column}" for column in ids)
     values: dict[str, object] = dict(ids)
     if table.part is not None:
-        condition += f" and {table.part} in (select {table.part} from read_parquet($files))"
-        values["files"] = [str(file) for file in files]
+        with rows_of(connection, files) as rows:
+            parts = connection.execute(f"select distinct {table.part} from {rows}").fetchall()
+        condition += f" and {table.part} in (select unnest($parts))"
+        values["parts"] = [part for (part,) in parts]
     # Rows of a model alone may come from a run on another corpus, which then has fewer.
     connection.execute(
         f"""
@@ -335,8 +337,10 @@ def _insert_files(
     columns = ", ".join([*table.columns, *ids])
     read = [f"{name} + {first} as {name}" if name == table.serial else name for name in table.columns]
     values = ", ".join([*read, *(f"${column}" for column in ids)])
-    query = f"insert into store.{table.name} ({columns}) select {values} from read_parquet($files)"
-    inserted = first_row(connection, query, {"files": [str(file) for file in files], **ids})
+    if not files:
+        return 0
+    with rows_of(connection, files) as rows:
+        inserted = first_row(connection, f"insert into store.{table.name} ({columns}) select {values} from {rows}", ids)
     return int(inserted[0]) if inserted else 0
 
 

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import duckdb
 import filelock
@@ -17,6 +18,7 @@ import polars as pl
 
 from catalog.errors import NeurothekError
 from catalog.files import written
+from catalog.store.duckdb_settings import beside
 from catalog.store.interrupts import keyboard_interrupts
 from catalog.tables.table import Table
 
@@ -24,8 +26,17 @@ MANIFEST = "manifest.json"
 
 _PROBE_SECONDS = 1.0
 
+_HANDED, _HANDED_ROWS = "handed_over", 122_880
+"""What rows are called while a statement reads them, and how many are in memory at a time: DuckDB's own group."""
+
 # Rows longer than the first are stored in groups of about the second.
 _WIDE_BYTES, _GROUP_BYTES = 1 << 10, 1 << 20
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+"""Names of the folders of runs, and of their locks: nothing else in the folder is ours."""
+
+_TEXTS = ("corpus", "other_model", "problem", "arithmetic", "lease")
+"""What a manifest may say in words, or not at all."""
 
 State = Literal["running", "failed", "interrupted", "measured"]
 
@@ -137,11 +148,11 @@ class StagedRun:
         target = self.path(shard, table.name)
         if target.exists():
             return target
-        settings: dict[str, str | bool | int | float | list[str]] = {
+        settings = {
             "memory_limit": f"{duckdb_bytes(memory_bytes)}B",
             "temp_directory": str(self.folder / "spill"),
         }
-        with duckdb.connect(config=settings) as connection:
+        with beside(self.folder, settings) as connection:
             files = [str(self.path(name, table.name)) for name in shards]
             rows = f"select * from read_parquet($files) order by {', '.join(table.order)}"
             try:
@@ -227,7 +238,33 @@ def write_parquet(frame: pl.DataFrame, path: Path, *, is_passing: bool = False) 
     )
 
 
+@contextmanager
+def rows_of(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> Iterator[str]:
+    """A name by which one statement reads the rows of Parquet files, in order: the connection itself opens no file."""
+    import pyarrow as pa  # noqa: PLC0415  (a quarter of a second, where something is published)
+    import pyarrow.parquet as pq  # noqa: PLC0415  (likewise)
+
+    schema = pq.read_schema(files[0])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for path in files:
+            with pq.ParquetFile(path, pre_buffer=False) as file:
+                for batch in file.iter_batches(_HANDED_ROWS):
+                    yield batch if batch.schema.equals(schema) else batch.select(schema.names).cast(schema)
+
+    connection.register(_HANDED, pa.RecordBatchReader.from_batches(schema, batches()))
+    try:
+        yield _HANDED
+    finally:
+        # A statement that failed has ended its transaction, and the name with it.
+        with suppress(duckdb.TransactionException):
+            connection.unregister(_HANDED)
+
+
 def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
+    if folder.is_symlink():
+        # A link could lead anywhere, and files are written and deleted below.
+        folder.unlink()
     folder.mkdir(exist_ok=True)
     # Hidden files are unfinished ones; the lock is held, so whoever wrote them is gone.
     for stray in folder.glob(".*"):
@@ -249,7 +286,7 @@ def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
 def _tidy(staging: Path) -> None:
     """Remove the lock files of runs that are gone, and the staging folder when it is empty."""
     for lock in staging.glob("*.lock"):
-        if not lock.with_suffix("").exists():
+        if _KEY.fullmatch(lock.stem) and not lock.with_suffix("").exists():
             lock.unlink(missing_ok=True)
     if staging.exists() and not any(staging.iterdir()):
         staging.rmdir()
@@ -258,7 +295,7 @@ def _tidy(staging: Path) -> None:
 def staged_manifests(staging: Path) -> list[dict[str, Any]]:
     """What lies in staging, as the manifests say it; a run marked as running whose process is gone is 'interrupted'."""
     manifests = []
-    for folder in sorted(path for path in staging.glob("*") if path.is_dir()):
+    for folder in sorted(path for path in staging.glob("*") if path.is_dir() and not path.is_symlink()):
         manifest = _read_manifest(folder)
         if manifest is None:
             continue
@@ -276,7 +313,7 @@ def discard_model(staging: Path, model: str) -> None:
 
 def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:
     """Delete the folders of published runs, if any are left and no process holds them."""
-    for key in run_keys:
+    for key in filter(_KEY.fullmatch, run_keys):
         if (staging / key).exists() and not _is_held(staging / f"{key}.lock"):
             shutil.rmtree(staging / key, ignore_errors=True)
     if staging.exists():
@@ -319,10 +356,21 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except ValueError:
+        # The rest is only shown, but these are computed with.
+        datetime.fromisoformat(content["started_at"])
+        is_ours = (
+            content["run_key"] == folder.name
+            and bool(_KEY.fullmatch(folder.name))
+            and isinstance(content["parameters"], dict)
+            and content["state"] in get_args(State)
+            and all(isinstance(content[name], str) for name in ("job", "model", "dtype"))
+            and isinstance(content["job_version"], int)
+            and all(isinstance(content.get(name), str | None) for name in _TEXTS)
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         # Power was lost while it was written: the shards beside it are whole, and it is written anew.
         return None
-    return content
+    return content if is_ours else None
 
 
 def _quoted(path: Path) -> str:

@@ -1,6 +1,6 @@
 """Views that sum up whole models, kept as tables: computed when measurements change, read when somebody asks."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -36,18 +36,26 @@ class KeptView:
         return f"{PREFIX}{self.name}"
 
 
+Definitions = Callable[[duckdb.DuckDBPyConnection], Sequence[KeptView]]
+"""The kept views of the program, each after those it reads; of the connection only names of tables are asked."""
+
+_DEFINITIONS: list[Definitions] = []
+
+
+def provide(definitions: Definitions) -> None:
+    """Say where the views are defined that are kept: in the program above, never in the file."""
+    _DEFINITIONS[:] = [definitions]
+
+
 def clear(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep nothing any more."""
-    for view in _views(connection):
-        connection.execute(f"drop table store.{view.table}")
-    connection.execute("delete from store.kept_views")
+    """Keep nothing any more, whatever an earlier release kept."""
+    for table in sorted(_kept_tables(connection)):
+        connection.execute(f"drop table store.{_quoted(table)}")
 
 
 def keep(connection: duckdb.DuckDBPyConnection, view: KeptView) -> None:
     """Compute the rows of a view for every model and keep them; one model at a time, which bounds the memory."""
     connection.execute(f"create table store.{view.table} as from (\n{view.query}\n) limit 0")
-    row = [view.name, ", ".join(view.key), view.source, view.query, view.query_of_model]
-    connection.execute("insert into store.kept_views select count(*), ?, ?, ?, ?, ? from store.kept_views", row)
     measured = f"where model_id in (select model_id from store.{view.source})"
     query = f"select model_id, name from store.models {measured} order by model_id"
     for model_id, name in connection.execute(query).fetchall():
@@ -74,9 +82,6 @@ def stale(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
             " where schema_name = 'store' and database_name = current_database() and table_name = ?",
             [view.table],
         ).fetchall()
-        if not columns:
-            yield view.name, f"select 'there is no table store.{view.table}' as place"
-            continue
         differ = " or ".join(_differ(column, kind) for column, kind in columns)
         same_row = " and ".join(f"kept.{column} is not distinct from now.{column}" for column in view.key)
         yield (
@@ -107,8 +112,21 @@ def _filled(connection: duckdb.DuckDBPyConnection, tables: Collection[str], mode
 
 
 def _views(connection: duckdb.DuckDBPyConnection) -> list[KeptView]:
-    query = "select name, key, source, query, query_of_model from store.kept_views order by place"
-    return [KeptView(row[0], tuple(row[1].split(", ")), *row[2:]) for row in connection.execute(query).fetchall()]
+    """Those that are kept in the file: none before somebody has installed the views."""
+    tables = _kept_tables(connection)
+    return [view for define in _DEFINITIONS for view in define(connection) if view.table in tables]
+
+
+def _kept_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    query = """
+        select table_name from duckdb_tables()
+        where schema_name = 'store' and database_name = current_database() and starts_with(table_name, $prefix)
+    """
+    return {str(name) for (name,) in connection.execute(query, {"prefix": PREFIX}).fetchall()}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _differ(column: str, kind: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -26,6 +26,8 @@ def settings_of(*, read_only: bool) -> dict[str, str | bool | int | float | list
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
         "python_enable_replacements": "false",
+        # From the start: a log that is replayed binds what the file defines.
+        "enable_external_access": "false",
         # The process number keeps the spill files of two processes apart.
         "temp_directory": str(Path(tempfile.gettempdir()) / f"neurothek-{os.getpid()}"),
     }
@@ -35,8 +37,8 @@ def settings_of(*, read_only: bool) -> dict[str, str | bool | int | float | list
     return {**settings, "storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_BYTES)}
 
 
-def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]]) -> None:
-    """Set what bounds readers, as (name, value), and let no query reach files, networks or the settings again."""
+def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]] = ()) -> None:
+    """Set what bounds a connection, as (name, value), and let no statement change the settings again."""
     (is_locked,) = connection.execute("select current_setting('lock_configuration')").fetchall()[0]
     if is_locked:
         # Ctrl-C left a connection of this process to be closed later: this one has its configuration.
@@ -46,5 +48,15 @@ def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[st
         connection.execute(f"set global {name} = '{value}'")
     connection.execute(f"set global dynamic_or_filter_threshold = {MOST_SOUGHT}")
     # Once the configuration is locked nothing else can be set, so that comes last.
+    connection.execute("set global lock_configuration = true")
+
+
+def beside(folder: Path, settings: Mapping[str, str] | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection to an empty database in memory that reaches the files of one folder, and no others."""
+    # Which folder that is can only be said while all can be reached.
+    reaching = {key: value for key, value in settings_of(read_only=True).items() if key != "enable_external_access"}
+    connection = duckdb.connect(config={**reaching, **(settings or {})})
+    connection.execute("set global allowed_directories = [$folder]", {"folder": str(folder.resolve())})
     connection.execute("set global enable_external_access = false")
     connection.execute("set global lock_configuration = true")
+    return connection

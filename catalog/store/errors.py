@@ -23,6 +23,18 @@ class WarehouseInvalid(NeurothekError):
         super().__init__(f"{path} cannot be used as a warehouse: {found}; name another file with --warehouse")
 
 
+class WarehouseOutdated(NeurothekError):
+    """An earlier release wrote the file, and it has not been brought up to date."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        look = command_line("models", "--warehouse", str(path))
+        super().__init__(
+            f"{path} was written by an earlier release and has not been brought up to date; `{look}` does it where the"
+            " file can be written and no other program has it open, then repeat the command"
+        )
+
+
 class WarehouseBusy(NeurothekError):
     """Another process held the file for too long."""
 

@@ -72,11 +72,14 @@ class Gate:
         if not os.access(self._path, os.W_OK):
             yield
             return
-        lock = self._lock()
         try:
+            lock = self._lock()
             self._acquire(lock.acquire_read, wait)
         except filelock.Timeout as error:
             raise GateTimeout(self._warehouse) from error
+        except (OSError, sqlite3.Error) as error:
+            # Somebody put something else there, such as a link to a file of another place.
+            raise GateUnwritable(self._warehouse, error) from error
         try:
             yield
         finally:

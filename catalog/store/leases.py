@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar, cast
 from weakref import WeakSet
 
 import duckdb
@@ -29,6 +29,7 @@ class _Instance:
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     connection: duckdb.DuckDBPyConnection | None = None
+    found: object = None
     readers: _Leases = field(default_factory=WeakSet)
     writers: _Leases = field(default_factory=WeakSet)
     waiting: _Leases = field(default_factory=WeakSet)
@@ -64,13 +65,17 @@ def _instance(path: Path) -> _Instance:
         return _INSTANCES.setdefault(path.resolve(), _Instance())
 
 
+Found = TypeVar("Found")
+
+
 @contextmanager
 def shared_reader(
-    path: Path, open_connection: Callable[[], duckdb.DuckDBPyConnection]
-) -> Iterator[duckdb.DuckDBPyConnection]:
+    path: Path, open_connection: Callable[[], tuple[duckdb.DuckDBPyConnection, Found]]
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Found]]:
     """Yield a cursor of the connection that this process's readers share; the last one to leave closes it.
 
-    A connection may not be used by two threads at once, its cursors may.
+    With it comes what was found when the connection was opened. A connection may not be used by two threads at once,
+    its cursors may.
     """
     instance, lease = _instance(path), _Lease()
     try:
@@ -78,10 +83,10 @@ def shared_reader(
             instance.wait_while(instance.writers, instance.waiting)
             instance.readers.add(lease)
             if instance.connection is None:
-                instance.connection = open_connection()
-            cursor = instance.connection.cursor()
+                instance.connection, instance.found = open_connection()
+            cursor, found = instance.connection.cursor(), cast("Found", instance.found)
         try:
-            yield cursor
+            yield cursor, found
         finally:
             with undisturbed():
                 close(cursor)

@@ -97,7 +97,13 @@ def kept_maps(connection: duckdb.DuckDBPyConnection, run_key: str | None = None)
 
 def missing_maps(maps: Sequence[KeptMap], folder: Path) -> list[KeptMap]:
     """Those that are not there."""
-    return [one for one in maps if not one.path(folder).is_file()]
+    return [one for one in maps if not is_there(one, folder)]
+
+
+def is_there(one: KeptMap, folder: Path) -> bool:
+    """Whether there is a file, and in the folder itself: a link could lead anywhere."""
+    path = one.path(folder)
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
 
 
 def bring(staged: Path, folder: Path, run_key: str) -> None:
@@ -109,10 +115,14 @@ def bring(staged: Path, folder: Path, run_key: str) -> None:
         OSError: the disk refuses.
     """
     target, unfinished = folder / run_key, folder / f".{run_key}"
+    if unfinished.is_symlink():
+        unfinished.unlink()
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     for file in staged.glob("*.safetensors"):
         _linked(file, unfinished / file.name)
+    if target.is_symlink():
+        target.unlink()
     shutil.rmtree(target, ignore_errors=True)
     unfinished.replace(target)
 
@@ -130,6 +140,8 @@ def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
         taken_from, here = one.path(source), one.path(folder)
         if is_kept(one, folder) or not is_kept(one, source):
             continue
+        if here.parent.is_symlink():
+            here.parent.unlink()
         here.parent.mkdir(parents=True, exist_ok=True)
         unfinished = here.with_name(f".{here.name}")
         shutil.copyfile(taken_from, unfinished)
@@ -140,7 +152,7 @@ def take(maps: Sequence[KeptMap], source: Path, folder: Path) -> list[KeptMap]:
 def is_kept(one: KeptMap, folder: Path) -> bool:
     """Whether the file is there and the one that was kept."""
     path = one.path(folder)
-    return path.is_file() and path.stat().st_size == one.n_bytes and sha256_of(path) == one.sha256
+    return is_there(one, folder) and path.stat().st_size == one.n_bytes and sha256_of(path) == one.sha256
 
 
 def tidy(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:

@@ -8,7 +8,7 @@ from safetensors.numpy import load, save
 
 from catalog.errors import NeurothekError
 from catalog.files import sha256_of
-from catalog.store.matrices import KeptMap
+from catalog.store.matrices import KeptMap, is_there
 
 TENSOR = "matrix"
 """Name of the matrix within its file."""
@@ -45,7 +45,7 @@ def matrix_of(one: KeptMap, folder: Path) -> np.ndarray:
         MapMissing, MapChanged: the file is not there, or is not the one that was kept.
     """
     path = one.path(folder)
-    if not path.is_file():
+    if not is_there(one, folder):
         raise MapMissing(path, one.again())
     if sha256_of(path) != one.sha256:
         raise MapChanged(path, one.again())

@@ -5,14 +5,16 @@ import os
 import re
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 
+from catalog.errors import NeurothekWarning
 from catalog.files import expanded
 from catalog.progress import Progress, Silent
 from catalog.store.damage import damage_told, damaged, is_damage, log_of, require_log_head
@@ -22,33 +24,28 @@ from catalog.store.errors import (
     WarehouseHeld,
     WarehouseInvalid,
     WarehouseMissing,
+    WarehouseOutdated,
     WarehouseUnwritable,
 )
 from catalog.store.gate import Gate, Wait
 from catalog.store.interrupts import close, keyboard_interrupts
 from catalog.store.leases import shared_reader, sole_writer
 from catalog.store.matrices import tidy
+from catalog.store.objects import Judgement, Objects, ViewInstaller, judged, objects_of
 from catalog.store.warehouse_path import followed, refuse_file
-from catalog.tables.migrations import LATEST, migrate, version_of
+from catalog.tables.migrations import LATEST, migrate
 
 WAIT_SECONDS = 60.0
 """How long a lease waits for other processes before it gives up."""
+
+_HELD: dict[Path, tuple[object, Objects]] = {}
+"""The objects of files that were opened, and what the files looked like then."""
 
 _RETRY_SECONDS = 0.02
 _UPGRADE_SECONDS = 2.0
 
 Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
-
-
-class ViewInstaller(Protocol):
-    """What keeps the views of a warehouse in step with the running release."""
-
-    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create or replace every view."""
-
-    def outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Whether the file's views differ from this release's."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Warehouse:
         if not self.path.parent.is_dir():
             raise WarehouseUnwritable(self.path, f"there is no folder {self.path.parent}")
         if self.path.exists():
-            with self.reader():
+            with self._lease():
                 pass
             if not os.access(self.path, os.W_OK):
                 raise WarehouseUnwritable(self.path, "the file is read-only")
@@ -121,7 +118,7 @@ class Warehouse:
         from catalog.store.blocks import require_whole  # noqa: PLC0415
 
         if self.exists():
-            with self.reader() as connection:
+            with self._lease() as (connection, _):
                 require_whole(connection, self.path, progress=progress or Silent())
 
     @contextmanager
@@ -130,27 +127,23 @@ class Warehouse:
 
         Raises:
             WarehouseMissing: there is no such file.
-            WarehouseInvalid: it is not a warehouse, or one of a newer release.
+            WarehouseInvalid: it is not a warehouse, one of a newer release, or holds what could stand in for its own.
+            WarehouseOutdated: an earlier release wrote it.
             WarehouseDamaged: what it holds is not what was written, as far as it is read; also within the lease.
             WarehouseBusy: a writer of another program held it for too long.
         """
-        refuse_file(self.path)
-        if not self.path.exists():
-            raise WarehouseMissing(self.path)
-        wait = Wait(self.path, self.wait_seconds)
-        with (
-            damage_told(self.path),
-            shared_reader(self.path, lambda: self._open_reader(wait)) as connection,
-            keyboard_interrupts(connection),
-        ):
+        with self._lease() as (connection, judgement):
+            self._show(connection, judgement)
             yield connection
 
     @contextmanager
-    def writer(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def writer(self, *, settings: Sequence[tuple[str, str]] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lease the only connection that may write; the file is created and brought to this release's schema.
 
+        It reaches no other file, and its settings, as (name, value), cannot be changed any more.
+
         Raises:
-            WarehouseInvalid: the file is not a warehouse, or one of a newer release.
+            WarehouseInvalid: the file is not a warehouse, one of a newer release, or holds what no release made.
             WarehouseDamaged: as `reader`.
             WarehouseBusy: readers or a writer elsewhere held it for too long.
             WarehouseUnwritable: the folder or the disk refuses.
@@ -163,6 +156,7 @@ class Warehouse:
             connection = self._connect(wait, read_only=False)
             try:
                 with keyboard_interrupts(connection):
+                    lock_down(connection, settings)
                     with self._full_disk():
                         self._bring_up_to_date(connection)
                     yield connection
@@ -170,7 +164,7 @@ class Warehouse:
                 close(connection)
 
     @contextmanager
-    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def transaction(self, *, settings: Sequence[tuple[str, str]] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lease the writer for one transaction: all of it happens, or nothing.
 
         Kept matrices of runs that are no longer there are deleted with the lease still held.
@@ -178,7 +172,7 @@ class Warehouse:
         Raises:
             WarehouseUnwritable: the disk is full; the warehouse is left as it was. Else as `writer`.
         """
-        with self.writer() as connection, self._full_disk():
+        with self.writer(settings=settings) as connection, self._full_disk():
             connection.execute("begin")
             yield connection
             connection.execute("commit")
@@ -195,23 +189,56 @@ class Warehouse:
 
     @contextmanager
     def current_reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lease a reader whose file has this release's views; a file that cannot be written now keeps its own.
+        """Lease a reader of a file that is brought to this release's schema and views first, if it can be written.
 
         Raises:
             As `reader`.
         """
-        with ExitStack() as lease:
-            connection = lease.enter_context(self.reader())
-            if self._is_outdated(connection) and self._is_writable():
-                lease.close()
-                # Whoever holds the file may read it for hours: views of an earlier release answer too.
-                with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
-                    pass
-                connection = lease.enter_context(self.reader())
+        with self._lease() as (connection, judgement):
+            if not self._needs_work(judgement):
+                self._show(connection, judgement)
+                yield connection
+                return
+        # Whoever holds the file may read it for hours: this release's views can be had without writing.
+        with suppress(WarehouseBusy), replace(self, wait_seconds=_UPGRADE_SECONDS).writer():
+            pass
+        with self.reader() as connection:
             yield connection
 
-    def _is_outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        return version_of(connection) < LATEST or (self.views is not None and self.views.outdated(connection))
+    def _needs_work(self, judgement: Judgement) -> bool:
+        is_current = judgement.version == LATEST and (self.views is None or judgement.has_our_views)
+        return not is_current and not judgement.strange and self._is_writable()
+
+    def _show(self, connection: duckdb.DuckDBPyConnection, judgement: Judgement) -> None:
+        """Put this release's views before those of the file, if they differ.
+
+        Raises:
+            WarehouseOutdated: their tables are not there.
+        """
+        if judgement.version < LATEST:
+            raise WarehouseOutdated(self.path)
+        if judgement.strange:
+            warnings.warn(
+                f"{self.path} holds {judgement.found}, which neurothek did not make: they are not used, and nothing is"
+                " written to this file",
+                NeurothekWarning,
+                stacklevel=2,
+            )
+        if self.views is not None and not judgement.has_our_views:
+            self.views.define(connection)
+
+    @contextmanager
+    def _lease(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, Judgement]]:
+        refuse_file(self.path)
+        if not self.path.exists():
+            raise WarehouseMissing(self.path)
+        wait = Wait(self.path, self.wait_seconds)
+        with (
+            damage_told(self.path),
+            shared_reader(self.path, lambda: self._open_reader(wait)) as (connection, held),
+            keyboard_interrupts(connection),
+        ):
+            yield connection, judged(self.path, connection, held, self.views)
 
     def _is_writable(self) -> bool:
         return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
@@ -219,20 +246,24 @@ class Warehouse:
     def _gate(self) -> Gate:
         return Gate(self.path)
 
-    def _open_reader(self, wait: Wait) -> duckdb.DuckDBPyConnection:
+    def _open_reader(self, wait: Wait) -> tuple[duckdb.DuckDBPyConnection, Objects]:
         with self._gate().shared(wait):
+            state = (_state_of(self.path), _state_of(log_of(self.path)))
             connection = self._connect(wait, read_only=True)
         try:
             with keyboard_interrupts(connection):
-                _check_schema(self.path, connection)
                 lock_down(connection, self.reader_settings)
+                known = _HELD.get(self.path)
+                if known is None or known[0] != state:
+                    # As long to list as a file is to open: pages that open it again and again do so once.
+                    known = _HELD[self.path] = (state, objects_of(connection))
+                return connection, known[1]
         except duckdb.Error as error:
             close(connection)
             raise damaged(self.path, error) from error
         except BaseException:
             close(connection)
             raise
-        return connection
 
     def _connect(self, wait: Wait, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         while True:
@@ -289,12 +320,14 @@ class Warehouse:
             stray.unlink(missing_ok=True)
 
     def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection) -> None:
-        if version_of(connection) > LATEST:
-            raise WarehouseInvalid(self.path, "a newer neurothek wrote it")
-        if version_of(connection) == 0 and _holds_anything(connection):
-            raise WarehouseInvalid(self.path, "it is a DuckDB file of something else")
-        migrated = migrate(connection)
-        if self.views is not None and (migrated or self.views.outdated(connection)):
+        held = objects_of(connection)
+        # A file with nothing in it is being made, or was left by DuckDB's shell.
+        judgement = judged(self.path, connection, held, self.views) if held else None
+        if judgement is not None and judgement.strange:
+            found = f"it holds {judgement.found}, which neurothek did not make, so nothing is written to it"
+            raise WarehouseInvalid(self.path, found)
+        migrate(connection)
+        if self.views is not None and (judgement is None or not judgement.has_our_views):
             self.views.install(connection)
 
 
@@ -304,21 +337,16 @@ def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: Par
     return rows[0] if rows else None
 
 
+def _state_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
 def _first_line(error: Exception) -> str:
     return re.sub(r"^[\w ]+ Error: (Failed to commit: )?", "", str(error).splitlines()[0])
-
-
-def _check_schema(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
-    version = version_of(connection)
-    if version == 0:
-        raise WarehouseInvalid(path, "it is a DuckDB file of something else")
-    if version > LATEST:
-        raise WarehouseInvalid(path, "a newer neurothek wrote it")
-
-
-def _holds_anything(connection: duckdb.DuckDBPyConnection) -> bool:
-    row = first_row(connection, "select count(*) from duckdb_tables() where not internal")
-    return bool(row and row[0])
 
 
 def _holder(message: str) -> str:

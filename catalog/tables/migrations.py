@@ -1,19 +1,23 @@
 """Numbered SQL files that bring a warehouse from any earlier release to this one's schema."""
 
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 
 import duckdb
 
 
-def _scripts() -> dict[int, str]:
+@cache
+def scripts() -> Mapping[int, str]:
+    """The migrations of this release, by number."""
     folder = resources.files("catalog.tables") / "schema"
-    files = [file for file in folder.iterdir() if file.name.endswith(".sql")]
-    scripts = {int(file.name[:4]): file.read_text("utf-8") for file in files}
-    assert len(scripts) == len(files), "two migrations have one number, and one of them would never run"
-    return scripts
+    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    numbered = {int(name[:4]): folder.joinpath(name).read_text("utf-8") for name in files}
+    assert len(numbered) == len(files), "two migrations have one number, and one of them would never run"
+    return numbered
 
 
-LATEST = max(_scripts())
+LATEST = max(scripts())
 """Version of the schema that this release reads and writes."""
 
 
@@ -27,10 +31,10 @@ def version_of(connection: duckdb.DuckDBPyConnection) -> int:
     return max((int(version) for (version,) in versions), default=0)
 
 
-def migrate(connection: duckdb.DuckDBPyConnection) -> bool:
+def migrate(connection: duckdb.DuckDBPyConnection, last: int = LATEST) -> bool:
     """Apply the migrations that the file lacks, each in a transaction of its own; True if there were any."""
     current = version_of(connection)
-    missing = {number: script for number, script in _scripts().items() if number > current}
+    missing = {number: script for number, script in scripts().items() if current < number <= last}
     for number in sorted(missing):
         connection.execute("begin")
         connection.execute(missing[number])

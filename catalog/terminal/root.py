@@ -5,13 +5,16 @@ import io
 import os
 import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from catalog.errors import MemoryRefused, NeurothekError
+from catalog.errors import MemoryRefused, NeurothekError, NeurothekWarning
 from catalog.spelling import harmless, is_text
-from catalog.terminal.console import complain, detail, drop_output
+from catalog.terminal.console import complain, detail, drop_output, note
 
 _STDERR = 2
 
@@ -40,7 +43,8 @@ class Root(click.Group):
         """Run the command; a person's Ctrl-C keeps what is staged."""
         started = time.monotonic()
         try:
-            return super().invoke(ctx)
+            with _warnings_in_one_line():
+                return super().invoke(ctx)
         except click.UsageError as error:
             raise _in_one_line(error) from error
         except NeurothekError as error:
@@ -62,6 +66,23 @@ class Root(click.Group):
             ctx.exit(2)
         finally:
             detail(f"took {time.monotonic() - started:.2f} seconds")
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print our own warnings as sentences, without the place in the code that Python puts before them."""
+    with warnings.catch_warnings():
+        as_python_does = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, NeurothekWarning):
+                note(f"warning: {message}")
+            else:
+                as_python_does(message, category, *place, **more)
+
+        warnings.showwarning = show
+        warnings.simplefilter("default", NeurothekWarning)
+        yield
 
 
 def _in_one_line(error: click.UsageError) -> click.ClickException:

@@ -168,7 +168,7 @@ def label(warehouse: Warehouse, model: str, *, family: str | None = None, varian
             before.variant if variant is None else variant_of(variant),
         )
 
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         before = _label(connection, _model_id(connection, model))
     if labelled(before) == before:
         return before
@@ -186,7 +186,7 @@ def label_of(warehouse: Warehouse, model: str) -> Label | None:
     """What a model is called besides its name; None where the warehouse has no such model."""
     if not warehouse.exists():
         return None
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         row = first_row(connection, "select family, variant from store.models where name = ?", [model])
     return Label(*row) if row else None
 
@@ -295,7 +295,7 @@ def count_annotations(warehouse: Warehouse, model: str) -> int:
     Raises:
         ModelUnknown: there is no such model.
     """
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         model_id = _model_id(connection, model)
         query = "select count(*) from store.{} where model_id = ? and annotator <> ?"
         values = [model_id, RULES]
@@ -360,7 +360,7 @@ def _require(
     free_name: str | None = None,
 ) -> None:
     """Refuse what cannot be done before a writer is opened, so that nothing is created for a typing error."""
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         model_id = _model_id(connection, model)
         if corpus is not None:
             _corpus_id(connection, model_id, model, corpus)

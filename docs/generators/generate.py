@@ -9,6 +9,7 @@ import click
 import duckdb
 
 import neurothek
+from catalog.store import objects
 from catalog.tables.migrations import migrate
 from docs.generators.findings import with_losses
 from docs.generators.house import drawing
@@ -86,6 +87,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "recipes/voita.md": voita,
     "recipes/geva.md": geva,
     "recipes/din.md": din,
+    f"../catalog/store/{objects.RECORD}": partial(objects.record, install),
 }
 
 

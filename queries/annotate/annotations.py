@@ -63,7 +63,7 @@ def annotate(
     if not entries:
         raise NothingToSave
     # Refused before a writer is waited for, and judged again by it: a model may be gone by then.
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         annotation_rows(connection, entries)
     with warehouse.transaction() as connection:
         rows = annotation_rows(connection, entries)

@@ -35,7 +35,7 @@ def annotate_by_rules(warehouse: Warehouse, models: Sequence[str] = (), *, seed:
         ControlsMissing: a named model has no controls, or no model has any.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy, WarehouseUnwritable: the warehouse cannot be written.
     """
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         samples = _samples(connection, models, seed)
         entries = [one for sample in samples for one in _entries(connection, sample)]
     with warehouse.transaction() as connection:

@@ -44,7 +44,7 @@ def judge_lists(warehouse: Warehouse, lines: Sequence[Line], *, annotator: str |
     """
     judgements = [_judgement(line, annotator) for line in lines]
     # Refused before a writer is waited for, and judged again by it: a model may be gone by then.
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         _rows(connection, judgements)
     with warehouse.transaction() as connection:
         rows = _rows(connection, judgements)

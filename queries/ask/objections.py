@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import duckdb
 
 from catalog.store.damage import is_damage
+from catalog.store.objects import recorded_relations
 from queries.ask.statements import ask_records
 from queries.errors import QueryFailed, UnknownColumn, UnknownRelation
 
@@ -28,7 +29,7 @@ def objection(
     text = str(error)
     table = _MISSING_TABLE.search(text)
     if table:
-        return UnknownRelation(table[1], known_relations(connection))
+        return UnknownRelation(table[1], known_relations())
     column = _MISSING_COLUMN.search(text)
     if column:
         candidates = _CANDIDATES.search(text)
@@ -38,9 +39,9 @@ def objection(
     return QueryFailed(_PREFIX.sub("", first).rstrip("!."))
 
 
-def known_relations(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
-    """Names of the views, then of the tables as `store.NAME`."""
-    return [row["name"] for row in ask_records(connection, "relations")]
+def known_relations() -> Sequence[str]:
+    """Names of the views, then of the tables as `store.NAME`: those of this release, whatever else a file holds."""
+    return recorded_relations()
 
 
 def known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -52,10 +52,9 @@ _REASONS = {
 class FunctionRefused(NeurothekError):
     """A function that reaches beyond the warehouse or does more than compute, or that nobody has looked at."""
 
-    def __init__(self, name: str, reason: str, within: str = "") -> None:
-        called = f"{name}, which {within} calls," if within else name
+    def __init__(self, name: str, reason: str) -> None:
         super().__init__(
-            f"the function {called} is refused because {reason}; query the views and tables"
+            f"the function {name} is refused because {reason}; query the views and tables"
             f" (see `{command_line('schema')}`)"
         )
 
@@ -67,16 +66,6 @@ class UnknownFunction(NeurothekError):
         near = nearest(name, functions)
         instead = f"nearest: {enumerated(near)}" if near else "`from duckdb_functions()` lists those of DuckDB"
         super().__init__(f"there is no function {visible(name)}; {instead}")
-
-
-class MacroInTheWay(NeurothekError):
-    """A macro of the file that takes the name of a function of DuckDB."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"this file has a macro {name}, which replaces DuckDB's own {name}; neurothek makes no"
-            " macros: export the file, import the export, and query that"
-        )
 
 
 class OutsideTheWarehouse(NeurothekError):

@@ -14,7 +14,6 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.spelling import is_text
-from queries.ask.definitions import Definitions
 from queries.ask.parse_tree import EXPLAIN, MARK, MOST_CHARACTERS, UNREADABLE, Mentions, mentions_of, syntax_error
 from queries.errors import EmptyQuery, NotAQuery, NotOneQuery, QueryFailed, UnknownRelation
 from queries.sql.judgement import Ground, judge_mentions, judge_relations
@@ -38,27 +37,23 @@ class _AsDuckDBReadsIt(DuckDB):
         }
 
 
-def check_query(
-    query: str, relations: Collection[str], *, catalog: str = "", definitions: Definitions | None = None
-) -> None:
+def check_query(query: str, relations: Collection[str], *, catalog: str = "") -> None:
     """Raise unless `query` is one question over `relations` that calls admitted functions alone.
 
     Args:
         query: the text.
         relations: views by name, tables as `store.NAME`.
         catalog: the name that DuckDB has for the file.
-        definitions: what the file defines, judged as far as the query reaches it.
 
     Raises:
         EmptyQuery, NotOneQuery: the text holds no statement or several.
         NotAQuery: the statement does more than ask.
         FunctionRefused, OutsideTheWarehouse: it would reach beyond the warehouse.
-        MacroInTheWay: the file gives a function of DuckDB another meaning.
         UnknownRelation, UnknownFunction: it names what does not exist.
         QueryFailed: the text cannot be read.
     """
     query = query.removeprefix(MARK)
-    ground = Ground(relations, catalog.casefold(), definitions or Definitions())
+    ground = Ground(relations, catalog.casefold())
     if len(query) > MOST_CHARACTERS:
         raise QueryFailed(f"its text has {len(query):,} characters, but at most {MOST_CHARACTERS:,} are allowed")
     if not is_text(query):

@@ -17,6 +17,7 @@ from catalog.store.damage import damage_told
 from catalog.store.warehouse import Warehouse
 from queries.ask.one_query import count_rows, stream_query
 from queries.errors import QueryFailed
+from queries.views import install
 from queries.views.on_corpus import on_corpus, refuse_facts
 
 _DUCKDB_SHARE = 0.75
@@ -90,7 +91,7 @@ def _warehouse(request: dict[str, Any]) -> Warehouse:
     )
     path = Path(request["path"]).absolute()
     os.chdir(request["scratch"])
-    return Warehouse(path, reader_settings=settings)
+    return Warehouse(path, views=install, reader_settings=settings)
 
 
 def _hush(connection: duckdb.DuckDBPyConnection) -> None:

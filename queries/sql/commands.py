@@ -194,8 +194,7 @@ def _prompt(door: Door, output_format: Format, limits: Limits, corpus: str | Non
     from queries.ask.objections import known_relations
     from queries.sql.prompt import converse, history_file
 
-    with door.reader() as connection:
-        relations = known_relations(connection)
+    relations = known_relations()
 
     def answer(query: str) -> None:
         try:

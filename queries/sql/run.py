@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from catalog.store.interrupts import undisturbed
-from queries.ask.definitions import definitions_of
 from queries.ask.objections import known_relations
 from queries.errors import QueryFailed
 from queries.sql.first_look import look
@@ -130,7 +129,7 @@ def _looked_at(warehouse: Warehouse, query: str, *, updates: bool) -> tuple[Grou
     """
     with warehouse.current_reader() if updates else warehouse.reader() as connection:
         catalog = warehouse.path.stem.casefold()
-        ground = Ground(known_relations(connection), catalog, definitions_of(connection))
+        ground = Ground(known_relations(), catalog)
         return ground, look(connection, query, ground)
 
 
@@ -139,7 +138,7 @@ def _check(query: str, ground: Ground) -> None:
     with undisturbed():
         from queries.sql.admission import check_query  # noqa: PLC0415  (see above)
 
-    check_query(query, ground.relations, catalog=ground.catalog, definitions=ground.definitions)
+    check_query(query, ground.relations, catalog=ground.catalog)
 
 
 def _send(process: subprocess.Popen[bytes], request: bytes) -> None:

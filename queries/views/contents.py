@@ -101,7 +101,8 @@ def views() -> pl.DataFrame:
 
 def relations(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Every view and table with its comment."""
-    return ask(connection, "relations").select("name", "kind", pl.col("comment").alias("description"))
+    ours = pl.col("name").is_in(known_relations())
+    return ask(connection, "relations").filter(ours).select("name", "kind", pl.col("comment").alias("description"))
 
 
 def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
@@ -111,10 +112,10 @@ def columns(connection: duckdb.DuckDBPyConnection, name: str) -> pl.DataFrame:
         UnknownRelation: there is neither; the nearest names are given.
     """
     for one in (name, f"store.{name}"):
-        rows = ask(connection, "columns", {"name": one})
+        rows = ask(connection, "columns", {"name": one if one in known_relations() else None})
         if not rows.is_empty():
             return rows
-    raise UnknownRelation(name, known_relations(connection))
+    raise UnknownRelation(name, known_relations())
 
 
 def _staged_row(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,17 +134,54 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     """
     views = all_views()
     connection.execute("begin")
-    for name in sorted(_installed(connection).keys() - views.keys()):
-        connection.execute(f"drop view if exists main.{name}")
+    for name in _retired(connection):
+        connection.execute(f"drop view main.{_quoted(name)}")
     summaries.clear(connection)
-    of_models = _tables_of_models(connection)
+    kept = {one.name: one for one in kept_views(connection)}
     for one in views.values():
-        _install_one(connection, one, of_models)
+        _install_one(connection, one, kept.get(one.name))
     connection.execute("delete from store.installed_views")
     rows = [value for fingerprint in _fingerprints().items() for value in fingerprint]
     places = ", ".join(["(?, ?)"] * len(views))
     connection.execute(f"insert into store.installed_views values {places}", rows)
     connection.execute("commit")
+
+
+def define(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create every view as a temporary one, which computes all it shows: a file that nobody writes to needs no more."""
+    for one in all_views().values():
+        connection.execute(f"create or replace temp view {one.name} as\n{one.query}")
+
+
+def define_also(connection: duckdb.DuckDBPyConnection, reader: duckdb.DuckDBPyConnection) -> None:
+    """Define the views for another connection if they are for a reader: temporary views are one connection's own."""
+    if reader.execute("select 1 from duckdb_views() where temporary limit 1").fetchall():
+        define(connection)
+
+
+@cache
+def sources() -> str:
+    """Fingerprint of every view's file."""
+    return hashlib.sha256(repr(sorted(_fingerprints().items())).encode()).hexdigest()
+
+
+def kept_views(connection: duckdb.DuckDBPyConnection) -> list[summaries.KeptView]:
+    """The views whose rows are kept, in the order of their dependencies."""
+    of_models = frozenset(_tables_of_models(connection))
+    return [_kept(name, of_models) for name, one in all_views().items() if one.kept is not None]
+
+
+summaries.provide(kept_views)
+
+
+def _retired(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of views in the file that an earlier release says it installed."""
+    query = """
+        select view_name from duckdb_views()
+        where schema_name = 'main' and database_name = current_database() and not internal
+            and view_name in (select name from store.installed_views)
+    """
+    return sorted(name for (name,) in connection.execute(query).fetchall() if name not in all_views())
 
 
 def _tables_of_models(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -154,36 +191,32 @@ def _tables_of_models(connection: duckdb.DuckDBPyConnection) -> set[str]:
     return {name for (name,) in tables}
 
 
-def _install_one(connection: duckdb.DuckDBPyConnection, one: View, of_models: set[str]) -> None:
+def _install_one(connection: duckdb.DuckDBPyConnection, one: View, kept: summaries.KeptView | None) -> None:
     text = one.text
-    if one.kept is not None:
-        view = _kept(one, one.kept, of_models)
-        summaries.keep(connection, view)
-        text = f"select {', '.join(one.columns)} from store.{view.table}"
+    if kept is not None:
+        summaries.keep(connection, kept)
+        text = f"select {', '.join(one.columns)} from store.{kept.table}"
     connection.execute(f"create or replace view main.{one.name} as\n{text}")
     connection.execute(f"comment on view main.{one.name} is {_literal(one.purpose)}")
     for column, description in one.columns.items():
         connection.execute(f"comment on column main.{one.name}.{column} is {_literal(description)}")
 
 
-def _kept(one: View, source: str, of_models: set[str]) -> summaries.KeptView:
+@cache
+def _kept(name: str, of_models: frozenset[str]) -> summaries.KeptView:
     views = all_views()
+    one = views[name]
     of_one_model = narrowed(
-        one.name,
-        {name: view.query for name, view in views.items()},
-        kept={name for name, view in views.items() if view.kept},
+        name,
+        {other: view.query for other, view in views.items()},
+        kept={other for other, view in views.items() if view.kept},
         of_models=of_models,
     )
-    return summaries.KeptView(one.name, one.key, source, one.query, of_one_model)
+    return summaries.KeptView(name, one.key, str(one.kept), one.query, of_one_model)
 
 
-def outdated(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the file's views differ from this release's."""
-    return _installed(connection) != _fingerprints()
-
-
-def _installed(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    return dict(connection.execute("select name, sha256 from store.installed_views").fetchall())
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:

@@ -11,7 +11,7 @@ from catalog.store.interrupts import close, keyboard_interrupts, undisturbed
 from queries.errors import FactsOfShownCorpora
 from queries.names.corpora import choose_corpora
 from queries.names.models import choose_models
-from queries.views.install import views_that_read
+from queries.views.install import define_also, views_that_read
 
 FACTS = "store.neuron_facts"
 _CORPORA = "measured_corpora"
@@ -51,6 +51,7 @@ def on_corpus(
     cursor = connection.cursor()
     try:
         with keyboard_interrupts(cursor):
+            define_also(cursor, connection)
             _show(cursor, places)
             yield cursor
     finally:
@@ -84,4 +85,4 @@ def _show(connection: duckdb.DuckDBPyConnection, places: dict[int, int]) -> None
     )
     facts_elsewhere(connection, _OWN_FACTS, places)
     for view in views_that_read(_CORPORA, FACTS):
-        connection.execute(f"create temp view {view.name} as\n{of_facts(view.query)}")
+        connection.execute(f"create or replace temp view {view.name} as\n{of_facts(view.query)}")

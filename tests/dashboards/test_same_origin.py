@@ -16,7 +16,8 @@ import pytest
 import streamlit
 from starlette.datastructures import Headers
 
-from dashboards.addresses import PAGES
+from dashboards.addresses import OTHER_NAMES, PAGES
+from dashboards.commands import LOCAL_HOSTS
 from dashboards.same_origin import is_of_own_page
 from tests.support.browser import served
 from tests.support.loopback import Confined
@@ -134,6 +135,42 @@ def test_pages_of_others_are_refused_and_nobody_is_asked(server: str, confined: 
     with pytest.raises(urllib.error.HTTPError, match="403"):
         fetched(f"{server}/_stcore/host-config", Origin="http://localhost:1")
     assert confined.tried() == []
+
+
+FOREIGN_HOSTS = ("evil.example", "evil.example:{port}", "localhost.evil.example:{port}", "localhost@evil.example", "")
+"""What a page asks by whose own name was bound anew to this machine."""
+
+
+def answered(base: str, path: str, *headers: str, method: str = "GET") -> int:
+    """The status that answers a raw request with these headers and no others."""
+    name, port = base.removeprefix("http://").split(":")
+    with socket.create_connection((name, int(port)), timeout=30) as connection:
+        lines = [f"{method} {path} HTTP/1.1", "Connection: close", "Content-Length: 0", *headers]
+        connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        return int(connection.recv(100).split()[1])
+
+
+def test_a_foreign_name_is_refused_on_every_path(server: str) -> None:
+    port = server.rpartition(":")[2]
+    linked = re.findall(r'(?:src|href)="/?([^":#]+)"', fetched(f"{server}/").decode())
+    editor = "/component/code_editor.streamlit_code_editor/index.html"
+    paths = [
+        *(f"/{name}" for name in ("", *PAGES, *OTHER_NAMES, "nothing-of-this-name", *linked)),
+        *("/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/stream", "/_stcore/upload_file/a/b"),
+        *("/media/0.png", "/app/static/a.txt", editor, "/healthz", "/robots.txt", "//evil.example/", "/a/../b"),
+    ]
+    let_in = [
+        f"{method} {path} by {host!r}: {status}"
+        for path in paths
+        for method in ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
+        for host in (FOREIGN_HOSTS if method == "GET" else FOREIGN_HOSTS[:1])
+        if (status := answered(server, path, f"Host: {host.format(port=port)}", method=method)) not in (400, 403)
+    ]
+    assert let_in == []
+    assert answered(server, "/") == 400, "a request that names nobody"
+    assert answered(server, "/", f"Host: localhost:{port}", "Host: evil.example") in (400, 403)
+    # The control: by its own names it answers.
+    assert [answered(server, path, f"Host: {host}:{port}") for path in paths[:3] for host in LOCAL_HOSTS] == [200] * 6
 
 
 def test_pages_and_what_they_are_made_of_come_from_here(server: str, confined: Confined) -> None:

@@ -15,7 +15,7 @@ from tests.support import tiny
 from tests.support import warehouse as made
 from tests.support.templates import copy_of
 
-AT_ONCE = ("", "schema_versions", "installed_views", "kept_views", "models", "corpora", "runs", "tokenizers")
+AT_ONCE = ("", "schema_versions", "installed_views", "models", "corpora", "runs", "tokenizers")
 """What is read before anything is asked: DuckDB's own lists, and small tables of what there is."""
 
 HEADER_BYTES = 3 * 4096
@@ -29,8 +29,6 @@ def create(path: Path) -> None:
 
 def _create(path: Path) -> None:
     with Warehouse(path, views=install).writer() as connection:
-        # Somebody's own, in a name that has to be quoted.
-        connection.execute('create table "it\'s a ""note""" as select 1 as number')
         connection.execute("create table store.scratch as select range, hash(range) as h from range(50000)")
         connection.execute("checkpoint")
         for table, rows in made.hand_made().rows.items():

@@ -132,7 +132,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "elsewhere": (
         lambda folder: edit(folder, lambda c: c["tables"]["tokens"]["files"][0].update(path="../x.parquet")),
-        "names a file outside",
+        "names ../x.parquet, which lies outside the folder",
     ),
 }
 
@@ -150,6 +150,24 @@ def test_a_value_that_no_column_takes_is_refused_and_no_row_stays(copy: Path, tm
             [(0,)],
             [(0,)],
         ]
+
+
+def test_rows_that_repeat_a_key_are_refused_and_no_row_stays(copy: Path, tmp_path: Path) -> None:
+    folder = copy / "tables" / "postings"
+    shutil.copy(folder / "model-1.parquet", folder / "model-9.parquet")
+
+    def twice(content: dict[str, Any]) -> None:
+        table = content["tables"]["postings"]
+        again = {**table["files"][1], "path": "tables/postings/model-9.parquet"}
+        table["files"].append(again)
+        table["n_rows"] += again["n_rows"]
+
+    edit(copy, twice)
+    back = Warehouse(tmp_path / "back.duckdb")
+    with pytest.raises(ExportInvalid, match="the rows of postings repeat a key"):
+        import_folder(back, copy)
+    with back.reader() as connection:
+        assert connection.execute("select count(*) from store.models").fetchall() == [(0,)]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

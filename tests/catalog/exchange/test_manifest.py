@@ -112,9 +112,58 @@ def test_a_part_that_is_missing_or_of_another_kind_is_damage(
 @pytest.mark.parametrize("path", ["/etc/passwd", "../other.parquet", "tables/../../other.parquet", "tables/.."])
 def test_a_file_outside_the_folder_is_refused(folder: Path, path: str) -> None:
     edit(folder, lambda content: content["tables"]["tokens"]["files"][1].update(path=path))
-    assert told(folder) == "its manifest.json names a file outside the folder"
+    assert told(folder) == f"its manifest.json names {path}, which lies outside the folder"
 
 
 def test_two_dots_within_a_name_are_a_name(folder: Path) -> None:
     edit(folder, lambda content: content["tables"]["tokens"]["files"][1].update(path="tables/a..b/..c.parquet"))
     assert read_manifest(folder).tables["tokens"].files[1].path == "tables/a..b/..c.parquet"
+
+
+def test_files_elsewhere_and_files_named_twice_are_told_by_their_names(folder: Path) -> None:
+    outside = folder.with_name(f"{folder.name}-outside")
+    outside.mkdir()
+    (outside / "a.parquet").write_bytes(b"PAR1")
+    (folder / "tables").mkdir()
+    (folder / "tables" / "link").symlink_to(outside)
+    (folder / "tables" / "own.parquet").write_bytes(b"PAR1")
+    (folder / "tables" / "same.parquet").symlink_to(folder / "tables" / "own.parquet")
+    whole = (folder / MANIFEST).read_text("utf-8")
+    elsewhere = "which lies outside the folder"
+    wrong = []
+    for first, second, said in (
+        ("../a.parquet", "b", f"names ../a.parquet, {elsewhere}"),
+        (str(outside / "a.parquet"), "b", elsewhere),
+        ("tables/../../a.parquet", "b", elsewhere),
+        ("tables/link/a.parquet", "b", f"names tables/link/a.parquet, {elsewhere}"),
+        ("a\0b", "b", elsewhere),
+        ("a\x1b[2J/../../b", "b", "a\\x1b[2J/../../b"),
+        ("tables/own.parquet", "tables/own.parquet", "names tables/own.parquet twice"),
+        ("tables/own.parquet", "tables/./own.parquet", "twice"),
+        ("tables/own.parquet", "tables/same.parquet", "names tables/same.parquet twice"),
+    ):
+        (folder / MANIFEST).write_text(whole, "utf-8")
+
+        def name(content: dict[str, Any], paths: tuple[str, str] = (first, second)) -> None:
+            for file, path in zip(content["tables"]["tokens"]["files"], paths, strict=True):
+                file["path"] = path
+
+        edit(folder, name)
+        if said not in (sentence := told(folder)):
+            wrong.append(f"{first!r}: {sentence}")
+        edit(folder, lambda content: content.update(maps=[content["tables"]["tokens"]["files"][0]["path"]]))
+        told(folder)
+    assert wrong == []
+
+
+def test_what_is_no_number_of_rows_is_damage(folder: Path) -> None:
+    whole = (folder / MANIFEST).read_text("utf-8")
+    assert '"n_rows": 2' in whole
+    numbers = ("Infinity", "-Infinity", "NaN", "-1", "1e400", "2.0", '"2"', "true", "null", str(2**63), "9" * 5000)
+    wrong = []
+    for number in numbers:
+        for place in ('"n_rows": 2', '"schema_version": 7'):
+            (folder / MANIFEST).write_text(whole.replace(place, f"{place.split(':')[0]}: {number}"), "utf-8")
+            if told(folder) != f"its {MANIFEST} is damaged":
+                wrong.append((number, place))
+    assert wrong == []

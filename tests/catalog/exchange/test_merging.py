@@ -13,12 +13,11 @@ from catalog.exchange.merging import (
     _OWNED,
     MergeWithItself,
     ModelsDiffer,
-    OtherOutdated,
     OtherUnsound,
     RunsDiffer,
     merge,
 )
-from catalog.store.errors import WarehouseMissing
+from catalog.store.errors import WarehouseMissing, WarehouseOutdated
 from catalog.store.warehouse import Warehouse
 from catalog.tables.registry import FACTS, WRITTEN_BY_PEOPLE
 from catalog.upkeep import checks
@@ -163,7 +162,9 @@ def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_p
     refused(fresh, theirs.path, OtherUnsound, "breaks the rule: .*neurothek check --warehouse")
     with theirs.writer() as connection:
         connection.execute("delete from store.schema_versions where version > 1")
-    refused(ours, theirs.path, OtherOutdated, "was written by an earlier release; bring it up to date")
+    refused(
+        ours, theirs.path, WarehouseOutdated, "was written by an earlier release and has not been brought up to date"
+    )
 
 
 NOTHING = {"concept": None}

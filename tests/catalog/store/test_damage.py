@@ -70,6 +70,7 @@ def test_damage_is_told_however_deep_in_a_lease_it_is_met(path: Path, asked: str
             assert connection.execute("select count(*) from store.models").fetchall() == [(5,)]
 
 
+@pytest.mark.filterwarnings("ignore::catalog.errors.NeurothekWarning")
 def test_rows_that_arrow_fetches_late_are_told_too(tmp_path: Path) -> None:
     """DuckDB's reader of batches passes on complaints of later batches as an OSError, as of a disk."""
     warehouse = Warehouse(tmp_path / "late.duckdb")
@@ -135,10 +136,8 @@ def test_an_export_of_a_damaged_file_leaves_nothing(path: Path, tmp_path: Path) 
 def log(copy: Path) -> Path:
     """The log that a process left beside the copy, killed after it committed the family `folded`."""
     commit = """
-import os, sys
-from pathlib import Path
-from catalog.store.warehouse import Warehouse
-with Warehouse(Path(sys.argv[1])).writer() as connection:
+import os, sys, duckdb
+with duckdb.connect(sys.argv[1]) as connection:
     connection.execute("pragma disable_checkpoint_on_shutdown")
     connection.execute("update store.models set family = 'folded'")
     os._exit(0)

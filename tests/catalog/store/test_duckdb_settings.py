@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from catalog.store.duckdb_settings import BLOCK_BYTES, STORAGE_VERSION, lock_down, settings_of
+from catalog.store.duckdb_settings import BLOCK_BYTES, STORAGE_VERSION, beside, lock_down, settings_of
 
 
 def written(path: Path) -> Path:
@@ -35,11 +35,15 @@ def test_nothing_is_installed_or_taken_from_python_by_itself(tmp_path: Path, rea
     assert local_frame
 
 
-def test_a_locked_reader_reads_its_file_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_locked_connection_reads_its_file_and_nothing_else(tmp_path: Path, read_only: bool) -> None:
     path, outside = written(tmp_path / "w.duckdb"), tmp_path / "outside.csv"
     outside.write_text("a\n1\n")
-    with duckdb.connect(str(path), read_only=True, config=settings_of(read_only=True)) as connection:
-        assert connection.execute(f"from '{outside}'").fetchall() == [(1,)]
+    with duckdb.connect(str(path)) as connection:
+        assert connection.execute(f"from '{outside}'").fetchall() == [(1,)], "the control"
+    with duckdb.connect(str(path), read_only=read_only, config=settings_of(read_only=read_only)) as connection:
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute(f"from '{outside}'")
         lock_down(connection, [("threads", "1"), ("memory_limit", "100MB")])
         assert connection.execute("from numbers").fetchall() == [(7,)]
         assert connection.execute("select current_setting('threads')").fetchall() == [(1,)]
@@ -54,6 +58,21 @@ def test_a_locked_reader_reads_its_file_and_nothing_else(tmp_path: Path) -> None
             with pytest.raises(duckdb.Error):
                 connection.execute(statement)
     assert {file.name for file in tmp_path.iterdir()} == {"w.duckdb", "outside.csv"}
+
+
+def test_a_connection_beside_a_folder_reaches_its_files_alone(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "outside.csv"
+    inside.mkdir()
+    outside.write_text("a\n1\n")
+    (inside / "own.csv").write_text("a\n2\n")
+    (inside / "link.csv").symlink_to(outside)
+    with beside(inside) as connection:
+        assert connection.execute(f"from '{inside / 'own.csv'}'").fetchall() == [(2,)]
+        for path in (outside, inside / "link.csv", inside / ".." / "outside.csv"):
+            with pytest.raises(duckdb.Error, match="disabled by configuration"):
+                connection.execute(f"from '{path}'")
+        with pytest.raises(duckdb.Error, match="has been locked"):
+            connection.execute("set threads = 1")
 
 
 def test_a_connection_that_is_locked_already_keeps_its_settings(tmp_path: Path) -> None:

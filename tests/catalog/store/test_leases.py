@@ -21,11 +21,11 @@ class Opener:
     def __init__(self) -> None:
         self.opened: list[duckdb.DuckDBPyConnection] = []
 
-    def __call__(self) -> duckdb.DuckDBPyConnection:
+    def __call__(self) -> tuple[duckdb.DuckDBPyConnection, str]:
         connection = duckdb.connect()
         connection.execute("create table numbers as select 7 as n")
         self.opened.append(connection)
-        return connection
+        return connection, f"opened {len(self.opened)}"
 
 
 def is_open(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -45,9 +45,10 @@ def path(tmp_path: Path) -> Path:
 
 def test_readers_share_a_connection_and_the_last_one_closes_it(path: Path) -> None:
     opener = Opener()
-    with shared_reader(path, opener) as one:
-        with shared_reader(path, opener) as other:
+    with shared_reader(path, opener) as (one, found):
+        with shared_reader(path, opener) as (other, found_again):
             assert one is not other
+            assert found == found_again == "opened 1"
             assert one.execute("from numbers").fetchall() == other.execute("from numbers").fetchall() == [(7,)]
         (connection,) = opener.opened
         assert not is_open(other)
@@ -79,7 +80,7 @@ def test_another_file_is_another_lease(path: Path, tmp_path: Path) -> None:
 
 
 def test_an_opening_that_fails_leaves_no_lease(path: Path) -> None:
-    def fail() -> duckdb.DuckDBPyConnection:
+    def fail() -> tuple[duckdb.DuckDBPyConnection, str]:
         raise duckdb.IOException("no such file")
 
     with pytest.raises(duckdb.IOException, match="no such file"), shared_reader(path, fail):
@@ -160,7 +161,7 @@ def test_cursors_of_many_threads_answer_side_by_side(path: Path) -> None:
     opener = Opener()
 
     def ask(number: int) -> int:
-        with shared_reader(path, opener) as cursor:
+        with shared_reader(path, opener) as (cursor, _):
             return int(cursor.execute("select n * ? from numbers", [number]).fetchall()[0][0])
 
     with shared_reader(path, opener), ThreadPoolExecutor(4) as pool:

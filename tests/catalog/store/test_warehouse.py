@@ -183,34 +183,40 @@ def _foreign_writer(path: Path) -> Iterator[int]:
 
 
 class OneView:
-    """Installs a view with the given number in it."""
+    """Installs a view of this release with the given number in it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
     def install(self, connection: duckdb.DuckDBPyConnection) -> None:
-        connection.execute(f"create or replace view main.answer as select {self.number} as number")
+        connection.execute(f"create or replace view main.models as select {self.number} as number")
 
-    def outdated(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        found = connection.execute("select sql from duckdb_views() where view_name = 'answer'").fetchall()
-        return not found or str(self.number) not in found[0][0]
+    def define(self, connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute(f"create or replace temp view models as select {self.number} as number")
+
+    def sources(self) -> str:
+        return str(self.number)
 
 
-def test_a_reader_brings_the_views_of_this_release_unless_the_file_is_read_only(
+def test_a_reader_has_the_views_of_this_release_even_if_the_file_is_read_only(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer(number: int) -> list[tuple[int]]:
         with Warehouse(warehouse.path, views=OneView(number)).current_reader() as connection:
-            rows: list[tuple[int]] = connection.execute("select number from answer").fetchall()
+            rows: list[tuple[int]] = connection.execute("select number from models").fetchall()
         return rows
 
-    assert answer(41) == [(41,)]
-    assert answer(42) == [(42,)]
+    def kept() -> list[tuple[int]]:
+        with duckdb.connect(str(warehouse.path), read_only=True) as connection:
+            return connection.execute("select number from models").fetchall()
+
+    assert (answer(41), kept()) == ([(41,)], [(41,)])
+    assert (answer(42), kept()) == ([(42,)], [(42,)])
     monkeypatch.setattr(Warehouse, "_is_writable", lambda _: False)
-    assert answer(43) == [(42,)]
+    assert (answer(43), kept()) == ([(43,)], [(42,)])
 
 
-def test_views_of_an_earlier_release_answer_while_another_program_reads_the_file(
+def test_views_of_this_release_answer_while_another_program_reads_the_file(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog.store.warehouse, "_UPGRADE_SECONDS", 0.2)
@@ -222,10 +228,10 @@ def test_views_of_an_earlier_release_answer_while_another_program_reads_the_file
         assert foreign.stdout is not None
         assert foreign.stdout.readline() == "held\n"
         with Warehouse(warehouse.path, views=OneView(42)).current_reader() as connection:
-            assert connection.execute("select number from answer").fetchall() == [(41,)]
+            assert connection.execute("select number from models").fetchall() == [(42,)]
         foreign.communicate("\n")
-    with Warehouse(warehouse.path, views=OneView(42)).current_reader() as connection:
-        assert connection.execute("select number from answer").fetchall() == [(42,)]
+    with duckdb.connect(str(warehouse.path), read_only=True) as unchanged:
+        assert unchanged.execute("select number from models").fetchall() == [(41,)]
 
 
 def test_a_damaged_file_is_said_at_once_even_where_lock_is_part_of_its_path(warehouse: Warehouse) -> None:
@@ -255,10 +261,8 @@ def test_a_path_is_a_file_whatever_duckdb_makes_of_the_name(tmp_path: Path, monk
 
 def test_the_log_of_a_killed_writer_is_folded_into_the_file(warehouse: Warehouse) -> None:
     commit = """
-import os, sys
-from pathlib import Path
-from catalog.store.warehouse import Warehouse
-with Warehouse(Path(sys.argv[1])).writer() as connection:
+import os, sys, duckdb
+with duckdb.connect(sys.argv[1]) as connection:
     connection.execute("pragma disable_checkpoint_on_shutdown")
     connection.execute("update store.models set family = 'folded'")
     os._exit(0)

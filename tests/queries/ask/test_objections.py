@@ -73,7 +73,7 @@ def test_words_of_a_query_that_read_like_damage_are_the_querys(empty: duckdb.Duc
 
 
 def test_relations_and_columns_are_those_of_views_and_tables(empty: duckdb.DuckDBPyConnection) -> None:
-    relations = known_relations(empty)
+    relations = known_relations()
     assert {*all_views()} <= {*relations}
     tables = [name for name in relations if name.startswith("store.")]
     assert "store.models" in tables

@@ -75,7 +75,7 @@ def test_a_question_is_asked_of_the_models_that_are_there(full: duckdb.DuckDBPyC
 
 @every_question
 def test_it_is_answered(question: str, full: duckdb.DuckDBPyConnection) -> None:
-    check_query(QUESTIONS[question], known_relations(full), catalog="full")
+    check_query(QUESTIONS[question], known_relations(), catalog="full")
     frame = run_query(full, QUESTIONS[question])
     assert frame.height > 0 or question.partition(".")[0] in NEEDS_MORE_TEXT
 

@@ -9,7 +9,6 @@ import pytest
 from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
 from queries import errors
-from queries.ask.definitions import definitions_of
 from queries.ask.objections import known_relations
 from queries.ask.one_query import run_query
 from queries.sql import cookbook, processes
@@ -54,8 +53,8 @@ MADE_IN_THE_TEXT = [
 
 
 @pytest.fixture(scope="module")
-def ground(full: duckdb.DuckDBPyConnection) -> Ground:
-    return Ground(known_relations(full), "full", definitions_of(full))
+def ground() -> Ground:
+    return Ground(known_relations(), "full")
 
 
 @pytest.fixture

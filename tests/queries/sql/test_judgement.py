@@ -2,20 +2,19 @@
 
 import pytest
 
-from queries.ask.definitions import Definition, Definitions
 from queries.ask.parse_tree import mentions_of, views_of_duckdb
-from queries.errors import FunctionRefused, MacroInTheWay, OutsideTheWarehouse, UnknownFunction, UnknownRelation
-from queries.sql.judgement import Ground, judge_macros, judge_mentions, judge_relations
+from queries.errors import FunctionRefused, OutsideTheWarehouse, UnknownFunction, UnknownRelation
+from queries.sql.judgement import Ground, judge_mentions, judge_relations
 
 RELATIONS = ("models", "neurons", "store.models", "store.postings")
 
 
-def ground(definitions: Definitions | None = None) -> Ground:
-    return Ground(RELATIONS, "atlas", definitions or Definitions())
+def ground() -> Ground:
+    return Ground(RELATIONS, "atlas")
 
 
-def judge(query: str, definitions: Definitions | None = None) -> None:
-    judge_mentions(mentions_of(query), ground(definitions))
+def judge(query: str) -> None:
+    judge_mentions(mentions_of(query), ground())
 
 
 @pytest.mark.parametrize(
@@ -91,39 +90,3 @@ def test_a_table_expression_hides_no_view_in_which_duckdb_tells_of_itself() -> N
 def test_calls_are_judged_wherever_they_stand(query: str, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         judge(query)
-
-
-def defined(**queries: str) -> Definitions:
-    """A file with the relations of the warehouse, and views of a stranger."""
-    names = frozenset({"models", "neurons", "postings", *queries})
-    return Definitions(names, {name: [Definition(f"the view {name}", query)] for name, query in queries.items()})
-
-
-def test_what_a_view_of_the_file_calls_is_judged_too() -> None:
-    sound = defined(neurons="select upper(model) from models", models="select 1 as model")
-    judge("from neurons", sound)
-    with pytest.raises(FunctionRefused, match="the function getenv, which the view models calls, is refused"):
-        judge("from neurons", defined(neurons="from models", models="select getenv('a')"))
-    # A view that the query does not reach may say what it likes.
-    judge("from store.postings", defined(neurons="from models", models="select getenv('a')"))
-
-
-@pytest.mark.parametrize("query", ["from 'a.csv'", "from elsewhere.secrets", "from models, secrets"])
-def test_a_view_of_the_file_reads_the_file_alone(query: str) -> None:
-    with pytest.raises(OutsideTheWarehouse):
-        judge("from neurons", defined(neurons=query))
-
-
-def test_views_that_read_each_other_are_judged_once() -> None:
-    judge("from neurons", defined(neurons="from models", models="from neurons"))
-    judge("from neurons", defined(neurons="with t as (select 1) from t"))
-
-
-def test_a_macro_of_the_file_is_not_called_and_takes_no_name_of_duckdb() -> None:
-    own = Definitions(macros=frozenset({"mine"}))
-    judge("from models", own)
-    with pytest.raises(FunctionRefused, match="the function mine is refused because"):
-        judge("select mine(1)", own)
-    with pytest.raises(MacroInTheWay, match="this file has a macro length, which replaces DuckDB's own length"):
-        judge_macros(Definitions(macros=frozenset({"mine", "upper", "length"})))
-    judge_macros(Definitions())

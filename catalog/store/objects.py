@@ -1,0 +1,190 @@
+"""What a file holds beside rows, compared with what this release makes: nothing that a file brings is in force."""
+
+import hashlib
+import json
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from catalog.spelling import readable
+from catalog.store.duckdb_settings import settings_of
+from catalog.store.errors import WarehouseInvalid
+from catalog.tables.migrations import LATEST, migrate, scripts
+
+Objects = Mapping[str, str]
+"""An object of the catalog, such as `table store.models` -> sha256 of the SQL that DuckDB writes for it."""
+
+RECORD = "objects.json"
+"""The objects of this release, written by `make docs`: making them anew takes half a second."""
+
+# Functions by their full names and no operators: a macro of the file may be called as any of them is.
+_ALL = """
+    select 'schema' as kind, null as schema_name, schema_name as name, null as sql
+    from system.main.duckdb_schemas() where not internal
+    union all
+    select 'table', schema_name, table_name, sql from system.main.duckdb_tables() where not internal
+    union all
+    select 'view', schema_name, view_name, sql from system.main.duckdb_views() where not internal
+    union all
+    select 'macro', schema_name, function_name, null from system.main.duckdb_functions() where not internal
+    union all
+    select 'type', schema_name, type_name, null from system.main.duckdb_types() where not internal
+    union all
+    select 'sequence', schema_name, sequence_name, null from system.main.duckdb_sequences()
+    union all
+    select 'index', schema_name, index_name, null from system.main.duckdb_indexes()
+    union all
+    select 'trigger', schema_name, trigger_name, null from system.main.duckdb_triggers()
+"""
+
+_CAST = re.compile(r"\bAS ([a-z][a-z0-9_]*)((?:\[\d*\])*\))")
+"""A type that is cast to, in the spelling of the statement: files of newer storage versions keep it, others do not."""
+
+_VERSIONS = "table store.schema_versions"
+_KEPT = "table store.kept_"
+_VIEW = "view main."
+_IS_ELSE = "it is a DuckDB file of something else"
+
+
+class ViewInstaller(Hashable, Protocol):
+    """What makes the views that people query."""
+
+    def install(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create or replace every view."""
+
+    def define(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create every view as a temporary one, which goes before what the file has of its name."""
+
+    def sources(self) -> str:
+        """Fingerprint of all that `install` runs."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A file's objects beside those of this release.
+
+    Attributes:
+        version: version of the file's schema.
+        strange: objects that no release made.
+        has_our_views: whether every view, with what is kept of it, is as this release makes it.
+    """
+
+    version: int
+    strange: tuple[str, ...]
+    has_our_views: bool
+
+    @property
+    def found(self) -> str:
+        """The strange objects in words: the first three, and how many more there are."""
+        first = ", ".join(f"the {readable(one)}" for one in self.strange[:3])
+        return first + (f" and {len(self.strange) - 3:,} more" if len(self.strange) > 3 else "")
+
+
+def objects_of(connection: duckdb.DuckDBPyConnection) -> Objects:
+    """All objects of the file. External access must be off: some are bound when they are listed."""
+    return {
+        f"{kind} {name}" if schema is None else f"{kind} {schema}.{name}": _sha256(_CAST.sub(_in_capitals, sql or ""))
+        for kind, schema, name, sql in connection.execute(_ALL).fetchall()
+    }
+
+
+def judged(path: Path, connection: duckdb.DuckDBPyConnection, held: Objects, views: ViewInstaller | None) -> Judgement:
+    """Judge a file by its objects, of which none has been used yet.
+
+    Raises:
+        WarehouseInvalid: it is of something else or of a newer release, a macro of it could stand in for a function of
+            DuckDB, or a table is not as its release made it.
+    """
+    macro = next((key for key in held if key.startswith("macro ")), None)
+    if macro is not None:
+        raise WarehouseInvalid(path, f"it brings the {readable(macro)}, which could replace a function of DuckDB")
+    if _VERSIONS not in held:
+        raise WarehouseInvalid(path, _IS_ELSE)
+    _require_same(path, held, {_VERSIONS: _tables(LATEST)[_VERSIONS]})
+    versions = connection.execute("select version from store.schema_versions").fetchall()
+    # Python's maximum: every opening asks, and DuckDB's own takes three times as long in an instance just opened.
+    version = max((int(version) for (version,) in versions), default=0)
+    if not 1 <= version <= LATEST:
+        raise WarehouseInvalid(path, "a newer neurothek wrote it" if version > LATEST else _IS_ELSE)
+    tables = _tables(version)
+    _require_same(path, held, tables)
+    ours = _of_views(views)
+    has_our_views = version == LATEST and all(held.get(key) == fingerprint for key, fingerprint in ours.items())
+    rest = held.keys() - tables.keys() - ours.keys() - {"schema store"}
+    if rest and not has_our_views:
+        # What an earlier release made is dropped when the views are installed, and read by nobody until then.
+        earlier = connection.execute("select name from store.installed_views").fetchall()
+        rest -= {f"{_VIEW}{name}" for (name,) in earlier}
+        rest = {key for key in rest if not key.startswith(_KEPT)}
+    return Judgement(version, tuple(sorted(rest)), has_our_views)
+
+
+def record(views: ViewInstaller) -> str:
+    """The objects of this release, with what they were made of and by which DuckDB, as JSON."""
+    made = {"duckdb": duckdb.__version__, "schema": _sha256(repr(scripts())), "views": views.sources()}
+    return json.dumps({**made, "objects": _made(views)}, indent=1) + "\n"
+
+
+def recorded_relations() -> list[str]:
+    """Names of the views of this release, then of its tables as `store.NAME`, but for those that hold rows of views."""
+    keys = sorted(key for key in _recorded()["objects"] if not key.startswith(_KEPT))
+    views = [key.removeprefix(_VIEW) for key in keys if key.startswith(_VIEW)]
+    return views + [key.removeprefix("table ") for key in keys if key.startswith("table ")]
+
+
+def _require_same(path: Path, held: Objects, tables: Objects) -> None:
+    for key, fingerprint in tables.items():
+        if held.get(key) != fingerprint:
+            what = "is not as neurothek makes it" if key in held else "is missing"
+            raise WarehouseInvalid(path, f"its {key} {what}")
+
+
+@cache
+def _tables(version: int) -> Objects:
+    """The tables of the schema of some version, but for those that hold rows of views."""
+    recorded = _recorded()
+    if version == LATEST and (recorded["duckdb"], recorded["schema"]) == (duckdb.__version__, _sha256(repr(scripts()))):
+        objects: Objects = recorded["objects"]
+    else:
+        objects = _made(None, version)
+    return {key: text for key, text in objects.items() if key.startswith("table ") and not key.startswith(_KEPT)}
+
+
+@cache
+def _of_views(views: ViewInstaller | None) -> Objects:
+    """The views of this release, and the tables that hold their rows."""
+    recorded = _recorded()
+    objects: Objects = recorded["objects"]
+    if views is not None and (recorded["duckdb"], recorded["views"]) != (duckdb.__version__, views.sources()):
+        objects = _made(views)
+    return {key: text for key, text in objects.items() if key.startswith((_VIEW, _KEPT))}
+
+
+@cache
+def _made(views: ViewInstaller | None, version: int = LATEST) -> Objects:
+    """The objects of a new warehouse."""
+    with duckdb.connect(config=settings_of(read_only=True)) as connection:
+        migrate(connection, version)
+        if views is not None:
+            views.install(connection)
+        return objects_of(connection)
+
+
+@cache
+def _recorded() -> Mapping[str, Any]:
+    content: Mapping[str, Any] = json.loads(resources.files("catalog.store").joinpath(RECORD).read_text("utf-8"))
+    return content
+
+
+def _in_capitals(cast: re.Match[str]) -> str:
+    return f"AS {cast[1].upper()}{cast[2]}"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
