@@ -49,6 +49,6 @@ def stored_name(warehouse: Warehouse, request: TextRequest) -> str | None:
 def _names(warehouse: Warehouse) -> list[str]:
     if not warehouse.exists():
         return []
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         rows = connection.execute("select distinct name from store.corpora order by name").fetchall()
     return [str(row[0]) for row in rows]

@@ -214,7 +214,7 @@ def _rows(warehouse: Warehouse, name: str | None = None) -> list[dict[str, Any]]
         where $name is null or corpora.name = $name
         order by corpora.corpus_id desc
     """
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         rows: list[dict[str, Any]] = connection.sql(query, params={"name": name}).pl().to_dicts()
     return rows
 
@@ -231,6 +231,6 @@ def _of_row(warehouse: Warehouse, row: dict[str, Any], tokenizer: Tokenizer) -> 
         from store.sequences
         where corpus_id = $corpus_id
     """
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         sequences = connection.sql(query, params={"corpus_id": row["corpus_id"]}).pl()
     return Corpus.from_frames(row, sequences, has_bos=tokenizer.bos_id is not None)

@@ -105,7 +105,7 @@ def require_causal(warehouse: Warehouse, model: str, job: str, *, possible: Sequ
         CausalNeeded: it does.
     """
     query = "select architecture from store.models where name = $name"
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         found = connection.execute(query, {"name": model}).fetchall()
     if any(FAMILIES[str(architecture)].is_masked for (architecture,) in found):
         raise CausalNeeded(model, [job], possible)

@@ -74,7 +74,7 @@ def _report(pair: PairContext, n_rows: int | None, seconds: float) -> PairReport
             and forth.overlap > forth.null_99 and back.overlap > back.null_99
     """
     ids = [pair.one.model_id, pair.other.model_id]
-    with pair.warehouse.reader() as connection:
+    with pair.warehouse.current_reader() as connection:
         forth, back = first_row(connection, query, ids), first_row(connection, query, ids[::-1])
         beyond = first_row(connection, both_ways, ids)
     assert forth is not None

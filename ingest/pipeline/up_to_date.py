@@ -170,7 +170,7 @@ def _text_files(warehouse: Warehouse, request: IngestRequest) -> Iterator[Path]:
 
 
 def _recorded(warehouse: Warehouse, name: str) -> list[Source]:
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         rows = connection.execute("select recipe from store.corpora where name = ?", [name]).fetchall()
     said = [source for (recipe,) in rows for source in json.loads(recipe)["sources"]]
     return [Source(source["domain"], source["location"]) for source in said]

@@ -138,7 +138,7 @@ def remeasure(
 
 
 def _asked(warehouse: Warehouse, model: str) -> tuple[dict[str, Any], list[_Run]]:
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         known = connection.execute("select name from store.models order by model_id").fetchall()
         query = """
             select models.model_id, tokenizers.sha256 as tokenizer_sha256
@@ -270,7 +270,7 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
 
     def read_back(table: str) -> pl.LazyFrame:
         query = f"select {', '.join(BY_NAME[table].columns)} from store.{table} where run_id = $run_id"  # noqa: S608
-        with model.warehouse.reader() as connection:
+        with model.warehouse.current_reader() as connection:
             rows: pl.DataFrame = connection.sql(query, params={"run_id": run.run_id}).pl()
         return rows.lazy()
 
@@ -286,7 +286,7 @@ def _of_shards(model: _Model, context: JobContext, run: _Run) -> Iterator[Remeas
                 continue
             finally:
                 model.progress.finish()
-            with model.warehouse.reader() as connection:
+            with model.warehouse.current_reader() as connection:
                 known = [name for name in frames if not lacks_rows(connection.execute, BY_NAME[name], run.run_id)]
             yield from _frames(run, {name: frames[name] for name in known}, shard=shard)
     yield from (Skipped(run.job, reason, is_broken=True) for reason in broken)

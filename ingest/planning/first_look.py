@@ -156,7 +156,7 @@ def measured_as(warehouse: Warehouse, model: str) -> Measured:
         ModelUnknown: it has no such model.
         WarehouseMissing, WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
-    with warehouse.reader():
+    with warehouse.current_reader():
         known = measured_models(warehouse)
     if model not in known:
         raise ModelUnknown(model, list(known))

@@ -91,7 +91,7 @@ def is_pair_missing(job: CounterpartsJob, *, force: bool) -> bool:
     """
     identity, pair = pair_identity(job), job.context
     query = f"select {', '.join(FOUND)} from store.runs where job = ? and model_id = ? and other_model_id = ?"  # noqa: S608 - names of ours
-    with pair.warehouse.reader() as connection:
+    with pair.warehouse.current_reader() as connection:
         rows = connection.execute(query, [job.name, pair.one.model_id, pair.other.model_id]).fetchall()
     earlier = dict(zip(FOUND, rows[0], strict=True)) if rows else None
     if earlier is not None:

@@ -63,7 +63,7 @@ class EarlierRuns:
         if not warehouse.exists():
             return cls(warehouse, model)
         values = {"model": model, "sha256": corpus.sha256, "sequence_length": corpus.sequence_length}
-        with warehouse.reader() as connection:
+        with warehouse.current_reader() as connection:
             found = connection.execute(_FINISHED, values).fetchall()
         keys = {str(job): str(key) for job, key, version in found if job in jobs and jobs[job] in (None, version)}
         return cls(warehouse, model, keys)
@@ -84,12 +84,12 @@ class EarlierRuns:
     def rows(self, query: str, job: str, **values: Any) -> pl.DataFrame:
         """Rows of a query about one run, whose id is bound to $run_id."""
         run_id = self._run(job)["run_id"]
-        with self.warehouse.reader() as connection:
+        with self.warehouse.current_reader() as connection:
             rows: pl.DataFrame = connection.sql(query, params={"run_id": run_id, **values}).pl()
         return rows
 
     def _run(self, job: str) -> dict[str, Any]:
         named = {"model": self.model, "run_key": self.keys[job]}
-        with self.warehouse.reader() as connection:
+        with self.warehouse.current_reader() as connection:
             found: dict[str, Any] = connection.sql(_RUN, params=named).pl().row(0, named=True)
         return found

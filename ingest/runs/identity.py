@@ -84,7 +84,7 @@ def to_measure(warehouse: Warehouse, identities: Sequence[RunIdentity], *, force
     """
     if not warehouse.exists():
         return list(identities)
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         return [
             one
             for one in identities
@@ -126,7 +126,7 @@ def why_missing(warehouse: Warehouse, identity: RunIdentity) -> str:
     """Why a run is to be measured that `to_measure` found missing, in half a sentence."""
     if not warehouse.exists():
         return "not measured yet"
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         earlier = _finished(connection.execute, identity)
         if earlier is None:
             elsewhere = connection.execute(_ELSEWHERE, [identity.model, identity.job]).fetchall()
@@ -180,7 +180,7 @@ def refuse_other_model(warehouse: Warehouse, model: ModelRecord) -> None:
         inner join store.tokenizers as tokenizers on tokenizers.tokenizer_id = models.tokenizer_id
         where models.name = $name
     """
-    with warehouse.reader() as connection:
+    with warehouse.current_reader() as connection:
         known = connection.sql(query, params={"name": model.name}).pl()
     if known.is_empty():
         return

@@ -55,7 +55,7 @@ class ListedModel:
             select top_token_ids, bottom_token_ids from store.projections
             where model_id = $model_id order by layer, neuron
         """
-        with warehouse.reader() as connection:
+        with warehouse.current_reader() as connection:
             rows = connection.sql(query, params={"model_id": self.model_id}).pl()
         sides = [rows[name].explode().to_numpy().reshape(self.n_layers, self.d_ffn, -1) for name in rows.columns]
         return np.stack(sides, axis=2)
