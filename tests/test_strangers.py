@@ -13,6 +13,7 @@ from catalog.errors import NeurothekError
 from catalog.store.warehouse import Warehouse
 from catalog.tables.migrations import migrate
 from queries.views import install
+from tests.support import publications
 from tests.support import warehouse as made
 from tests.support.strangers import REFUSED, SECRET, Canary, at_once, no_warnings, objects, strangers
 
@@ -34,6 +35,14 @@ ALL: Sequence[Sequence[str]] = (
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("honest") / "honest.duckdb"
     made.create(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that was published as measurements are, and can be merged."""
+    path = tmp_path_factory.mktemp("sound") / "sound.duckdb"
+    publications.publish_everything(Warehouse(path, views=install))
     return path
 
 
@@ -149,10 +158,10 @@ def test_an_older_schema_that_cannot_be_written_is_told(tmp_path: Path, monkeypa
     assert "was written by an earlier release and has not been brought up to date" in result.stderr
 
 
-def test_a_partner_of_a_merge_is_read_by_our_definitions(honest: Path, canary: Canary, tmp_path: Path) -> None:
+def test_a_partner_of_a_merge_is_read_by_our_definitions(sound: Path, canary: Canary, tmp_path: Path) -> None:
     wrong = []
     for kind, statements in at_once(canary).items():
-        partner = strangers(honest, tmp_path / "partner.duckdb", statements)
+        partner = strangers(sound, tmp_path / "partner.duckdb", statements)
         canary.harm()
         before = digest(partner)
         mine = tmp_path / "mine.duckdb"
@@ -207,7 +216,9 @@ def test_every_text_of_the_store_is_only_text(honest: Path, canary: Canary, tmp_
                 " and data_type = 'VARCHAR' and not starts_with(table_name, 'kept_')"
             ).fetchall()
             for table, column in columns:
-                connection.execute(f'update store.{table} set "{column}" = ?', [text])
+                # Names differ: files in which they do not are told by `check`.
+                value = "? || model_id" if (table, column) == ("models", "name") else "?"
+                connection.execute(f'update store.{table} set "{column}" = {value}', [text])
         for arguments in ALL:
             typed = [
                 {"OUT": str(tmp_path / f"out{number}"), "HONEST": str(honest)}.get(word, word) for word in arguments

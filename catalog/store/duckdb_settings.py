@@ -19,9 +19,15 @@ MOST_SOUGHT = 200
 largest: twice the tokens that a neuron lists. Its own 50 made a question of 100 tokens five times as slow."""
 
 
-def settings_of(*, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
-    """What a connection is opened with."""
-    settings: dict[str, str | bool | int | float | list[str]] = {
+_FOLDERS = ("temp_directory", "secret_directory", "extension_directory", "home_directory")
+"""Settings that name folders: a connection that reaches no files takes them as it is opened, and not later."""
+
+
+def settings_of(
+    *, read_only: bool, settings: Sequence[tuple[str, str]] = ()
+) -> dict[str, str | bool | int | float | list[str]]:
+    """What a connection is opened with; of `settings`, as (name, value), those that name folders."""
+    opened_with: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
@@ -31,10 +37,11 @@ def settings_of(*, read_only: bool) -> dict[str, str | bool | int | float | list
         # The process number keeps the spill files of two processes apart.
         "temp_directory": str(Path(tempfile.gettempdir()) / f"neurothek-{os.getpid()}"),
     }
+    opened_with.update((name, value) for name, value in settings if name in _FOLDERS)
     if read_only:
-        return settings
+        return opened_with
     # Both are only asked of a file that is made.
-    return {**settings, "storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_BYTES)}
+    return {**opened_with, "storage_compatibility_version": STORAGE_VERSION, "default_block_size": str(BLOCK_BYTES)}
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[str, str]] = ()) -> None:
@@ -44,7 +51,7 @@ def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[st
         # Ctrl-C left a connection of this process to be closed later: this one has its configuration.
         return
     # A limit on spilled files that is given to connect() is shown but not kept, so all are set here.
-    for name, value in settings:
+    for name, value in [one for one in settings if one[0] not in _FOLDERS]:
         connection.execute(f"set global {name} = '{value}'")
     connection.execute(f"set global dynamic_or_filter_threshold = {MOST_SOUGHT}")
     # Once the configuration is locked nothing else can be set, so that comes last.

@@ -265,11 +265,14 @@ class Warehouse:
             close(connection)
             raise
 
+    def _settings(self, *, read_only: bool) -> dict[str, str | bool | int | float | list[str]]:
+        return settings_of(read_only=read_only, settings=self.reader_settings if read_only else ())
+
     def _connect(self, wait: Wait, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         while True:
             require_log_head(self.path)
             try:
-                return duckdb.connect(str(self.path), read_only=read_only, config=settings_of(read_only=read_only))
+                return duckdb.connect(str(self.path), read_only=read_only, config=self._settings(read_only=read_only))
             except duckdb.Error as error:
                 self._raise_unless_locked(error, wait, read_only=read_only)
             time.sleep(_RETRY_SECONDS)
