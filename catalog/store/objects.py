@@ -131,11 +131,9 @@ def record(views: ViewInstaller) -> str:
     return json.dumps({**made, "objects": _made(views)}, indent=1) + "\n"
 
 
-def recorded_relations() -> list[str]:
-    """Names of the views of this release, then of its tables as `store.NAME`, but for those that hold rows of views."""
-    keys = sorted(key for key in _recorded()["objects"] if not key.startswith(_KEPT))
-    views = [key.removeprefix(_VIEW) for key in keys if key.startswith(_VIEW)]
-    return views + [key.removeprefix("table ") for key in keys if key.startswith("table ")]
+def our_tables() -> list[str]:
+    """The tables of this release as `store.NAME`, but for those that hold rows of views."""
+    return sorted(key.removeprefix("table ") for key in _tables(LATEST))
 
 
 def _require_same(path: Path, held: Objects, tables: Objects) -> None:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 
 import duckdb
 
 from catalog.store.damage import is_damage
-from catalog.store.objects import recorded_relations
+from catalog.store.objects import our_tables
 from queries.ask.statements import ask_records
 from queries.errors import QueryFailed, UnknownColumn, UnknownRelation
 
@@ -39,9 +41,11 @@ def objection(
     return QueryFailed(_PREFIX.sub("", first).rstrip("!."))
 
 
+@cache
 def known_relations() -> Sequence[str]:
     """Names of the views, then of the tables as `store.NAME`: those of this release, whatever else a file holds."""
-    return recorded_relations()
+    files = (file.name for file in (resources.files("queries") / "views").iterdir())
+    return [*sorted(name.removesuffix(".sql") for name in files if name.endswith(".sql")), *our_tables()]
 
 
 def known_columns(connection: duckdb.DuckDBPyConnection) -> list[str]:
