@@ -33,7 +33,10 @@ _HANDED, _HANDED_ROWS = "handed_over", 122_880
 _WIDE_BYTES, _GROUP_BYTES = 1 << 10, 1 << 20
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-"""Names of the folders of runs, and of their locks: nothing else in the folder is ours."""
+"""Names of the locks of runs: where the folder is a link to another, no others in it are ours."""
+
+_NAME = re.compile(r"[\w@+-][\w@.+-]*")
+"""Names of folders of runs: none leads out of the folder that they lie in."""
 
 _TEXTS = ("corpus", "other_model", "problem", "arithmetic", "lease")
 """What a manifest may say in words, or not at all."""
@@ -286,7 +289,8 @@ def _take_up(folder: Path, manifest: RunManifest) -> StagedRun:
 def _tidy(staging: Path) -> None:
     """Remove the lock files of runs that are gone, and the staging folder when it is empty."""
     for lock in staging.glob("*.lock"):
-        if _KEY.fullmatch(lock.stem) and not lock.with_suffix("").exists():
+        is_ours = not staging.is_symlink() or _KEY.fullmatch(lock.stem)
+        if is_ours and not lock.with_suffix("").exists():
             lock.unlink(missing_ok=True)
     if staging.exists() and not any(staging.iterdir()):
         staging.rmdir()
@@ -313,8 +317,8 @@ def discard_model(staging: Path, model: str) -> None:
 
 def discard_runs(staging: Path, run_keys: Sequence[str]) -> None:
     """Delete the folders of published runs, if any are left and no process holds them."""
-    for key in filter(_KEY.fullmatch, run_keys):
-        if (staging / key).exists() and not _is_held(staging / f"{key}.lock"):
+    for key in run_keys:
+        if _NAME.fullmatch(key) and (staging / key).exists() and not _is_held(staging / f"{key}.lock"):
             shutil.rmtree(staging / key, ignore_errors=True)
     if staging.exists():
         _tidy(staging)
@@ -360,7 +364,6 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
         datetime.fromisoformat(content["started_at"])
         is_ours = (
             content["run_key"] == folder.name
-            and bool(_KEY.fullmatch(folder.name))
             and isinstance(content["parameters"], dict)
             and content["state"] in get_args(State)
             and all(isinstance(content[name], str) for name in ("job", "model", "dtype"))
