@@ -16,6 +16,7 @@ from queries.views.install import define_also, views_that_read
 FACTS = "store.neuron_facts"
 _CORPORA = "measured_corpora"
 _OWN_FACTS = "asked_neuron_facts"
+_OWN_CORPORA = "asked_measured_corpora"
 _READS_FACTS = re.compile(r'"schema_name":"store","table_name":"neuron_facts"', re.IGNORECASE)
 _NONE = -1
 """No corpus has this number."""
@@ -80,9 +81,11 @@ def _show(connection: duckdb.DuckDBPyConnection, places: dict[int, int]) -> None
     """Put temporary relations before the file's views."""
     shown = "coalesce(map_extract_value(map($models::integer[], $corpora::integer[]), model_id) = corpus_id, false)"
     connection.execute(
-        f"create temp table {_CORPORA} as select * replace ({shown} as is_shown) from {_CORPORA}",
+        f"create temp table {_OWN_CORPORA} as select * replace ({shown} as is_shown) from {_CORPORA}",
         {"models": list(places.keys()), "corpora": list(places.values())},
     )
+    # The reader's own views may be temporary ones already.
+    connection.execute(f"create or replace temp view {_CORPORA} as from {_OWN_CORPORA}")
     facts_elsewhere(connection, _OWN_FACTS, places)
     for view in views_that_read(_CORPORA, FACTS):
         connection.execute(f"create or replace temp view {view.name} as\n{of_facts(view.query)}")

@@ -20,7 +20,7 @@ SCORES_SOURCE = (
     "off, which moves none, and scores through the final norm, in units of the logit, are this project's."
 )
 LAYERS_SOURCE = (
-    f"After Figure 3 of {GEVA}, whose scores are raw (`neurothek reproduce` draws it so): there the mean is not "
+    f"After Figure 3 of {GEVA}, whose scores are raw (the figure of `reproduce` is): there the mean is not "
     "negative until the last layers, where scores spread and strongly negative minima appear. Taking the mean over all "
     "tokens off, and random active sub-updates, are this project's."
 )

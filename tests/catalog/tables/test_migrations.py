@@ -100,9 +100,6 @@ def test_pushes_of_an_older_file_are_counted_without_what_moves_no_token(tmp_pat
     with duckdb.connect(str(path)) as connection:
         expected = connection.execute(counted).fetchall()
         connection.execute("update store.neuron_facts set times_saturating = 99 where times_dominant > 0")
-        connection.execute("delete from store.schema_versions")
-        connection.execute("insert into store.schema_versions values (23, timestamp '2026-01-01')")
+        connection.execute(migrations.scripts()[24])
+        assert connection.execute(counted).fetchall() == expected
     assert any(row[3] for row in expected)
-    with Warehouse(path, views=install).current_reader() as upgraded:
-        assert migrations.version_of(upgraded) == migrations.LATEST
-        assert upgraded.execute(counted).fetchall() == expected

@@ -32,7 +32,7 @@ def test_the_command_writes_each_as_png_and_svg_and_says_which_are_missing(full_
     # What all of them lack is said once, with the command that brings it.
     (said,) = [line for line in result.stderr.splitlines() if "shortcuts" in line]
     assert said == (
-        "7 figures of linear shortcuts are not drawn: none were fitted;"
+        "10 figures of linear shortcuts are not drawn: none were fitted;"
         f" fit them with `neurothek ingest MODEL --job shortcuts --job exits --warehouse {full_path}`"
     )
 

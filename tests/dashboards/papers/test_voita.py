@@ -14,6 +14,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_so(whole: Material, ngrams:
     assert {n: one.why_not for n, one in figures(whole).items() if one.chart is None} == {
         **dict.fromkeys((2, 3, 4, 12, 13, 14, 15), "n-grams were not counted"),
         11: "there is no early checkpoint (variant 'step N') with its trained model",
+        16: "there is no variant 'post-norm', a model with norms after its blocks",
     }
     assert {n: one.why_not for n, one in figures(ngrams).items() if one.chart is None} == {
         1: "no activity was measured",
@@ -21,6 +22,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_so(whole: Material, ngrams:
         9: "no neuron fires nearly always at some positions and hardly ever at others",
         10: "there is no variant 'no-position' with a plain model of its size",
         11: "there is no early checkpoint (variant 'step N') with its trained model",
+        16: "there is no variant 'post-norm', a model with norms after its blocks",
     }
     assert figures(whole)[8].name == "figure-08-positional-neurons"
 

@@ -51,8 +51,10 @@ def texts(door: Neurothek, model: str) -> list[list[int]]:
     found = []
     for row in door.sql(query, {"model": model}).to_dicts():
         if read.get(row["domain"], 0) < TOKENS:
-            read[row["domain"]] = read.get(row["domain"], 0) + len(row["tokens"])
-            found.append(list(row["tokens"]))
+            # Only a first sequence that is longer than what is to be read is cut.
+            tokens = list(row["tokens"]) if row["domain"] in read else list(row["tokens"])[:TOKENS]
+            read[row["domain"]] = read.get(row["domain"], 0) + len(tokens)
+            found.append(tokens)
     return found
 
 
