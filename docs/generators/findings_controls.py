@@ -125,7 +125,7 @@ def worth(opened: Neurothek) -> str:
         others = f"{row['random_effect']:.4f} ({row['random_effect_least']:.4f} to {row['random_effect_most']:.4f})"
         lines.append(
             f"| {row['model'].removeprefix('mini-opt-')} | {row['kind']} | {row['n_neurons']:,} |"
-            f" {100 * row['neuron_share']:.1f}% | {row['effect']:.4f} | {others} | {row['percentile']:.0f} |"
+            f" {100 * row['neuron_share']:.1f}% | {row['effect']:.4f} | {others} | {_of_sets(row['percentile'])} |"
             f" {row['worth']:.4f} |"
         )
     return "\n".join(lines)
@@ -141,7 +141,7 @@ def steered(opened: Neurothek, model: str) -> str:
         before, after = (100 * row[name] for name in ("mass_promoted_untouched", "mass_promoted"))
         lines.append(
             f"| {row['n_neurons']} that {row['asked']} | {row['effect']:.3f} | {row['random_effect']:.3f}"
-            f" ({row['random_effect_most']:.3f}) | {row['percentile']:.0f} | {before:.1f}% to {after:.1f}% |"
+            f" ({row['random_effect_most']:.3f}) | {_of_sets(row['percentile'])} | {before:.1f}% to {after:.1f}% |"
         )
     return "\n".join(lines)
 
@@ -163,10 +163,9 @@ def steered_texts(opened: Neurothek, model: str, attribute: str) -> str:
     for row in opened.sql(_SHARES, {"model": model, "attribute": attribute}).to_dicts():
         ends = ("share_least", "share_most") if row["method"] == "random" else ("share_low", "share_high")
         low, high = (100 * row[name] for name in ends)
-        percentile = "" if row["percentile"] is None else f"{row['percentile']:.0f}"
         lines.append(
             f"| {row['intervention']} | {row['method'].replace('_', ' ')} | {100 * row['share']:.1f}% |"
-            f" {low:.1f}% to {high:.1f}% | {percentile} | {row['n_continuations']:,} |"
+            f" {low:.1f}% to {high:.1f}% | {_of_sets(row['percentile'])} | {row['n_continuations']:,} |"
         )
     return "\n".join(lines)
 
@@ -199,3 +198,8 @@ def concepts(opened: Neurothek) -> str:
         ]
         lines.append(f"| {row['model']} | {kinds[row['condition']]} | {row['n_vectors']} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _of_sets(percentile: float | None) -> str:
+    """A percentile among random sets; empty where there were too few of them."""
+    return "" if percentile is None else f"{percentile:.0f}"

@@ -123,8 +123,9 @@ STEERING_WORDS = ("the", "of", "is")
 STEERING: Mapping[str, Any] = {"set": 1, "unwanted": "code", "name": "ten neurons of prose set to 1"}
 """What stands for Table 5 of Geva et al. 2022 where no intervention does: code that is steered towards prose [ours]."""
 
-N_PROMPTS, PROMPT_TOKENS = 20, 12
-"""Beginnings of code that a model continues, and their length in tokens, a prepended BOS included."""
+N_PROMPTS, PROMPT_TOKENS = 50, 12
+"""Beginnings of code that a model continues, as many as section 6.1 is judged by, and their length in tokens, a
+prepended BOS included."""
 
 
 @dataclass(frozen=True)
