@@ -16,7 +16,7 @@ _YES = "yes"
 
 _FOLDED = (
     *("suppresses", "triggered_by", "without", "like", "models", "layers", "depth", "where", "min_count", "limit"),
-    *("neighbours", "match_all", "exact", "score", "variants", "script", "pattern", "bytes", "corpus", *NEURON_FLAGS),
+    *("neighbours", "match_all", "exact", "score", "variants", "scripts", "patterns", "bytes", "corpus", *NEURON_FLAGS),
 )
 """Entries of the address whose fields are folded away unless one of them is asked for."""
 
@@ -81,8 +81,8 @@ def ask(models: Sequence[str]) -> Wanted:
         exact=bool(fields["exact"]),
         min_count=int(fields["min_count"]),
         corpus=fields["corpus"] or None,
-        scripts=words_of(fields["script"]),
-        patterns=words_of(fields["pattern"]),
+        scripts=words_of(fields["scripts"]),
+        patterns=words_of(fields["patterns"]),
         bytes=bool(fields["bytes"]),
         limit=int(fields["limit"]),
         neighbours=int(fields["neighbours"]) if concept else _USUAL_NEIGHBOURS,
@@ -134,13 +134,13 @@ def _conditions(models: Sequence[str]) -> dict[str, str]:
             fields["triggered_by"] = _text("Fires on", "triggered_by", placeholder='"of the"')
             fields["without"] = _text("Does not list", "without")
             fields["like"] = _text("Like the neuron", "like", placeholder="mini-opt-2m/L3N170")
-            fields["pattern"] = _text("Tokens that match", "pattern", placeholder="^[0-9]+$")
+            fields["patterns"] = _text("Tokens that match", "patterns", placeholder="^[0-9]+$")
         with middle:
             fields["models"] = _models(models)
             fields["layers"] = _text("Layers", "layers", placeholder="3 or 3-5")
             fields["depth"] = _text("Depths", "depth", placeholder="0.5-1")
             fields["where"] = _text("SQL condition on neurons", "where", placeholder="frequency < 0.01")
-            fields["script"] = _text("Tokens of the script", "script", placeholder="Han")
+            fields["scripts"] = _text("Tokens of the script", "scripts", placeholder="Han")
         with right:
             fields["min_count"] = _number("Least count of tokens in the corpus", "min_count", 0, 10**9, 0)
             fields["limit"] = _number("Neurons at most", "limit", 1, _MOST, _USUAL_LIMIT)

@@ -61,9 +61,10 @@ def test_sheets_are_rows_of_their_view(paper: Paper, readers: Readers) -> None:
     reader = readers[paper]
     for one in EXHIBITS[paper]:
         for sheet in one.sheets:
-            found = reader.sql(sheet.sql, params={"models": NAMES}).fetchall()
+            sheet_rows = reader.sql(sheet.sql, params={"models": NAMES})
+            columns, found = ", ".join(sheet_rows.columns), sheet_rows.fetchall()
             where = f" and ({sheet.where})" if sheet.where else ""
-            asked = f"select * from {sheet.view} where model in ({', '.join('?' * len(NAMES))}){where}"
+            asked = f"select {columns} from {sheet.view} where model in ({', '.join('?' * len(NAMES))}){where}"
             expected = reader.execute(asked, NAMES).fetchall()
             assert sorted(map(rounded, found)) == sorted(map(rounded, expected)), sheet
 

@@ -17,7 +17,7 @@ def test_tokens_are_those_of_the_view_in_the_order_of_the_rows(full_path: Path) 
         model = choose_model(connection, "tiny-2m")
         places = [*sorted(expected, reverse=True), (0, 0), (0, 0)]
         found = promoted(connection, model.name, model.model_id, places)
-        assert {(layer, neuron): tokens for layer, neuron, tokens in found.rows()} == expected
+        assert {(layer, neuron): tokens for layer, neuron, tokens, _ in found.rows()} == expected
         neurons = pl.DataFrame(places, schema={"layer": pl.Int16, "neuron": pl.Int32}, orient="row")
         with Reading(connection, ["tiny-2m"], None) as reader:
             whole = with_promoted(reader, model, neurons)
