@@ -36,7 +36,8 @@ def test_hours_are_blocks_and_readings_of_every_neuron(tmp_path: Path, monkeypat
         read = 0
         for number in range(corpus.n_sequences):
             if corpus.domain_of[number] == domain and read < 60:
-                read += len(corpus.sequence(number))
+                # A first sequence that is longer than what is to be read is cut.
+                read += min(len(corpus.sequence(number)), 60) if read == 0 else len(corpus.sequence(number))
         n_ids += read
         in_first_batch = in_first_batch or read
     seconds = 0.0
