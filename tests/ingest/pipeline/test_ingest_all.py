@@ -154,11 +154,11 @@ def test_a_text_that_views_leave_aside_is_named_with_the_command_that_shows_it(
         )
         return [line for line in report_lines(outcomes, warehouse.path) if "shows this text" in line]
 
-    assert measured("long", 128) == []
-    (line,) = measured("short", 32)
+    assert measured("long", 135) == []
+    (line,) = measured("short", 30)
     assert "show it on long, which has more tokens or is pinned" in line
     assert "`neurothek pin tiny --corpus short`" in line
-    (line,) = measured("long", 64)
-    assert "show it on long with 128 tokens" in line
-    assert "`neurothek pin tiny --corpus long@64`" in line
-    assert measured("longest", 256) == []
+    (line,) = measured("long", 75)
+    assert "show it on long with 135 tokens" in line
+    assert "`neurothek pin tiny --corpus long@75`" in line
+    assert measured("longest", 270) == []
