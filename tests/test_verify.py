@@ -108,8 +108,9 @@ def test_what_was_measured_agrees_in_every_bit(door: Neurothek) -> None:
     with door.reader() as connection:
         query = "select count(*) from store.{} where model_id = 0"
         counts = {name: connection.execute(query.format(name)).fetchall()[0][0] for name in FILLED}
-    # Every layer was asked for, so every row was measured again.
-    assert {part.table: part.n_rows for part in agreements} == counts
+    # Every layer was asked for, so every row was measured again; the text's ids are no rows of a job.
+    assert {part.table: part.n_rows for part in agreements if part.job != "tokenizer"} == counts
+    assert [part.table for part in agreements if part.job == "tokenizer"] == ["sequences"]
 
 
 def test_every_changed_number_is_found(door: Neurothek) -> None:
