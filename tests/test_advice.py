@@ -18,6 +18,7 @@ from queries.errors import UnknownColumn
 from queries.views import dialects
 from tests.support import ingests
 from tests.support.advice import Place, advised, copy_to, in_full, other_ways, places, run, watched
+from tests.support.earlier import BEFORE_THE_LATEST
 
 # One worker prints all of it, and sees what is left.
 pytestmark = pytest.mark.xdist_group("advice")
@@ -85,6 +86,21 @@ def change_matrices() -> None:
     for file in Path("known.duckdb.shortcuts").rglob("*.safetensors"):
         content = file.read_bytes()
         file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def share_ids() -> None:
+    """Two models on the ids of one text, and nothing of a tokenizer but its vocabulary."""
+    assert run(["ingest", "weights", "--corpus", "words", "--job", "activity"]).exit_code == 0
+    with ingests.open_warehouse(Path("known.duckdb")).writer() as connection:
+        connection.execute("update store.runs set tokenizer_identity = null")
+
+
+def change_tokenizer() -> None:
+    """The vocabulary stays, and makes other ids of a text."""
+    file = Path("fifth/tokenizer.json")
+    said = json.loads(file.read_text())
+    said["model"]["merges"].reverse()
+    file.write_text(json.dumps(said))
 
 
 def judged(**said: object) -> str:
@@ -169,13 +185,8 @@ SITUATIONS: Mapping[str, Situation] = {
         ("merge", THEIRS, "--warehouse", "new.duckdb"),
         theirs(statement="update store.postings set run_id = 999 where rowid = 0"),
     ),
-    "an earlier release": Situation(
-        ("merge", THEIRS),
-        theirs(
-            statement="drop table store.token_indicators; delete from store.schema_versions"
-            " where version = (select max(version) from store.schema_versions)"
-        ),
-    ),
+    "an earlier release": Situation(("merge", THEIRS), theirs(statement=BEFORE_THE_LATEST)),
+    "ids that an earlier release shared": Situation(("models",), share_ids),
     "a damaged warehouse": Situation(("models",), damage, HERE),
     "a damaged warehouse, checked": Situation(("check",), damage, HERE),
     "lost matrices": Situation(("check",), lose_matrices),
@@ -198,6 +209,14 @@ SITUATIONS: Mapping[str, Situation] = {
     "a report of another warehouse": Situation(
         ("ingest", "mine", "--corpus", "words=words.txt", "--job", "projections", *OTHER)
     ),
+    "a report on a text that is not shown": Situation(
+        ("ingest", "mine", "--corpus", "few=few.txt", "--job", "activity"),
+        lambda: Path("few.txt").write_text("one two three . " * 20),
+    ),
+    "a report on ids that are others now": Situation(
+        ("ingest", "linear", "--corpus", "prose", "--sequence-length", "24", "--job", "activity", "--force"),
+        change_tokenizer,
+    ),
     "a report on a pair": Situation(("ingest", "mine", "weights", "--job", "counterparts")),
 }
 
@@ -207,6 +226,9 @@ SLOW = (
     "a search that hangs on text",
     "a report of another warehouse",
     "a report on a pair",
+    "a report on a text that is not shown",
+    "a report on ids that are others now",
+    "ids that an earlier release shared",
     "a variant",
     "some figures",
     "a vector without a list",

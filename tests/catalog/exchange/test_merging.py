@@ -27,6 +27,7 @@ from ingest.jobs.registry import NAMES as JOBS
 from queries.annotate.annotations import annotate
 from queries.views import install
 from tests.support import ingests
+from tests.support.earlier import BEFORE_THE_LATEST
 from tests.support.models import build
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("merging")]
@@ -161,7 +162,7 @@ def test_what_cannot_be_merged_is_told(ours: Warehouse, theirs: Warehouse, tmp_p
     fresh = Warehouse(tmp_path / "fresh.duckdb")
     refused(fresh, theirs.path, OtherUnsound, "breaks the rule: .*neurothek check --warehouse")
     with theirs.writer() as connection:
-        connection.execute("delete from store.schema_versions where version > 1")
+        connection.execute(BEFORE_THE_LATEST)
     refused(
         ours, theirs.path, WarehouseOutdated, "was written by an earlier release and has not been brought up to date"
     )
