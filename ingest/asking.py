@@ -30,6 +30,7 @@ class Wishes(TypedDict, total=False):
     variant: str | None
     revision: str | None
     allow_pickle: bool
+    tokenizer_from_file: bool
     examples: int
     method: str | Sequence[str]
     methods: str | Sequence[str]

@@ -115,7 +115,7 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         "--gpus-per-worker": "0.5",
         "--warehouse": "w.duckdb",
     }
-    flags = ["--no-packing", "--allow-pickle", "--no-baselines", "--force"]
+    flags = ["--no-packing", "--allow-pickle", "--tokenizer-from-file", "--no-baselines", "--force"]
     pairs = [part for pair in options.items() for part in pair]
     assert run("ingest", "a", "b=c", "--corpus", "builtin:code", *pairs, *flags).exit_code == 0
     ((path, request, models),) = asked
@@ -127,6 +127,7 @@ def test_every_option_reaches_the_request(asked: list[Any], tmp_path: Path) -> N
         variant="seed 2",
         revision="main",
         allow_pickle=True,
+        tokenizer_from_file=True,
         examples=77,
         fit=400,
         validate=200,
