@@ -32,7 +32,7 @@ _COUNTING_SECONDS = 2.0
 _SPILL = "spilled"
 """Where DuckDB puts what memory does not hold, in the folder that this process works in: a name that tells nothing."""
 
-_NAMELESS = (("temp_directory", _SPILL), ("secret_directory", ""), ("extension_directory", ""), ("home_directory", ""))
+_NAMELESS = (("temp_directory", _SPILL), ("secret_directory", "-"), ("extension_directory", ""), ("home_directory", ""))
 """Settings that would name folders of this machine; of those that the lock itself fills in, `_hush` is silent."""
 
 

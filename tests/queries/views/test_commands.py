@@ -67,7 +67,10 @@ def test_search_prints_data_on_stdout_and_remarks_on_stderr(ask: Ask) -> None:
     assert first.split()[:6] == ["1", "tiny-1m/L0N0", "1", "12.00", "1.796", "·school"]
     assert second.split()[0] == "2"
     assert "School" in first
-    assert result.stderr == "'school' stands for ·school School SCHOOL\n"
+    words, complete, unread = result.stderr.splitlines()
+    assert words == "'school' stands for ·school School SCHOOL"
+    assert complete.startswith("the stored lists are complete to rank 12: ")
+    assert unread.startswith("the weights of tiny-1m were not read: ")
 
 
 def test_each_remark_of_a_comparison_has_its_line(ask: Ask) -> None:
