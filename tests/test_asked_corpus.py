@@ -183,7 +183,7 @@ def test_every_figure_is_of_the_asked_corpus(
 ) -> None:
     expected, shown = charts(alone, alone.compare(MODEL)), charts(both, both.compare(MODEL))
     # All but those that need variants of a model.
-    assert len(drawn) == len(expected) == len(shown) == 17
+    assert len(drawn) == len(expected) == len(shown) == 20
     for name, chart in drawn.items():
         text = " ".join(chart["title"]["subtitle"])
         assert f" of {ASKED}" in text, name
