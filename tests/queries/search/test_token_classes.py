@@ -62,7 +62,7 @@ def test_a_class_is_joined_with_words(full: duckdb.DuckDBPyConnection) -> None:
 def test_what_is_no_class_is_refused(full: duckdb.DuckDBPyConnection) -> None:
     for asked in ({"patterns": ("(",)}, {"patterns": ("^zzzzzz$",)}, {"scripts": ("Nowhere",)}):
         with pytest.raises(BadArgument):
-            search(full, Question(words=(), models=("tiny-1m",), **asked))
+            search(full, Question(words=(), models=("tiny-1m",), **asked))  # type: ignore[arg-type]
     assert search(full, Question(words=(), models=("tiny-1m",), bytes=True)).neurons.height
     with pytest.raises(BadArgument, match="script"):
         Question(words=(), scripts=("Han}|(.*",))
