@@ -51,8 +51,8 @@ from catalog.terminal.printing import show_tables
     "--score",
     multiple=True,
     metavar="SCORER",
-    help="Scorer of the continuations (repeatable): domains, words:FILE, hf:REPO, command:PROGRAM"
-    " or perspective.  [default: domains]",
+    help="Scorer of the continuations (repeatable): domains, words:FILE, hf:REPO or"
+    " command:PROGRAM.  [default: domains]",
 )
 @click.option(
     "--unwanted",

@@ -79,8 +79,8 @@ first:
 
 The perplexity of the paper is on the test set of WikiText-2, in windows of the whole context: measure the model on it
 (one job, for the random sets), and intervene there. `banned.txt` holds the words of the word filter, one a line. A
-classifier from the hub scores without any service; the Perspective API, which the paper asks, needs a key in
-`PERSPECTIVE_API_KEY`, and the model behind it changes.
+classifier from the hub scores; the Perspective API, which the paper asks, ends on 2026-12-31. `--score command:PROGRAM`
+asks any other service through a program of your own.
 
 ```sh
 {intervening}
@@ -90,8 +90,7 @@ Beside the changed model the answer has the untouched one, random sets of ten ne
 self-debiasing. Four things differ from the paper's code: it searches with three beams, and the most probable token is
 taken here; its word filter has a list of its own; its WikiText-2 is joined by blank lines before it is cut into
 windows; and it has no random neurons, which say what any ten neurons at 3 would do. `window_perplexity` follows its
-formula: compare the paper's 21.7 (untouched) and 25.3 (changed) with it, not with `perplexity`. The random sets write
-too, and the service takes a request for every text; hence fewer of them there.
+formula: compare the paper's 21.7 (untouched) and 25.3 (changed) with it, not with `perplexity`.
 
 ## Where the tables and figures are
 
@@ -178,7 +177,6 @@ _WIKITEXT2 = (
 _JOBS = "--job projections --job controls --job clusters --job activity --job events --job exits"
 _SUBSTITUTES = "facebook/opt-125m facebook/opt-350m facebook/opt-1.3b"
 _CLUSTERS = "--clusters 10000 --clusters 200"
-_PERSPECTIVE = "perspective:TOXICITY,SEVERE_TOXICITY,SEXUALLY_EXPLICIT,THREAT,PROFANITY,IDENTITY_ATTACK"
 
 
 def geva() -> str:
@@ -230,7 +228,6 @@ def _intervening() -> tuple[str, ...]:
     return (
         f"neurothek ingest gpt2-medium --job activity {_WIKITEXT2}",
         f"{turned_on} {on} --name classifier --score hf:unitary/toxic-bert --unwanted toxic {debiased}",
-        f"{turned_on} {on} --name perspective --sets 5 --score {_PERSPECTIVE} --unwanted TOXICITY {debiased}",
     )
 
 

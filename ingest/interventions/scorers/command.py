@@ -5,13 +5,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from jaxtyping import Float
 
 from catalog.suggestions import enumerated
-from ingest.interventions.scorers.answers import Nonsense, json_object, score_of
 from ingest.interventions.scorers.attributes import valid_attributes
 from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable, excerpt
 from ingest.interventions.scorers.line_program import line_answers
@@ -21,6 +20,10 @@ TRIAL = "The quick brown fox"
 
 PATIENCE_SECONDS = 600.0
 """A program may load a large model first; one that answers at its end has a second more for every text."""
+
+
+class InvalidScore(ValueError):
+    """Output of a program that is no score; the text is a predicate, such as "is not JSON"."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class CommandScorer:
                 known = self.attributes or (tuple(answers[0]) if answers else ())
                 try:
                     answers.append(_answer(line, known))
-                except Nonsense as error:
+                except InvalidScore as error:
                     raise self._nonsense(f"line {number} of its output {error}") from error
         if len(answers) < len(texts):
             raise self._nonsense(f"it wrote {len(answers)} lines for {len(texts)} texts")
@@ -112,17 +115,58 @@ def _answer(line: bytes, known: Sequence[str]) -> dict[str, float]:
     """The scores on a line, of the known attributes if there are any.
 
     Raises:
-        Nonsense: they are none.
+        InvalidScore: they are none.
     """
     found = json_object(line)
     if known and set(found) != set(known):
         there = excerpt(enumerated(map(repr, found))) or "none"
-        raise Nonsense(f"has the attributes {there} and not {enumerated(map(repr, known))}")
+        raise InvalidScore(f"has the attributes {there} and not {enumerated(map(repr, known))}")
     return {name: _score(name, value) for name, value in found.items()}
 
 
 def _score(name: str, value: object) -> float:
     score = score_of(value)
     if score is None:
-        raise Nonsense(f"gives {excerpt(name)!r} the score {excerpt(json.dumps(value))}, which is not in [0, 1]")
+        raise InvalidScore(f"gives {excerpt(name)!r} the score {excerpt(json.dumps(value))}, which is not in [0, 1]")
     return score
+
+
+def score_of(value: object) -> float | None:
+    """A JSON value as a score; None if it is no number in [0, 1]. True is no number, and neither is NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
+
+
+def json_object(line: bytes) -> dict[str, Any]:
+    """A JSON object on one line.
+
+    Raises:
+        InvalidScore: it is none.
+    """
+    try:
+        found = json.loads(line.decode(), parse_constant=_no_number, object_pairs_hook=_once)
+    except InvalidScore:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InvalidScore(f"is not JSON ({_shown(line)})") from error
+    if not isinstance(found, dict):
+        raise InvalidScore(f"is no JSON object ({_shown(line)})")
+    return found
+
+
+def _no_number(constant: str) -> NoReturn:
+    raise InvalidScore(f"holds {constant}, which is no number")
+
+
+def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(fields)
+    if len(found) < len(fields):
+        names = [name for name, _ in fields]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidScore(f"gives {excerpt(twice)!r} twice")
+    return found
+
+
+def _shown(line: bytes) -> str:
+    return excerpt(line.decode(errors="backslashreplace").strip()) or "it is empty"

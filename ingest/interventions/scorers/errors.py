@@ -22,7 +22,7 @@ class ScorerUnknown(NeurothekError):
     def __init__(self, spec: str, kind: str, known: Iterable[str]) -> None:
         super().__init__(
             f"there is no scorer {excerpt(spec)!r} ({hint(kind, known)}); give words:FILE, domains,"
-            " hf:REPO_OR_FOLDER, command:PROGRAM or perspective"
+            " hf:REPO_OR_FOLDER or command:PROGRAM"
         )
 
 

@@ -25,7 +25,7 @@ class TextScorer(Protocol):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether a program or service of somebody else answers: such a score is never asked for again."""
+        """Whether a program of somebody else answers: such a score is never asked for again."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -69,7 +69,6 @@ _KINDS: Mapping[str, _Kind] = {
     "domains": _Kind("domains:DomainScorer", is_reopened=True),
     "hf": _Kind("sequence_classifier:SequenceClassifierScorer", is_reopened=True),
     "command": _Kind("command:CommandScorer", is_reopened=False),
-    "perspective": _Kind("perspective:PerspectiveScorer", is_reopened=False),
 }
 
 

@@ -112,6 +112,7 @@ def test_a_command_ends_with_130_and_a_sentence(path: Path, code: str, after: fl
     assert seconds < SOON_SECONDS
 
 
+@pytest.mark.usefixtures("at_a_terminal")
 def test_a_thread_that_cannot_be_started_is_told_as_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.interventions.scorers.command import TRIAL, CommandScorer
+from ingest.interventions.scorers.command import TRIAL, CommandScorer, InvalidScore, json_object, score_of
 from ingest.interventions.scorers.errors import ScorerFailed, ScorerUnusable
 
 LENGTHS = """
@@ -185,3 +185,33 @@ def test_no_shell_reads_the_command(tmp_path: Path) -> None:
     with pytest.raises(ScorerUnusable):
         CommandScorer.opened("command:x", f"echo ';' touch {mark} '&&' $(touch {mark})")
     assert not mark.exists()
+
+
+def test_only_numbers_between_0_and_1_are_scores() -> None:
+    for value in (0, 1, 0.0, 1.0, 0.5, 5e-324, -0.0):
+        score = score_of(value)
+        assert score == value
+        assert type(score) is float
+    beyond: tuple[object, ...] = (1.0000000000000002, -5e-324, float("nan"), float("inf"), 10**400, -(10**400))
+    assert [value for value in (True, False, None, "0.5", [0.5], {}, *beyond) if score_of(value) is not None] == []
+
+
+def test_a_line_is_one_json_object() -> None:
+    assert json_object('{"\u00e9": 0.5, "b": null}\r'.encode()) == {"\u00e9": 0.5, "b": None}
+    for line, predicate in (
+        (b"", "is not JSON (it is empty)"),
+        (b"\xff", "is not JSON (\\xff)"),
+        (b'{"a": 1} {"a": 1}', 'is not JSON ({"a": 1} {"a": 1})'),
+        (b'"a\tb"', "is not JSON"),
+        (b"null", "is no JSON object (null)"),
+        (b'{"a": Infinity}', "holds Infinity, which is no number"),
+        (b'{"a\\u001b": 0, "a\\u001b": 0}', "gives 'a\\\\x1b' twice"),
+        (b'{"a": ' * 100_000, "is not JSON"),
+        (b'{"a": ' + b"1" * 5_000 + b"}", "is not JSON"),
+    ):
+        with pytest.raises(InvalidScore) as caught:
+            json_object(line)
+        message = str(caught.value)
+        assert message.startswith(predicate)
+        assert message.isprintable()
+        assert len(message) < 200

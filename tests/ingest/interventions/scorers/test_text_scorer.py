@@ -58,12 +58,11 @@ def test_a_kind_without_what_it_needs_is_refused(spec: str) -> None:
         open_scorer(spec)
 
 
-def test_no_identity_starts_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_identity_starts_a_program(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {mark}\necho '{{\"a\": 0}}'\n")
     program.chmod(0o755)
-    monkeypatch.setenv("PERSPECTIVE_API_KEY", "key")
     # The control: the program runs where a person asks for it.
     scorer = open_scorer(f"command:{program}")
     assert scorer.is_foreign
@@ -72,7 +71,6 @@ def test_no_identity_starts_a_program(tmp_path: Path, monkeypatch: pytest.Monkey
         scorer.identity,
         {**scorer.identity, "kind": f"command:{program}"},
         {"kind": "command", "arguments": [str(program)], "spec": f"command:{program}"},
-        {"kind": "perspective", "attributes": ["TOXICITY"]},
     ):
         assert reopen_scorer(identity) is None
     assert not mark.exists()
