@@ -16,23 +16,25 @@ INSTALLED := $(VENV)/.installed$(if $(PYTHON),-$(notdir $(PYTHON)))
 SPARK := $(VENV)/.spark
 RAY := $(VENV)/.ray
 MUTANTS := $(VENV)/.mutants
+HERE := not slow and not crash and not cuda and not browser and not spark and not ray
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long test-browser test-crash test-spark test-ray test-ray-kills mutants bench docs clean
+.PHONY: demo test test-all test-browser test-crash test-spark test-ray test-ray-kills mutants bench docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
 demo: $(INSTALLED)
 	$(BIN)/neurothek demo
 
 test: $(INSTALLED)
-	$(PYTEST)
+	$(PYTEST) -m "not outer and not long and $(HERE)"
 
-# Whole warehouses, again and again: the wheel's demo, exports and merges, every number verified from the weights.
-test-long: $(INSTALLED)
-	$(PYTEST) -m "long and not slow and not crash and not cuda and not ray"
+# With processes, pages and whole warehouses, again and again: the wheel's demo, exports and merges, every number verified from
+# the weights.
+test-all: $(INSTALLED)
+	$(PYTEST) -m "$(HERE)"
 
 # Needs Chromium. NEUROTHEK_SCREENSHOTS names a folder that keeps what was seen.
 test-browser: $(INSTALLED)

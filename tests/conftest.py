@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.libraries import LIBRARIES
+from tests.support.rings import is_outer
 
 # Before any library reads them: it happens when test modules are collected, earlier than any fixture.
 CACHES = tempfile.TemporaryDirectory(prefix="neurothek-tests-")
@@ -105,3 +106,23 @@ def _created_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Warehouse, "_create", copy)
         yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the outer ring."""
+    for item in items:
+        if is_outer(item):
+            item.add_marker(pytest.mark.outer)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_in_the_inner_ring(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that starts a process which `tests.support.rings` did not foresee."""
+    marks = {mark.name for mark in request.node.iter_markers()}
+    if marks.isdisjoint(("outer", "long", "slow", "crash", "cuda", "browser", "spark", "ray")):
+        monkeypatch.setattr("subprocess.Popen.__init__", _refuse_process)
+
+
+def _refuse_process(*command: object, **_: object) -> None:
+    raise AssertionError(f"a test of the inner ring starts {command[1:]}; tests/support/rings.py must find out")

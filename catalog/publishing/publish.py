@@ -49,8 +49,8 @@ class TokenizerChanged(NeurothekError):
         differ = f" ({', '.join(parts)} {'differs' if len(parts) == 1 else 'differ'})" if parts else ""
         own = "; without --tokenizer-from-file, or with it, it may be the same" if "file" in parts else ""
         super().__init__(
-            f"{found}{differ}, which gives {corpus} other ids{own}; `{command_line('ingest', name, '--force')}`"
-            " replaces what was measured of that text, and NAME= keeps both"
+            f"{found}{differ}, which gives {corpus} other ids{own}; ingest the text again with --force to replace all"
+            " that was measured of it, or give the model another name with NAME= to keep both"
         )
 
 
