@@ -98,7 +98,7 @@ MORE_DAMAGE = {
         "update store.annotations set condition = 'noise'",
         "update store.annotations set neuron = null",
         "update store.annotations set control_id = 1 where condition = 'value'",
-        "update store.annotations set control_id = 10 where condition = 'random'",
+        "update store.annotations set control_id = 99999 where condition = 'random'",
         "update store.annotations set neuron = 1 where condition = 'random'",
     ),
     "plausibility is of lists": (
