@@ -118,7 +118,7 @@ class Keeping(Opened):
         Example:
             >>> (outcome,) = warehouse.ingest("mini-opt-2m", job=["projections", "controls"], tokens=2000)
             >>> warehouse.annotate_by_rules("mini-opt-2m").n_vectors
-            120
+            2080
         """
         from queries.annotate.by_rules import annotate_by_rules
 

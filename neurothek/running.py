@@ -333,7 +333,7 @@ class Running(Opened):
                 the model predicts no next token.
 
         Example:
-            >>> page = warehouse.switch_together("mini-opt-0.7m", "The river is near the", "L2N17", "L3N4")
+            >>> page = warehouse.switch_together("mini-opt-0.7m", "The river is near the", "L2N17", "L1N4")
             >>> page.sets["kind"].to_list()[:4]
             ['alone', 'alone', 'together', 'random']
         """

@@ -1,6 +1,5 @@
 """A folder written by `export` becomes a warehouse again: judged file by file first, then read in one transaction."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +15,7 @@ from catalog.publishing import summaries
 from catalog.publishing.facts import rebuild_facts
 from catalog.publishing.staging import rows_of
 from catalog.spelling import readable
-from catalog.store.duckdb_settings import beside
+from catalog.store.duckdb_settings import beside, literal_path
 from catalog.store.matrices import kept_maps, take
 from catalog.store.warehouse import Warehouse, first_row
 from catalog.tables.migrations import LATEST, migrate
@@ -94,7 +93,7 @@ def _holds(warehouse: Warehouse, folder: Path, manifest: Manifest, blank: duckdb
             query = (
                 f"select count(*), sum(hash({', '.join(table.columns)})) from (select {exported(table.columns)} from"
             )
-            files = {"files": [_literally(folder / file.path) for file in table.files]}
+            files = {"files": [literal_path(folder / file.path) for file in table.files]}
             exported_sum = first_row(blank, f"{query} read_parquet($files))", files)
             if first_row(connection, f"{query} store.{name})") != exported_sum:
                 _require_empty(warehouse.path, connection)
@@ -140,8 +139,8 @@ def _problem(
     if sha256_of(path) != file.sha256:
         return "was changed or is damaged"
     try:
-        described = blank.execute("describe select * from read_parquet(?)", [_literally(path)]).fetchall()
-        counted = first_row(blank, "select count(*) from read_parquet(?)", [_literally(path)])
+        described = blank.execute("describe select * from read_parquet(?)", [literal_path(path)]).fetchall()
+        counted = first_row(blank, "select count(*) from read_parquet(?)", [literal_path(path)])
     except duckdb.Error:
         return "is not a Parquet file"
     if [(name, kind) for name, kind, *_ in described] != [(name, one.type) for name, one in columns.items()]:
@@ -186,8 +185,3 @@ def _take_maps(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: Ma
         name = one.path(PurePosixPath(MAPS)).as_posix()
         if name in manifest.maps:
             raise ExportInvalid(folder, f"{name} is missing, was changed or is damaged")
-
-
-def _literally(path: Path) -> str:
-    """The path for DuckDB, which reads some characters as patterns."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path))

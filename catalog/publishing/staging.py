@@ -18,7 +18,7 @@ import polars as pl
 
 from catalog.errors import NeurothekError
 from catalog.files import written
-from catalog.store.duckdb_settings import beside
+from catalog.store.duckdb_settings import beside, literal_path
 from catalog.store.interrupts import keyboard_interrupts
 from catalog.tables.table import Table
 
@@ -156,7 +156,7 @@ class StagedRun:
             "temp_directory": str(self.folder / "spill"),
         }
         with beside(self.folder, settings) as connection:
-            files = [str(self.path(name, table.name)) for name in shards]
+            files = [literal_path(self.path(name, table.name)) for name in shards]
             rows = f"select * from read_parquet($files) order by {', '.join(table.order)}"
             try:
                 with written(target) as temporary, keyboard_interrupts(connection):

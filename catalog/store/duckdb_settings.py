@@ -1,6 +1,7 @@
 """How DuckDB is set: what a new file is like, what a connection may reach, what readers may use."""
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,12 +59,18 @@ def lock_down(connection: duckdb.DuckDBPyConnection, settings: Sequence[tuple[st
     connection.execute("set global lock_configuration = true")
 
 
+def literal_path(path: Path) -> str:
+    """A path for DuckDB's readers, which take some characters for patterns."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
 def beside(folder: Path, settings: Mapping[str, str] | None = None) -> duckdb.DuckDBPyConnection:
     """A connection to an empty database in memory that reaches the files of one folder, and no others."""
     # Which folder that is can only be said while all can be reached.
     reaching = {key: value for key, value in settings_of(read_only=True).items() if key != "enable_external_access"}
     connection = duckdb.connect(config={**reaching, **(settings or {})})
-    connection.execute("set global allowed_directories = [$folder]", {"folder": str(folder.resolve())})
+    places = [write(path) for path in (folder, folder.resolve()) for write in (str, literal_path)]
+    connection.execute("set global allowed_directories = $places", {"places": places})
     connection.execute("set global enable_external_access = false")
     connection.execute("set global lock_configuration = true")
     return connection

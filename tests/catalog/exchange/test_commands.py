@@ -21,7 +21,8 @@ def test_the_commands(full: Warehouse, tmp_path: Path) -> None:
     code, said = run("export", out, "--dialect", "trino", "--warehouse", str(full.path))
     assert (code, "rows of" in said) == (0, True)
     assert {path.name for path in (Path(out) / "views").iterdir()} == {"spark", "trino"}
-    assert run("import", out, "--warehouse", back)[0] == 0
+    code, said = run("import", out, "--warehouse", back)
+    assert code == 0, said
     with Warehouse(Path(back)).reader() as theirs, full.reader() as ours:
         assert store_tables(theirs).keys() == store_tables(ours).keys()
     code, said = run("export", str(tmp_path / "new"), "--dialect", "sparkk", "--warehouse", back)

@@ -116,7 +116,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no parquet": (text_instead, "is not a Parquet file"),
     "missing table": (lambda folder: edit(folder, lambda c: c["tables"].pop("tokens")), "table tokens is missing"),
     "foreign table": (
-        lambda folder: edit(folder, lambda c: c["tables"].update(mine=c["tables"]["tokens"])),
+        lambda folder: edit(
+            folder, lambda c: c["tables"].update(mine={**c["tables"]["tokens"], "n_rows": 0, "files": []})
+        ),
         "its table mine is not one of",
     ),
     "wrong sums": (lambda f: edit(f, lambda c: c["tables"]["tokens"].update(n_rows=1)), "counts the rows of tokens"),
