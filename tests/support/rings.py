@@ -22,6 +22,9 @@ _WHOLE = frozenset({"ingest", "ingest_all", "ingest_model", "ingest_models", "me
 }
 """Names of functions that measure, train or move whole models."""
 
+_CHILDREN = frozenset({"ask_people", "stream_people", "Limits"})
+"""Names that stand for a query in a process of its own."""
+
 
 def is_outer(item: pytest.Item) -> bool:
     """Whether a test belongs to the outer ring."""
@@ -43,7 +46,7 @@ def reaches(function: Callable[..., Any]) -> bool:
         seen.add(one)
         for name in _names(one.__code__):
             value = one.__globals__.get(name)
-            if name in _WHOLE or _is_outer_value(value):
+            if name in _WHOLE | _CHILDREN or _is_outer_value(value):
                 return True
             waiting.extend(_functions(value))
     return False
