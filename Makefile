@@ -22,7 +22,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 # The tests start hundreds of processes: what one of them compiles the others read.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-browser test-crash test-spark test-ray test-ray-kills mutants bench docs clean
+.PHONY: demo test test-all test-browser test-crash test-spark test-ray test-ray-kills test-python mutants bench docs clean
 .PHONY: check check-format check-rules check-types check-imports check-rooms check-documents format
 
 demo: $(INSTALLED)
@@ -59,6 +59,13 @@ test-ray-kills: $(RAY)
 # the folders they are in: make mutants ONLY='queries ingest/lens'
 mutants: $(MUTANTS)
 	nice -n 15 $(BIN)/python -m tests.mutants $(ONLY)
+
+# On another interpreter: every module is imported, and some of the inner tests run. It installs everything into VENV,
+# which takes some minutes: make test-python PYTHON=python3.14 VENV=build/python3.14
+INNER := tests/test_interpreter.py tests/catalog/store tests/queries/names tests/queries/search tests/ingest/forward
+
+test-python: $(INSTALLED)
+	$(BIN)/python -m pytest -q $(INNER)
 
 # With `make -j2 check` two of them run at a time.
 check: check-format check-rules check-types check-imports check-rooms check-documents

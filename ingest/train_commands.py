@@ -56,7 +56,7 @@ def train(
     """
     from dataclasses import replace
 
-    from ingest.corpora.sources.source import parse_sources
+    from ingest.corpora.sources.source import parse_sources, require_columns
     from ingest.training.settings import Settings, check_places
 
     settings = Settings(
@@ -71,6 +71,7 @@ def train(
     )
     check_places(settings, output, tokenizer=tokenizer)
     sources = parse_sources(corpora)
+    require_columns(sources)
     # What takes seconds to load comes after everything that names and places tell.
     import torch
 

@@ -377,9 +377,10 @@ def _require_prompt(prompt: str, position: int | None = None) -> None:
 
     if not prompt:
         raise PromptEmpty(prompt)
-    # Of ASCII no tokenizer makes more tokens than characters, beside a BOS and a blank in front.
-    longest = len(prompt) + 2
-    if prompt.isascii() and position is not None and not -longest <= position < longest:
+    # No tokenizer makes more tokens than bytes, beside a BOS and a blank in front; what a normalizer (NFKD) puts in the
+    # place of a character that is not ASCII has at most eleven times its bytes.
+    longest = (1 if prompt.isascii() else 11) * len(prompt.encode("utf-8", "replace")) + 2
+    if position is not None and not -longest <= position < longest:
         raise BadArgument("position", position, f"the prompt has at most {longest} positions, counted from 0")
 
 

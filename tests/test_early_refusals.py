@@ -10,6 +10,7 @@ ASKED = {
     "''": "has no tokens",
     "'the sea', position=40": "position=40 is not valid; the prompt has at most 9 positions",
     "'the sea', position=-10": "position=-10 is not valid",
+    "'d\u00e9j\u00e0', position=9999": "position=9999 is not valid; the prompt has at most 68 positions",
 }
 
 

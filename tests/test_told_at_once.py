@@ -1,5 +1,6 @@
 """A slip of the pen is told before the libraries that measure are loaded, which take seconds."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.support import warehouse as made
@@ -59,6 +61,18 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "ingest: folder, planned": (("ingest", "./nowhere", "--plan"), "there is no model at './nowhere'"),
     "ingest: corpus": (("ingest", "mini-opt-2m", "--corpus", "bultin"), "the warehouse has builtin"),
     "ingest: text": (("ingest", "mini-opt-2m", "--corpus", "a=/nowhere"), "nothing exists at /nowhere"),
+    **{
+        f"ingest: column of {name}{when}": (
+            ("ingest", "mini-opt-2m", "--corpus", f"a={name}:body", *option),
+            "has no column 'body'; its text columns are ",
+        )
+        for name in ("rows.csv", "rows.TSV", "rows.jsonl", "rows.json", "rows.parquet", "rows.csv.gz", "rows")
+        for when, option in (("", ()), (", planned", ("--plan",)))
+    },
+    "ingest: column of numbers": (
+        ("ingest", "mini-opt-2m", "--corpus", "a=rows.parquet:number"),
+        "the column 'number' of rows.parquet is not text but whole numbers",
+    ),
     "ingest: corpus name": (("ingest", "mini-opt-2m", "--corpus-name", "a b"), "a corpus cannot be named 'a b'"),
     "ingest: dataset": (("ingest", "mini-opt-2m", "--corpus", "a=hub:a/b/c"), "hub:a/b/c"),
     "ingest: method": (("ingest", "mini-opt-2m", "--job", "shortcuts", "--method", "matt"), "did you mean mat?"),
@@ -73,6 +87,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "train: device": ((*TRAIN, "--size", "2m", "--device", "cdua"), "the device 'cdua' is not available"),
     "train: tokenizer": ((*TRAIN, "--size", "2m", "--tokenizer", "./nowhere"), "nowhere has no tokenizer"),
     "train: corpus": ((*TRAIN, "--size", "2m", "--corpus", "bultin"), "the corpus 'bultin' has no path"),
+    "train: column": ((*TRAIN, "--size", "2m", "--corpus", "a=rows.csv:body"), "rows.csv has no column 'body'"),
     "train: output": (("train", "--steps", "1", "--size", "2m", "--output", "."), "holds no unfinished run"),
     "golden: name": (("golden", "hello-gtp2"), "nearest: hello-gpt2"),
     "verify: model": (("verify", "tiny-1"), "did you mean tiny-1m"),
@@ -145,6 +160,20 @@ class Told:
     commands: set[str]
 
 
+def write_rows(folder: Path) -> None:
+    """The same table in every format, and in a folder: columns title and number."""
+    rows = [{"title": "one two", "number": 1}, {"title": "three", "number": 2}]
+    lines = "title,number\none two,1\nthree,2\n"
+    (folder / "rows.csv").write_text(lines)
+    (folder / "rows.TSV").write_text(lines.replace(",", "\t"))
+    (folder / "rows.csv.gz").write_bytes(gzip.compress(lines.encode()))
+    (folder / "rows.json").write_text(json.dumps(rows))
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
+    (folder / "rows").mkdir()
+    (folder / "rows" / "a.jsonl").write_text(f"{json.dumps(rows[0])}\n")
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("slips")
@@ -159,6 +188,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         (folder / name).parent.mkdir()
         (folder / name).write_text(json.dumps(config))
     (folder / "words.txt").write_text("one two three")
+    write_rows(folder)
     environment = {**os.environ, "NEUROTHEK_WAREHOUSE": "known.duckdb", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     asked = "\n".join(json.dumps(arguments) for arguments, _ in SLIPS.values())
     found = subprocess.run(
@@ -171,7 +201,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         check=True,
     )
     assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [
-        *("empty", "four-bit", "gemma", "known.duckdb", "lora", "words.txt"),
+        *("empty", "four-bit", "gemma", "known.duckdb", "lora", "rows", "rows.TSV", "rows.csv", "rows.csv.gz"),
+        *("rows.json", "rows.jsonl", "rows.parquet", "words.txt"),
     ]
     *answers, commands = [json.loads(line) for line in found.stdout.splitlines()]
     return Told(dict(zip(SLIPS, answers, strict=True)), set(commands))

@@ -18,7 +18,11 @@ class MapMissing(NeurothekError):
     """A matrix that the warehouse knows of is not beside it."""
 
     def __init__(self, path: Path, again: str) -> None:
-        super().__init__(f"the matrix {path} is missing; make it again with `{again}`")
+        folder = path.parent.parent
+        super().__init__(
+            f"the matrix {path} is missing: a copied warehouse needs its folder {folder.name} beside it; copy that"
+            f" folder to {folder}, or make it again with `{again}`"
+        )
 
 
 class MapChanged(NeurothekError):

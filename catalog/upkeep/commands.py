@@ -50,7 +50,8 @@ def check(ctx: click.Context, output_format: Format) -> None:
     with ctx.obj.reader() as connection:
         lost = matrices.missing_maps(matrices.kept_maps(connection), ctx.obj.warehouse.maps)
     for again, n_lost in Counter(one.again() for one in lost).items():
-        note(f"{n_lost:,} kept matrices are not beside the warehouse; `{again}` makes them again")
+        beside = f"copy {ctx.obj.warehouse.maps.name} from beside the original"
+        note(f"{n_lost:,} kept matrices are not beside the warehouse; {beside}, or `{again}` makes them again")
     for finding in findings:
         if finding.advice:
             note(finding.advice)

@@ -108,6 +108,7 @@ def _of_neurons() -> dict[str, Any]:
         "neighbours": _text("other tokens of its list", width="large"),
         "top_tokens": _text("promotes", width="large", help="At activations above 0; at those below 0 suppresses."),
         "mean_activation": _number("mean activation", format="%.4f"),
+        "activation_min": _number("smallest", format="%.3f"),
         "activation_max": _number("largest", format="%.3f"),
         "n_active": _number("active at", format="localized"),
         "first_active": _number("first active after", format="localized", help="Tokens read before it first fired."),

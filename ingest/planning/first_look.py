@@ -11,8 +11,9 @@ from catalog.variants import family_of, variant_of
 from ingest.corpora.asked import asked_sources
 from ingest.corpora.errors import DomainUnknown, ExamplesInvalid
 from ingest.corpora.sources.local_files import LocalFiles
-from ingest.corpora.sources.source import corpus_name
+from ingest.corpora.sources.source import corpus_name, require_columns
 from ingest.corpora.split import SentenceSplit
+from ingest.corpora.text_memory import TextMemory
 from ingest.errors import (
     WEIGHTS_OPTION,
     AskedByQuery,
@@ -97,6 +98,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
     Raises:
         CorpusUnknown, CorpusNameInvalid, SourceMisnamed, SourceMissing, DatasetMisnamed: see `asked_sources`.
         SourceNotText, SourceUnreadable, SourceEmpty: a file is of a kind that is no text, see `LocalFiles.files`.
+        ColumnUnknown, ColumnMissing, ColumnNotText, TextTooLong: a table has no such column, see `require_columns`.
         DomainUnknown: sentences are to come from a domain that it does not have.
         WarehouseInvalid, WarehouseBusy: the warehouse cannot be read.
     """
@@ -109,6 +111,7 @@ def check_text(warehouse: Warehouse, request: IngestRequest) -> list[str]:
     for domain in request.domains if "shortcuts" in request.jobs else ():
         if domain not in domains:
             raise DomainUnknown(request.text.name or corpus_name(sources), domain, domains)
+    require_columns(sources, TextMemory(request.memory_bytes))
     return [
         f"{source.domain}: {', '.join(path.name for path in left_out)} in {text.path} is left out of the text"
         for source in sources

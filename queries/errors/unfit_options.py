@@ -107,6 +107,7 @@ class NeuronOfOther(NeurothekError):
 class NothingChosen(NeurothekError):
     """A query that was to choose neurons of a model finds none."""
 
-    def __init__(self, model: str, asked: str) -> None:
+    def __init__(self, model: str, asked: str, why: str = "") -> None:
         command = command_line("sql", f"from neurons where model = '{model}'")
-        super().__init__(f"{model} has no neurons {asked}; try the condition first, beginning with `{command}`")
+        said = f" ({why})" if why else ""
+        super().__init__(f"{model} has no neurons {asked}{said}; try the condition first, beginning with `{command}`")

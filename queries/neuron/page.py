@@ -40,6 +40,7 @@ DOMAIN_COLUMNS: Mapping[str, pl.DataType] = {
     "n_active": BIG,
     "frequency": DOUBLE,
     "mean_activation": DOUBLE,
+    "activation_min": DOUBLE,
     "activation_max": DOUBLE,
     "first_active": BIG,
 }
@@ -155,7 +156,7 @@ class NeuronPage(TabularAnswer):
         said = (
             f"{place}{norm}.",
             self._firing(),
-            self._pole(),
+            self.extremes,
             self._at_bos(),
             self._bound(),
             self._kind(),
@@ -178,13 +179,18 @@ class NeuronPage(TabularAnswer):
         word = "Never active" if self.facts["is_dead"] is None else "Dead: never active"
         return f"{word}{rule} on the {n_seen:,} tokens of {self.corpus}."
 
-    def _pole(self) -> str:
-        """Where it is strongest and what it promotes there: at a negative activation not the top of its list."""
-        if not self.is_signed or self.contexts.is_empty():
+    @property
+    def extremes(self) -> str:
+        """The smallest and the largest activation and what it promotes there; nothing if none is below 0."""
+        least = self.domains.get_column("activation_min").min()
+        most = self.domains.get_column("activation_max").max()
+        if not isinstance(least, float) or not isinstance(most, float) or least >= 0:
             return ""
-        row = self.contexts.row(0, named=True)
-        tokens = " ".join(quoted(token) for token in (row["writes"] or ())[:_WRITTEN])
-        return f"Strongest at {row['activation']:.3g}{f', where it promotes {tokens}' if tokens else ''}."
+        return f"Its activations go from {self._written(least)} to {self._written(most).removesuffix(',')}."
+
+    def _written(self, activation: float) -> str:
+        tokens = " ".join(quoted(token) for token in (written_at(activation, self.facts) or ())[:_WRITTEN])
+        return f"{activation:.3g}{f', where it promotes {tokens},' if tokens and activation else ''}"
 
     def _at_bos(self) -> str:
         if self.facts["fires_only_at_bos"]:

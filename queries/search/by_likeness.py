@@ -15,7 +15,7 @@ from queries.names.corpora import which_corpora
 from queries.names.models import KnownModel, choose_model, choose_models
 from queries.names.neurons import find_neuron
 from queries.names.tokens import listed_tokens
-from queries.search.condition import filtered_records
+from queries.search.condition import filtered_records, null_labels
 from queries.search.found import FoundNeurons
 from queries.search.poles import at_pole, listed_side, poles_shown, strongest_pole
 from queries.search.question import Question
@@ -157,6 +157,7 @@ def _alike(
         notes=(
             f"searched in {', '.join(model.name for model in models)}",
             *_above_chance(rows_shown, nulls, models),
+            *null_labels(question.where, models),
             *(which_corpora(connection, [model.name for model in models]) if question.hangs_on_text else ()),
         ),
         left_out=_alike_in_tokens(connection, own_model, asked.left_out),

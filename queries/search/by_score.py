@@ -16,7 +16,7 @@ from queries.errors import NothingAsked, NotMeasured, OneWordOnly
 from queries.names.corpora import which_corpora
 from queries.names.models import KnownModel
 from queries.names.words import Term, find_class, find_terms
-from queries.search.condition import filtered_records
+from queries.search.condition import filtered_records, null_labels
 from queries.search.found import FoundNeurons
 from queries.search.poles import POLES, at_pole, listed_side, poles_shown, with_strongest
 from queries.search.question import Question
@@ -224,7 +224,11 @@ def _scored(
         question=question,
         neurons=framed([at_pole(row) for row in with_strongest(rows)], COLUMNS),
         n_found=n_found,
-        notes=(*_notes(asked), *(which_corpora(connection, names) if question.hangs_on_text else ())),
+        notes=(
+            *_notes(asked),
+            *null_labels(question.where, [one.model for one in asked]),
+            *(which_corpora(connection, names) if question.hangs_on_text else ()),
+        ),
         left_out=models_asked(connection, question).left_out,
     )
 

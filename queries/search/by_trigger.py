@@ -16,7 +16,7 @@ from queries.errors import NotMeasured, PhraseTooLong
 from queries.names.corpora import MeasuredCorpus, choose_corpora, which_corpora
 from queries.names.models import KnownModel
 from queries.names.words import Term, find_terms
-from queries.search.condition import filtered_records
+from queries.search.condition import filtered_records, null_labels
 from queries.search.found import FoundNeurons
 from queries.search.question import Question
 from queries.search.scope import layers_of, models_asked
@@ -126,7 +126,12 @@ def _triggered(connection: duckdb.DuckDBPyConnection, question: Question, *, is_
         question=question,
         neurons=framed(with_facts(connection, rows, FACTS, is_elsewhere=is_elsewhere), COLUMNS),
         n_found=rows[0]["n_found"] if rows else 0,
-        notes=(*_notes(terms), KEPT, *read_for_triggers(connection, asked.models)),
+        notes=(
+            *_notes(terms),
+            KEPT,
+            *null_labels(question.where, asked.models),
+            *read_for_triggers(connection, asked.models),
+        ),
         left_out=asked.left_out,
     )
 

@@ -28,7 +28,7 @@ from queries.search.by_score import (
     wanted_of,
 )
 from queries.search.by_trigger import KEPT, read_for_triggers, triggered_neurons
-from queries.search.condition import filtered_records
+from queries.search.condition import filtered_records, null_labels
 from queries.search.found import FoundNeurons
 from queries.search.one_word import is_one_word, one_word_rows, with_counts
 from queries.search.poles import POLES, listed_side, poles_shown, with_strongest
@@ -399,7 +399,7 @@ def _notes(question: Question, models: Sequence[KnownModel], terms: Sequence[Ter
         notes.append(f"not measured on text, so left out: {', '.join(silent)}")
     if question.triggered_by:
         notes.append(KEPT)
-    return notes
+    return [*notes, *null_labels(question.where, models)]
 
 
 def _read(connection: duckdb.DuckDBPyConnection, question: Question, models: Sequence[KnownModel]) -> list[str]:

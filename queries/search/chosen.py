@@ -12,7 +12,7 @@ from queries.names.neurons import find_neuron
 from queries.names.words import find_terms, nearest_words
 from queries.search.by_score import OpenWeights
 from queries.search.by_word import search
-from queries.search.condition import filtered_records
+from queries.search.condition import filtered_records, null_labels
 from queries.search.question import Question
 
 Neurons = tuple[tuple[int, int], ...]
@@ -73,10 +73,11 @@ def neurons_where(connection: duckdb.DuckDBPyConnection, model: str, where: str)
         UnknownModel, BadPredicate, UnknownColumn, ConditionTooSlow: the model or the condition is not one.
         NothingChosen: it keeps none.
     """
-    choose_model(connection, model)
+    known = choose_model(connection, model)
     question = Question(words=(), where=where)
     rows = filtered_records(connection, "neurons_where", question, {"model": model})
-    return _some(model, f"where {where}", [(row["layer"], row["neuron"]) for row in rows])
+    neurons = [(row["layer"], row["neuron"]) for row in rows]
+    return _some(model, f"where {where}", neurons, "; ".join(null_labels(where, [known])))
 
 
 def neurons_found(
@@ -135,7 +136,7 @@ def neurons_of_kinds(connection: duckdb.DuckDBPyConnection, model: str) -> dict[
     return kinds
 
 
-def _some(model: str, asked: str, neurons: Sequence[tuple[int, int]]) -> Neurons:
+def _some(model: str, asked: str, neurons: Sequence[tuple[int, int]], why: str = "") -> Neurons:
     if not neurons:
-        raise NothingChosen(model, asked)
+        raise NothingChosen(model, asked, why)
     return tuple(sorted({(int(layer), int(neuron)) for layer, neuron in neurons}))

@@ -1,5 +1,6 @@
 """A person's condition on neurons: checked to be one expression over columns that exist, before it joins a query."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from queries.ask.objections import objection
 from queries.ask.parts import PartUnknown, repeated, with_parts
 from queries.ask.statements import parsed, records, statement
 from queries.errors import BadPredicate, ConditionTooSlow, QueryFailed, UnknownColumn
+from queries.names.models import KnownModel
 from queries.search.question import NEURON_FLAGS, Question
 from queries.views.install import view
 
@@ -113,6 +115,21 @@ def _check_functions(predicate: str) -> None:
     others = sorted(called.keys() - FUNCTIONS)
     if others:
         raise BadPredicate(predicate, f"calls {', '.join(others)}, {_ONLY_SQL}")
+
+
+_OF_EXACT_ZEROS = ("is_dead", "is_provably_dead")
+"""Labels of the view `neurons` that models without exact zeros do not have."""
+
+
+def null_labels(where: str | None, models: Sequence[KnownModel]) -> list[str]:
+    """A sentence for each label of a condition that is null for some of the models, whatever is measured of them."""
+    names = [model.name for model in models if not model.has_exact_zeros]
+    whose = "its activation has" if len(names) == 1 else "their activations have"
+    return [
+        f"{label} is null for {', '.join(names)}: {whose} no exact zeros; see never_active"
+        for label in _OF_EXACT_ZEROS
+        if names and re.search(rf"\b{label}\b", where or "", re.IGNORECASE)
+    ]
 
 
 SECONDS = 30.0

@@ -25,7 +25,7 @@ def show_domains(page: NeuronPage) -> None:
     """How it fires on each domain."""
     st.markdown("**Activity by domain**", help=plain("Frequency as in Voita et al. 2023, section 3."))
     tables.show_table(page.domains, key="domains")
-    st.caption(plain(f"On {page.corpus}."))
+    st.caption(plain(f"On {page.corpus}. {page.extremes}".rstrip()))
 
 
 def show_profile(page: NeuronPage, neuron: NeuronAddress) -> None:

@@ -1,6 +1,7 @@
 """Files and folders of this machine as text; how a file is read depends on its suffix."""
 
 import hashlib
+import itertools
 import os
 import pkgutil
 import re
@@ -24,6 +25,8 @@ from ingest.corpora.text_memory import TextMemory
 
 DEFAULT_COLUMN = "text"
 
+_MOST_LOOKED_AT = 100
+"""Tables of a folder that are opened before anything else is loaded."""
 
 _AS_IT_STANDS = "or rename it to .txt to have every character read"
 
@@ -148,6 +151,20 @@ class LocalFiles:
             SourceEmpty: a folder without files.
         """
         return self._files()[0]
+
+    def require_column(self, memory: TextMemory) -> None:
+        """Refuse tables whose first texts cannot be read, which one row of each tells.
+
+        Args:
+            memory: how much of it may be held at once.
+
+        Raises:
+            SourceMissing, SourceNotText, SourceUnreadable, SourceEmpty: as `files`.
+            ColumnUnknown, ColumnMissing, ...: see `documents_of`.
+        """
+        tables = (path for path in self.files() if format_of(path).has_columns)
+        for path in itertools.islice(tables, _MOST_LOOKED_AT):
+            next(documents_of(path, self.column, memory), None)
 
     @property
     def read_as(self) -> str | None:

@@ -119,6 +119,17 @@ def parse_sources(specs: Sequence[str]) -> list[Source]:
     return sources
 
 
+def require_columns(sources: Sequence[Source], memory: TextMemory = UNBOUNDED) -> None:
+    """Refuse tables on this machine without the column that is to be read.
+
+    Raises:
+        NeurothekError: as `LocalFiles.require_column`.
+    """
+    for source in sources:
+        if isinstance(text := source.text, LocalFiles):
+            text.require_column(memory)
+
+
 def corpus_name(sources: Sequence[Source]) -> str:
     """What a corpus of these domains is called: `builtin` for the three built-in ones, else their names in order."""
     if {source.location for source in sources} == {f"{BUILTIN}:{domain}" for domain in builtin.DOMAINS}:

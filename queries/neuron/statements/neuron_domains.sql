@@ -5,6 +5,7 @@ select
     n_active,
     n_active::double / nullif(n_positions, 0) as frequency,
     activation_sum / nullif(n_positions, 0) as mean_activation,
+    activation_min::double as activation_min,
     activation_max::double as activation_max,
     first_active,
 from store.activity

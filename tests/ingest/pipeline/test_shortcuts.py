@@ -275,7 +275,8 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
     said = CliRunner().invoke(neurothek.main, ["check", "--warehouse", str(warehouse.path)])
     assert said.exit_code == 0
     anew = f"{command} --warehouse {warehouse.path}"
-    assert f"1 kept matrices are not beside the warehouse; `{anew}` makes them again" in said.stderr
+    beside = f"copy {warehouse.maps.name} from beside the original"
+    assert f"1 kept matrices are not beside the warehouse; {beside}, or `{anew}` makes them again" in said.stderr
     assert command == "neurothek ingest tiny --job shortcuts --corpus prose --sequence-length 64"
     # The batches of the test's own request, so that the bits are the same.
     arguments = [*command.split()[1:], "--batch-tokens", str(asked.batch_tokens), "--warehouse", str(warehouse.path)]
@@ -283,6 +284,17 @@ def test_a_missing_matrix_names_the_command_that_makes_it_anew(
     assert answer.exit_code == 0, answer.output
     assert files(warehouse) == before
     assert check(warehouse) == []
+
+
+def test_a_copy_of_the_file_alone_says_which_folder_it_needs(whole: Warehouse, tmp_path: Path) -> None:
+    copy = copied(whole, tmp_path / "copy.duckdb", maps=False)
+    name = "copy.duckdb.shortcuts"
+    with pytest.raises(MapMissing, match=f"needs its folder {name} beside it; copy that folder to {tmp_path / name}, "):
+        door(copy).shortcut("tiny", state=1)
+    shutil.copytree(whole.maps, tmp_path / name)
+    assert np.array_equal(door(copy).shortcut("tiny", state=1), door(whole).shortcut("tiny", state=1))
+    readme = " ".join((Path(__file__).parents[3] / "README.md").read_text().split())
+    assert "`neurothek.duckdb.shortcuts`, beside the file: copy both" in readme
 
 
 def test_the_command_that_makes_it_anew_says_what_was_asked_for(whole: Warehouse) -> None:

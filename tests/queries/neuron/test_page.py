@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from catalog.publishing import summaries
+from catalog.spelling import quoted
 from queries import errors
 from queries.neuron.page import (
     ANNOTATION_COLUMNS,
@@ -77,6 +78,29 @@ def test_page_of_a_planted_neuron(full: duckdb.DuckDBPyConnection) -> None:
     assert page.contexts.get_column("activation").to_list() == [row["activation"] for row in kept]
     fired = sum(m > 0 for line in MADE.coefficients[0, (0, 0, 0)].values() for m in line[1:])
     assert f"Active at {fired} of the 41 tokens of builtin" in page.summary
+
+
+def test_the_smallest_and_the_largest_activation_stand_with_what_is_promoted_there(
+    full: duckdb.DuckDBPyConnection,
+) -> None:
+    """Where none is below 0 nothing is said; the position of a prepended BOS does not count."""
+    n_below, wrong = 0, []
+    for (corpus_id, neuron), lines in MADE.coefficients.items():
+        if corpus_id != 0:
+            continue
+        page = neuron_page(full, address(neuron), corpus="builtin")
+        has_bos = address(neuron).startswith("tiny")
+        seen = [m for line in lines.values() for m in line[has_bos:]]
+        least, most = min(seen), max(seen)
+        top, bottom = (page.facts[f"{side}_tokens"] or [] for side in ("top", "bottom"))
+        promoted = [" ".join(map(quoted, (bottom if end < 0 else top if end > 0 else [])[:3])) for end in (least, most)]
+        clauses = [f", where it promotes {tokens}" if tokens else "" for tokens in promoted]
+        told = f"Its activations go from {least:.3g}{clauses[0]}{',' if clauses[0] else ''} to {most:.3g}{clauses[1]}."
+        n_below += least < 0
+        wrong += [] if (told if least < 0 else "") == page.extremes else [(told, page.extremes)]
+        assert (page.extremes in page.summary, "Its activations go" in page.summary) == (True, least < 0)
+        assert (page.domains["activation_min"].min(), page.domains["activation_max"].max()) == (least, most)
+    assert (wrong, n_below > 0) == ([], True)
 
 
 def test_page_on_another_corpus(full: duckdb.DuckDBPyConnection) -> None:

@@ -1,14 +1,32 @@
 """Conditions on neurons: one expression over known columns, and nothing else."""
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 import duckdb
+import numpy as np
 import pytest
 
 from queries.ask.parts import PartUnknown
 from queries.ask.statements import statement
-from queries.errors import BadPredicate, ConditionTooSlow, UnknownColumn
+from queries.errors import BadPredicate, ConditionTooSlow, NothingChosen, UnknownColumn
+from queries.names.models import choose_models
 from queries.search import condition
+from queries.search.by_likeness import alike
+from queries.search.by_score import scored, wanted
+from queries.search.by_trigger import triggered
 from queries.search.by_word import search
-from queries.search.condition import FUNCTIONS, MOST_CHARACTERS, PLACE, check_predicate, insert_conditions
+from queries.search.chosen import neurons_where
+from queries.search.condition import (
+    FUNCTIONS,
+    MOST_CHARACTERS,
+    PLACE,
+    check_predicate,
+    insert_conditions,
+    null_labels,
+)
+from queries.search.found import FoundNeurons
 from queries.search.question import Question
 from queries.views.install import view
 
@@ -141,3 +159,49 @@ def test_a_condition_without_end_is_stopped(full: duckdb.DuckDBPyConnection, mon
 def test_one_that_ends_in_time_is_answered(full: duckdb.DuckDBPyConnection) -> None:
     slow, plain = (search(full, Question(words=("school",), where=where)) for where in (SLOW, None))
     assert slow.neurons.equals(plain.neurons)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Weights of which every score is 0."""
+
+    d_ffn: int
+
+    def scores(self, token_ids: Sequence[int], *, layers: tuple[int, int]) -> np.ndarray:
+        return np.zeros((len(token_ids), layers[1] - layers[0] + 1, self.d_ffn))
+
+    def ranks(
+        self, places: Sequence[tuple[int, int, int]], *, vocabulary: Sequence[int] | np.ndarray
+    ) -> list[tuple[int, int]]:
+        return [(1, 1) for _ in places]
+
+
+NULL_FOR_GELU = "{} is null for gelu-1m: its activation has no exact zeros; see never_active"
+
+
+def test_a_label_that_a_model_cannot_have_is_told(full: duckdb.DuckDBPyConnection) -> None:
+    """Every way to search and to choose says so; of models that have the label nothing is said."""
+    (token,) = full.execute("select token from neuron_tokens where model = 'gelu-1m' limit 1").fetchall()[0]
+    ways: dict[str, Callable[[Question], FoundNeurons]] = {
+        "words": lambda question: search(full, replace(question, words=(token,), exact=True)),
+        "triggers": lambda question: triggered(full, replace(question, triggered_by=(token,), exact=True)),
+        "likeness": lambda question: alike(full, f"{question.models[0]}/L0N0", question),
+        "scores": lambda question: scores_of(replace(question, words=(token,), exact=True)),
+    }
+
+    def scores_of(question: Question) -> FoundNeurons:
+        asked = wanted(full, question)
+        return scored(full, question, asked, {one.model.model_id: Nothing(one.model.d_ffn) for one in asked})
+
+    wrong = []
+    for label in ("is_dead", "IS_PROVABLY_DEAD"):
+        told = NULL_FOR_GELU.format(label.lower())
+        for model, expected in (("gelu-1m", [told]), ("tiny-1m", [])):
+            for way, ask in ways.items():
+                question = Question(words=(), models=(model,), where=f"not {label} or {label}")
+                found = [note for note in ask(question).notes if "is null for" in note]
+                wrong += [] if found == expected else [(way, model, found)]
+        with pytest.raises(NothingChosen, match=re.escape(told)):
+            neurons_where(full, "gelu-1m", label)
+    assert wrong == []
+    assert null_labels("never_active", choose_models(full)) == null_labels(None, choose_models(full)) == []

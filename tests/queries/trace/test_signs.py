@@ -1,5 +1,6 @@
 """Signs of a gated FFN are a convention: negated rows of up_proj and columns of down_proj change no answer."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +11,10 @@ import torch
 from click.testing import CliRunner
 
 import neurothek
+from catalog.spelling import quoted
 from neurothek import Neurothek, main
 from queries.neuron.headline import headline
+from queries.neuron.page import NeuronPage
 from tests.support import ingests
 from tests.support.models import build, edit_tensors
 
@@ -120,6 +123,17 @@ def test_pushers_and_events_are_the_same(door: Neurothek) -> None:
             assert agree(one, other, [name for name in one if name.startswith(("mean_", "n_"))]) == []
 
 
+def ends_of(page: NeuronPage) -> dict[float, str]:
+    """The smallest and the largest activation as the summary prints them, and the tokens that are promoted there."""
+    number, tokens = r"(-?[\d.e-]+)", r"(?:, where it promotes (“.*?”))"
+    found = re.search(rf"Its activations go from {number}{tokens}, to {number}{tokens}\.", page.summary)
+    assert found is not None, page.summary
+    least, written, most, written_above = found.groups()
+    lists = [page.facts["bottom_tokens" if float(end) < 0 else "top_tokens"][:3] for end in (least, most)]
+    assert [written, written_above] == [" ".join(map(quoted, tokens)) for tokens in lists]
+    return {float(least): written, float(most): written_above}
+
+
 def test_a_neurons_page_is_the_same_up_to_the_named_pole(door: Neurothek) -> None:
     seen = set()
     for neuron in range(D_FFN):
@@ -137,8 +151,9 @@ def test_a_neurons_page_is_the_same_up_to_the_named_pole(door: Neurothek) -> Non
         assert flipped.contexts["activation"].to_list() == pytest.approx(expected, rel=CLOSE, abs=CLOSE)
         assert plain.windows["writes"].to_list() == flipped.windows["writes"].to_list()
         assert plain.pushed.select("token", "n_pushes").equals(flipped.pushed.select("token", "n_pushes"))
-        told = [page.summary.partition("where it promotes ")[2].partition(".")[0] for page in (plain, flipped)]
-        assert told[0] == told[1]
+        ends = [ends_of(page) for page in (plain, flipped)]
+        assert ends[0] == {sign * end: written for end, written in ends[1].items()}
+        assert min(ends[0]) < 0
         seen.add((sign, plain.contexts["activation"][0] < 0))
         for page in (plain, flipped):
             titles = [section.title for section in page.sections()]
