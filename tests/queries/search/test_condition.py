@@ -181,10 +181,13 @@ NULL_FOR_GELU = "{} is null for gelu-1m: its activation has no exact zeros; see 
 
 def test_a_label_that_a_model_cannot_have_is_told(full: duckdb.DuckDBPyConnection) -> None:
     """Every way to search and to choose says so; of models that have the label nothing is said."""
-    (token,) = full.execute("select token from neuron_tokens where model = 'gelu-1m' limit 1").fetchall()[0]
+    token = " school"
     ways: dict[str, Callable[[Question], FoundNeurons]] = {
         "words": lambda question: search(full, replace(question, words=(token,), exact=True)),
-        "triggers": lambda question: triggered(full, replace(question, triggered_by=(token,), exact=True)),
+        # Of the GELU no triggers are stored.
+        "triggers": lambda question: triggered(
+            full, replace(question, triggered_by=(token,), exact=True, models=(*question.models, "tiny-2m"))
+        ),
         "likeness": lambda question: alike(full, f"{question.models[0]}/L0N0", question),
         "scores": lambda question: scores_of(replace(question, words=(token,), exact=True)),
     }
