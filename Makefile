@@ -60,8 +60,8 @@ test-ray-kills: $(RAY)
 mutants: $(MUTANTS)
 	nice -n 15 $(BIN)/python -m tests.mutants $(ONLY)
 
-# On another interpreter: every module is imported, and some of the inner tests run. It installs everything into VENV,
-# which takes some minutes: make test-python PYTHON=python3.14 VENV=build/python3.14
+# On another interpreter: every module is imported, and some tests of the inner ring run. It installs everything into
+# VENV, which takes some minutes: make test-python PYTHON=python3.14 VENV=build/python3.14
 INNER := tests/test_interpreter.py tests/catalog/store tests/queries/names tests/queries/search tests/ingest/forward
 
 test-python: $(INSTALLED)

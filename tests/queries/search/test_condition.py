@@ -186,7 +186,7 @@ def test_a_label_that_a_model_cannot_have_is_told(full: duckdb.DuckDBPyConnectio
         "words": lambda question: search(full, replace(question, words=(token,), exact=True)),
         # Of the GELU no triggers are stored.
         "triggers": lambda question: triggered(
-            full, replace(question, triggered_by=(token,), exact=True, models=(*question.models, "tiny-2m"))
+            full, replace(question, triggered_by=(token,), exact=True, models=(*question.models, "tiny-1m"))
         ),
         "likeness": lambda question: alike(full, f"{question.models[0]}/L0N0", question),
         "scores": lambda question: scores_of(replace(question, words=(token,), exact=True)),
