@@ -13,6 +13,9 @@ import importlib, sys
 for name in sys.argv[1:]:
     try:
         importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in ("ray", "datasets", "pyspark"):  # extras
+            print(name, repr(error))
     except Exception as error:
         print(name, repr(error))
 """
